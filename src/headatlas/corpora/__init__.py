@@ -1,0 +1,1 @@
+"""Reading corpora: one reader a file."""

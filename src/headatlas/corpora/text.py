@@ -1,0 +1,152 @@
+"""Plain text, line by line, as documents (paper, section 3, Setup).
+
+Three layouts are read, all UTF-8, plain or gzipped, of any size:
+
+- ``documents``: one sentence or paragraph a line, an empty line between documents;
+- ``wikitext``: WikiText's raw files; a heading ``= Title =`` starts a document, empty lines mean nothing;
+- ``paragraphs``: every line is a document of its own, cut into sentences where they seem to end.
+
+``auto`` takes ``wikitext`` where a file opens with such a heading, else ``documents``.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from io import BufferedReader
+from pathlib import Path
+from typing import Literal, get_args
+
+from headatlas.errors import CorpusError
+
+TextFormat = Literal["auto", "documents", "wikitext", "paragraphs"]
+TEXT_FORMATS: tuple[str, ...] = get_args(TextFormat)
+
+LONGEST_LINE = 1_000_000  # bytes, with the line break; a longer "line" is a file without line breaks, not a sentence
+
+_TITLE = re.compile(r"^= (?!=).* =$")
+_HEADING = re.compile(r"^= .* =$")
+_WIKITEXT_MARK = re.compile(r" @([-,.])@ ")
+_SENTENCE_END = re.compile(
+    r"(?<=[.!?؟۔।])[\"'”’»)\]]*\s+(?=[\"'“‘„«(\[¿¡]*([^\W_]))"  # noqa: RUF001
+    r"|(?<=[。！？])[”’」』）]*(?=[^。！？”’」』）])"  # noqa: RUF001
+)
+
+
+@dataclass(frozen=True)
+class TextLine:
+    """One line of a document: a sentence or a paragraph."""
+
+    path: Path
+    number: int  # line of the file, from 1
+    document: int  # document of the file, from 0
+    text: str
+
+
+def read_text(paths: Iterable[Path], layout: TextFormat = "auto") -> Iterator[TextLine]:
+    """Stream the lines of all documents in the files, in order.
+
+    Headings and empty lines are structure, not text, and are not yielded.
+    Raises CorpusError with file and line for anything that is not text.
+    """
+    seen = set()
+    for path in paths:
+        if path in seen:
+            raise CorpusError("is given twice, so its segments could not be told apart. Name it once.", path)
+        seen.add(path)
+        found = False
+        for line in _read_file(path, layout):
+            found = True
+            yield line
+        if not found:
+            raise CorpusError("holds no text. Give a UTF-8 file with one sentence or paragraph a line.", path)
+
+
+def split_sentences(paragraph: str) -> list[str]:
+    """Cut a paragraph after ``.``, ``!``, ``?`` and their like in other scripts, unless a small letter follows.
+
+    No list of abbreviations is kept: ``Dr. Smith`` is cut in two.
+
+    >>> split_sentences("It rained. Nobody minded! Why would they?")
+    ['It rained.', 'Nobody minded!', 'Why would they?']
+    """
+    pieces = []
+    start = 0
+    for end in _SENTENCE_END.finditer(paragraph):
+        if end[1] and end[1].islower():
+            continue
+        pieces.append(paragraph[start : end.end()].strip())
+        start = end.end()
+    pieces.append(paragraph[start:].strip())
+    return [piece for piece in pieces if piece]
+
+
+def _read_file(path: Path, layout: TextFormat) -> Iterator[TextLine]:
+    document = 0
+    document_has_text = False
+    for number, raw in _decoded_lines(path):
+        text = _WIKITEXT_MARK.sub(r"\1", raw.strip())
+        if layout == "auto" and text:
+            layout = "wikitext" if _TITLE.match(text) else "documents"
+        starts_document = bool(_TITLE.match(text)) if layout == "wikitext" else not text
+        if starts_document and document_has_text:
+            document += 1
+            document_has_text = False
+        if not text or (layout == "wikitext" and _HEADING.match(text)):
+            continue
+        if layout == "paragraphs":
+            for sentence in split_sentences(text):
+                yield TextLine(path, number, document, sentence)
+            document += 1
+            continue
+        document_has_text = True
+        yield TextLine(path, number, document, text)
+
+
+def _decoded_lines(path: Path) -> Iterator[tuple[int, str]]:
+    number = 0
+    try:
+        with _open(path) as file:
+            while raw := file.readline(LONGEST_LINE + 1):
+                number += 1
+                yield number, _decode(raw, path, number)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        problem = f"the gzip data are damaged or cut short ({error}). Fetch the file again."
+        raise CorpusError(problem, path, number + 1) from error
+    except OSError as error:
+        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[BufferedReader | gzip.GzipFile]:
+    """Open once and peek, since a pipe cannot be opened twice."""
+    with path.open("rb") as file:
+        zipped = file.peek(2).startswith(b"\x1f\x8b")
+        yield gzip.GzipFile(fileobj=file) if zipped else file
+
+
+def _decode(raw: bytes, path: Path, number: int) -> str:
+    if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise CorpusError("is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW.", path, number)
+    if b"\0" in raw:
+        raise CorpusError("holds zero bytes, so it is a binary file. Give plain text.", path, number)
+    if len(raw) > LONGEST_LINE:
+        raise CorpusError(
+            f"is longer than {LONGEST_LINE:,} bytes. Put one sentence or paragraph on a line "
+            "(for example: fold -s -w 2000 FILE > NEW).",
+            path,
+            number,
+        )
+    try:
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise CorpusError(
+            f"is not UTF-8 (byte {error.start + 1} of the line is 0x{raw[error.start]:02x}). "
+            "Convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW (or whichever encoding it has).",
+            path,
+            number,
+        ) from error

@@ -1,0 +1,1 @@
+"""From text to batches: segments, words, token kinds, padding, masking."""

@@ -1,0 +1,81 @@
+"""Batches: segments of similar length, padded on the right, within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headatlas.encoding.kinds import Kind, KindTable
+from headatlas.encoding.segments import Segment
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Padded segments. Everything a study needs to know about the tokens of the maps it sees."""
+
+    segments: tuple[Segment, ...]
+    input_ids: Tensor  # [B, T] int64
+    mask: Tensor  # [B, T] bool, true on real tokens
+    type_ids: Tensor  # [B, T] int64
+    kinds: Tensor  # [B, T] uint8, a Kind; OTHER on padding
+    lengths: Tensor  # [B] int64
+
+    @property
+    def tokens(self) -> int:
+        """Real tokens in the batch."""
+        return sum(map(len, self.segments))
+
+    def to(self, device: torch.device) -> Batch:
+        """The same batch on another device."""
+        names = ("input_ids", "mask", "type_ids", "kinds", "lengths")
+        return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
+
+
+def plan_batches(segments: Sequence[Segment], batch_tokens: int) -> list[list[int]]:
+    """Indices of the segments of each batch: longest first, padded size at most `batch_tokens`.
+
+    A segment longer than the budget makes a batch of its own. Longest first, so that a batch too large for
+    the memory fails at the start of a run and not at its end.
+    """
+    order = sorted(range(len(segments)), key=lambda index: (-len(segments[index]), index))
+    plan: list[list[int]] = []
+    for index in order:
+        width = len(segments[plan[-1][0]]) if plan else 0
+        if plan and width * (len(plan[-1]) + 1) <= batch_tokens:
+            plan[-1].append(index)
+        else:
+            plan.append([index])
+    return plan
+
+
+def make_batch(segments: Sequence[Segment], kinds: KindTable, pad_id: int) -> Batch:
+    """Pad segments into tensors on the CPU."""
+    lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
+    shape = (len(segments), int(lengths.max()))
+    ids = np.full(shape, pad_id, dtype=np.int64)
+    types = np.zeros(shape, dtype=np.int64)
+    token_kinds = np.full(shape, Kind.OTHER, dtype=np.uint8)
+    for row, segment in enumerate(segments):
+        ids[row, : len(segment)] = segment.ids
+        types[row, : len(segment)] = segment.type_ids
+        token_kinds[row, : len(segment)] = kinds(segment.ids)
+    return Batch(
+        tuple(segments),
+        torch.from_numpy(ids),
+        torch.from_numpy(np.arange(shape[1]) < lengths[:, None]),
+        torch.from_numpy(types),
+        torch.from_numpy(token_kinds),
+        torch.from_numpy(lengths),
+    )
+
+
+def iterate_batches(
+    segments: Sequence[Segment], plan: Sequence[Sequence[int]], kinds: KindTable, pad_id: int
+) -> Iterator[Batch]:
+    """The batches of a plan, made one at a time."""
+    for indices in plan:
+        yield make_batch([segments[index] for index in indices], kinds, pad_id)

@@ -1,0 +1,260 @@
+"""Segments as in pre-training: ``[CLS] A [SEP] B [SEP]`` from consecutive lines (paper, section 3, Setup).
+
+A document's lines are gathered until the target length is reached and split at a random line boundary into
+A and B; then the longer side loses a token at a time, at random from its front or back, until the pair fits.
+Of all segments a corpus gives, a sample is kept that every segment enters with the same chance: each has a
+random key made of the seed and its place, and those with the smallest keys stay. So one pass suffices, memory
+does not grow with the corpus, and the same seed picks the same segments.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.corpora.text import TextLine
+from headatlas.encoding.template import Frame, continues_with_space, pair_frame, require_fast, single_frame
+from headatlas.errors import CorpusError, SettingError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+    from transformers import PreTrainedTokenizerBase
+
+SegmentStyle = Literal["auto", "pair", "single"]
+SEGMENT_STYLES: tuple[str, ...] = get_args(SegmentStyle)
+LINES_AT_ONCE = 512
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One encoded input of the model, without padding."""
+
+    id: str  # "file.document.chunk", each from 0 in reading order
+    ids: NDArray[np.int32]  # [n]
+    type_ids: NDArray[np.uint8]  # [n]
+    words: NDArray[np.int32]  # [n], index of the word a token belongs to, SPECIAL where none
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass
+class SegmentSample:
+    """The segments kept, in reading order, and what was read and left out on the way."""
+
+    segments: list[Segment]
+    style: Literal["pair", "single"]
+    available: int  # segments the corpus gives in all
+    documents: int
+    lines: int
+    left_out: dict[str, int] = field(default_factory=dict)  # reason -> how many
+
+
+@dataclass(frozen=True)
+class _Chunk:
+    id: str
+    order: int
+    lines: list[Encoding]
+
+
+def sample_segments(
+    lines: Iterable[TextLine],
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    count: int,
+    max_tokens: int,
+    seed: int,
+    style: SegmentStyle = "auto",
+    zero_token_types: bool = False,
+) -> SegmentSample:
+    """Read a corpus once and keep `count` of its segments.
+
+    `zero_token_types` leaves all token type ids 0, as the paper's released extractor does.
+    """
+    if count < 1:
+        raise SettingError(f"{count} segments are asked for. Ask for at least 1.")
+    require_fast(tokenizer)
+    frame, style = _choose_frame(tokenizer, style)
+    room = max_tokens - frame.size
+    least_lines = 2 if style == "pair" else 1
+    if room < least_lines:
+        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    left_out: Counter[str] = Counter()
+    totals: Counter[str] = Counter()
+    kept: list[tuple[int, int, Segment, int]] = []  # a heap, largest key on top: -key, order, segment, tokens cut
+    for chunk in _chunks(lines, tokenizer, room, least_lines, left_out, totals):
+        totals["available"] += 1
+        key = _key(seed, chunk.id)
+        if len(kept) == count and key > -kept[0][0]:
+            continue
+        segment = _segment(chunk, frame, room, style, seed, zero_token_types)
+        entry = (-key, chunk.order, segment, max(0, sum(map(len, chunk.lines)) - room))
+        if len(kept) < count:
+            heapq.heappush(kept, entry)
+        else:
+            heapq.heapreplace(kept, entry)
+    if not kept:
+        raise CorpusError(_why_nothing(left_out))
+    kept.sort(key=lambda entry: entry[1])
+    if cut := sum(entry[3] for entry in kept):
+        left_out["token_cut_to_fit"] = cut
+    return SegmentSample(
+        [entry[2] for entry in kept],
+        style,
+        totals["available"],
+        totals["documents"],
+        totals["lines"],
+        dict(sorted(left_out.items())),
+    )
+
+
+def _choose_frame(tokenizer: PreTrainedTokenizerBase, style: SegmentStyle) -> tuple[Frame, Literal["pair", "single"]]:
+    pair = None if style == "single" else pair_frame(tokenizer)
+    if pair is not None:
+        return pair, "pair"
+    if style == "pair":
+        raise SettingError(
+            f"{type(tokenizer).__name__} puts no separator between two spans, so [CLS] A [SEP] B [SEP] segments "
+            "cannot be made. Use --segment-style single."
+        )
+    return single_frame(tokenizer), "single"
+
+
+def _chunks(
+    lines: Iterable[TextLine],
+    tokenizer: PreTrainedTokenizerBase,
+    room: int,
+    least_lines: int,
+    left_out: Counter[str],
+    totals: Counter[str],
+) -> Iterator[_Chunk]:
+    """Gather the encoded lines of each document into chunks of at least `room` tokens; the last may be shorter."""
+    files: dict[object, int] = {}
+    document: tuple[int, int] | None = None
+    gathered: list[Encoding] = []
+    size = number = order = 0
+
+    def close() -> _Chunk | None:
+        nonlocal gathered, size, number, order
+        lines_of_chunk, gathered, size = gathered, [], 0
+        if len(lines_of_chunk) < least_lines:
+            if lines_of_chunk:
+                left_out["last_line_alone" if number else "one_line_document"] += 1
+            return None
+        chunk = _Chunk(".".join(map(str, (*(document or ()), number))), order, lines_of_chunk)
+        number += 1
+        order += 1
+        return chunk
+
+    for line, encoded in _encoded(lines, tokenizer):
+        here = (files.setdefault(line.path, len(files)), line.document)
+        if here != document:
+            if document is not None and (chunk := close()):
+                yield chunk
+            document, number = here, 0
+            totals["documents"] += 1
+        totals["lines"] += 1
+        if not len(encoded):
+            left_out["line_without_tokens"] += 1
+            continue
+        gathered.append(encoded)
+        size += len(encoded)
+        if size >= room and len(gathered) >= least_lines and (chunk := close()):
+            yield chunk
+    if document is not None and (chunk := close()):
+        yield chunk
+
+
+def _encoded(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[TextLine, Encoding]]:
+    """Encode lines in blocks; a line within a document as one that follows another.
+
+    A special token's name in the text, such as an HTML ``<s>``, is text like any other.
+    """
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+    lead = " " if continues_with_space(tokenizer) else ""
+    stream = iter(lines)
+    previous: tuple[object, int] | None = None
+    while block := list(islice(stream, LINES_AT_ONCE)):
+        texts = []
+        for line in block:
+            here = (line.path, line.document)
+            texts.append(lead + line.text if here == previous else line.text)
+            previous = here
+        yield from zip(block, backend.encode_batch(texts, add_special_tokens=False), strict=True)
+
+
+def _segment(chunk: _Chunk, frame: Frame, room: int, style: str, seed: int, zero_token_types: bool) -> Segment:
+    dice = random.Random(f"{seed} {chunk.id}")
+    boundary = dice.randint(1, len(chunk.lines) - 1) if style == "pair" else len(chunk.lines)
+    sides = [_Side(chunk.lines[:boundary], 0)]
+    if style == "pair":
+        sides.append(_Side(chunk.lines[boundary:], sides[0].next_word))
+    while sum(map(len, sides)) > room:
+        longer = max(sides, key=len)
+        if style == "pair" and dice.random() < 0.5:
+            longer.start += 1
+        else:
+            longer.end -= 1
+    ids = frame.ids(*(side.ids for side in sides))
+    types = frame.type_ids(*(side.ids for side in sides))
+    words = frame.words(*(side.words for side in sides))
+    return Segment(chunk.id, ids, np.zeros_like(types) if zero_token_types else types, words)
+
+
+class _Side:
+    """A run of tokens that can lose some at either end."""
+
+    def __init__(self, lines: list[Encoding], first_word: int) -> None:
+        ids: list[int] = []
+        words: list[int] = []
+        self.next_word = first_word
+        for line in lines:
+            ids += line.ids
+            numbers = [word or 0 for word in line.word_ids]
+            words += [self.next_word + number for number in numbers]
+            self.next_word += max(numbers) + 1
+        self._ids = np.asarray(ids, dtype=np.int32)
+        self._words = np.asarray(words, dtype=np.int32)
+        self.start, self.end = 0, len(ids)
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    @property
+    def ids(self) -> NDArray[np.int32]:
+        return self._ids[self.start : self.end]
+
+    @property
+    def words(self) -> NDArray[np.int32]:
+        return self._words[self.start : self.end]
+
+
+def _key(seed: int, place: str) -> int:
+    return int.from_bytes(hashlib.blake2b(f"{seed} {place}".encode(), digest_size=8).digest(), "big")
+
+
+def _why_nothing(left_out: Counter[str]) -> str:
+    if left_out["one_line_document"]:
+        return (
+            f"The text gives no segment: all {left_out['one_line_document']:,} of its documents have one line only, "
+            "and a pair A, B needs two. Put one sentence on a line, or use --text-format paragraphs to cut each "
+            "line into sentences, or --segment-style single."
+        )
+    if left_out["line_without_tokens"]:
+        return (
+            f"The text gives no segment: its {left_out['line_without_tokens']:,} lines turn into no tokens. "
+            "Is the text in a script that this model's tokenizer knows?"
+        )
+    return "The text gives no segment: it is empty."
