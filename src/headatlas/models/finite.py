@@ -1,0 +1,55 @@
+"""Damaged weights are found before anything is measured: every tensor is looked at, used by the maps or not."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from headatlas.errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+_LAYER = re.compile(r"\.(\d+)\.")
+_PROJECTION = re.compile(r"\b(?:(?P<query>q|query)|k|v|key|value)(?:_proj|_lin)?\.(?:weight|bias)$")
+_MOST_NAMED = 4
+
+
+def check_weights(network: PreTrainedModel, name: str) -> None:
+    """Raise ModelError where a weight is NaN or infinite, naming its tensor, and its layer and heads if it has them."""
+    damaged = []
+    for key, tensor in network.named_parameters():
+        finite = torch.isfinite(tensor)
+        if not finite.all():
+            damaged.append(f"{key}{_place(key, ~finite, network.config)}")
+    if not damaged:
+        return
+    more = f" and {len(damaged) - _MOST_NAMED} more" if len(damaged) > _MOST_NAMED else ""
+    narrow = network.dtype == torch.float16
+    raise ModelError(
+        f"{name}: NaN or infinite values in {', '.join(damaged[:_MOST_NAMED])}{more}. "
+        + ("Try --dtype float32, or fetch" if narrow else "Fetch")
+        + " or convert the weights again."
+    )
+
+
+def _place(key: str, bad: Tensor, config: Any) -> str:
+    """' (layer 2)' or, where the rows of a projection belong to heads, ' (head 2-3)', both from 1."""
+    number = _LAYER.search(key)
+    if number is None:
+        return ""
+    layer = int(number[1]) + 1
+    projection = _PROJECTION.search(key)
+    if projection is None:
+        return f" (layer {layer})"
+    heads = config.get_text_config().num_attention_heads
+    grouped = getattr(config.get_text_config(), "num_key_value_heads", None) or heads
+    groups = heads if projection["query"] else grouped
+    of_row = bad.flatten(1).any(1) if bad.ndim > 1 else bad  # [rows]
+    bad_groups = sorted({row * groups // len(of_row) for row in torch.nonzero(of_row)[:, 0].tolist()})
+    each = heads // groups
+    names = [f"{layer}-{group * each + place + 1}" for group in bad_groups for place in range(each)]
+    return f" (head {', '.join(names)})"

@@ -1,0 +1,150 @@
+"""Loading a model with its tokenizer so that its attention can be observed."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Any
+
+import torch
+from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers.models.auto.modeling_auto import (
+    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+)
+
+from headatlas.encoding.template import require_fast
+from headatlas.errors import ModelError, SettingError
+from headatlas.models.control import randomise
+from headatlas.models.embedded import EMBEDDED
+from headatlas.models.model import LanguageModel, Model
+from headatlas.models.observing import first_line, observe_network, quiet_transformers
+from headatlas.models.sources import ModelSource, find_source
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+_HARMLESS_IF_MISSING = ("pooler.", "position_ids", "rotary_emb.")
+_MOST_NAMED = 3
+
+_log = logging.getLogger(__name__)
+
+
+def load_model(
+    name: str,
+    *,
+    revision: str | None = None,
+    device: str | torch.device = "auto",
+    dtype: str | torch.dtype = "float32",
+    random_weights: bool = False,
+    seed: int = 0,
+    trust_remote_code: bool = False,
+) -> Model:
+    """Load any Hugging Face encoder, decoder or encoder-decoder, ready to observe.
+
+    >>> model = load_model("embedded")
+    >>> print(model.shapes["encoder"])
+    6 layers x 12 heads
+
+    name: an embedded model, a local folder, a .gguf file, or a name on the Hugging Face hub.
+    revision: branch, tag or commit on the hub.
+    device: "auto" takes a GPU where there is one.
+    random_weights: the paper's control; keep the word and position embeddings, draw all else anew from `seed`.
+    trust_remote_code: run Python code that comes with the model. Off unless you ask for it.
+    """
+    source = find_source(name, revision)
+    target, number_type = choose_device(device), choose_dtype(dtype)
+    arguments = source.arguments | {"trust_remote_code": trust_remote_code}
+    with quiet_transformers():
+        tokenizer = _from_pretrained(AutoTokenizer, source, arguments)
+        require_fast(tokenizer)
+        network, language_model = _load_network(source, arguments, number_type)
+    if random_weights:
+        network = randomise(network, seed)
+    record = source.record | {
+        "commit": getattr(network.config, "_commit_hash", None),
+        "weights_sha256": source.fingerprint(),
+        "random_weights": {"seed": seed} if random_weights else None,
+    }
+    return observe_network(network.to(target), tokenizer, name=name, language_model=language_model, record=record)
+
+
+def choose_device(device: str | torch.device) -> torch.device:
+    """The device meant: "auto" is CUDA, else Apple's MPS, else the CPU."""
+    if device == "auto":
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        chosen = torch.device(device)
+        torch.empty(0, device=chosen)
+    except (RuntimeError, AssertionError, NotImplementedError) as error:
+        raise SettingError(f"--device {device} is not to be had here ({first_line(error)}). Use cpu.") from error
+    return chosen
+
+
+def choose_dtype(dtype: str | torch.dtype) -> torch.dtype:
+    """The number type meant by a name."""
+    if isinstance(dtype, torch.dtype):
+        return dtype
+    if dtype not in DTYPES:
+        raise SettingError(f"--dtype {dtype} is unknown. Use one of: {', '.join(DTYPES)}.")
+    return DTYPES[dtype]
+
+
+def _load_network(
+    source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype
+) -> tuple[PreTrainedModel, LanguageModel | None]:
+    """Load with the language model head where the weights bring one, else the bare network."""
+    config = _from_pretrained(AutoConfig, source, arguments)
+    loader, language_model = _head_of(config)
+    config.return_dict = True
+    options = arguments | {"config": config, "dtype": dtype, "attn_implementation": "eager"}
+    checked_here = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+    network, info = _from_pretrained(loader, source, options | checked_here)
+    if wrong := sorted(info["mismatched_keys"]):
+        named = ", ".join(f"{key} is {list(found)}, not {list(meant)}" for key, found, meant in wrong[:_MOST_NAMED])
+        raise ModelError(
+            f"{source.name}: {len(wrong)} of the weights' tensors have another size than config.json says ({named}). "
+            "The weights and config.json belong to different models."
+        )
+    missing = [key for key in info["missing_keys"] if not any(part in key for part in _HARMLESS_IF_MISSING)]
+    in_head = [key for key in missing if not key.startswith(f"{network.base_model_prefix}.")]
+    if language_model and in_head == missing and missing:
+        _log.warning("%s: the language model head is missing; observing the network without it.", source.name)
+        return network.base_model, None
+    if missing:
+        named = ", ".join(sorted(missing)[:_MOST_NAMED])
+        raise ModelError(
+            f"{source.name}: {len(missing)} of the network's tensors are missing from the weights ({named}...). "
+            "The folder does not hold a whole model of the kind its config.json describes."
+        )
+    return network, language_model
+
+
+def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
+    """Which loader fits, by the architecture the weights were saved as."""
+    saved_as = set(config.architectures or ())
+    if not config.is_encoder_decoder:
+        kind = config.model_type
+        if MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(kind) in saved_as or any(
+            name.endswith("ForPreTraining") and kind in MODEL_FOR_MASKED_LM_MAPPING_NAMES for name in saved_as
+        ):
+            return AutoModelForMaskedLM, "masked"
+        if MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind) in saved_as:
+            return AutoModelForCausalLM, "causal"
+        if not saved_as and kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+            return AutoModelForCausalLM, "causal"  # GGUF files name no architecture class
+    return AutoModel, None
+
+
+def _from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any]) -> Any:
+    try:
+        return loader.from_pretrained(source.location, **arguments)
+    except ImportError as error:
+        raise ModelError(f"{source.name}: a package is missing ({first_line(error)}).") from error
+    except Exception as error:
+        hint = f"Check the name, or give a local folder, or one of: {', '.join(EMBEDDED)}."
+        if "trust_remote_code" in str(error):
+            hint = "If you trust its authors, pass --trust-remote-code."
+        elif source.weights:
+            hint = "Check that the folder holds a whole, undamaged model with its tokenizer."
+        raise ModelError(f"{source.name}: cannot be loaded: {first_line(error)}. {hint}") from error

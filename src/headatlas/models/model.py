@@ -1,0 +1,166 @@
+"""A model ready to be observed: the network, its tokenizer, and the shape of its heads."""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import torch
+from torch import Tensor, nn
+
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.masking import Masker
+from headatlas.errors import ModelError
+from headatlas.models.attention import listening
+from headatlas.models.losses import masked_lm_loss, next_token_loss
+from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+SeeMap = Callable[[int, Tensor, Tensor | None], None]
+"""Called with the layer (from 0), a map [B, H, Q, K], and the additive mask it was computed with, or None."""
+
+LanguageModel = Literal["masked", "causal"]
+
+
+@dataclass
+class Model:
+    """A network with its tokenizer, ready to observe. Made by `load_model`."""
+
+    name: str
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    device: torch.device
+    dtype: torch.dtype
+    language_model: LanguageModel | None  # which language model head the weights bring, if any
+    uses_interface: bool  # observed through transformers' attention interface; else through output_attentions
+    source: dict[str, Any] = field(default_factory=dict)  # where the weights come from, for the manifest
+    shapes: dict[Stack, HeadShape] = field(default_factory=dict)
+
+    @cached_property
+    def _stacks(self) -> StackNames:
+        return StackNames(self.network, None if self.is_encoder_decoder else self.default_stack)
+
+    @property
+    def is_encoder_decoder(self) -> bool:
+        """Whether the model has an encoder and a decoder."""
+        return bool(self.network.config.is_encoder_decoder)
+
+    @property
+    def default_stack(self) -> Stack:
+        """The stack that is meant where none is named."""
+        return "encoder" if "encoder" in self.shapes else "decoder"
+
+    @property
+    def pad_id(self) -> int:
+        """The id that fills batches; any will do where the tokenizer has none, since padding is masked."""
+        return int(self.tokenizer.pad_token_id or 0)
+
+    @property
+    def longest_input(self) -> int | None:
+        """How many tokens the model's positions allow, or None where they set no limit."""
+        positions = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
+        limits = [self.tokenizer.model_max_length]
+        if positions is not None and positions > 0:  # XLNet says -1
+            padding = getattr(_position_table(self.network), "padding_idx", None)
+            limits.append(positions if padding is None else positions - padding - 1)
+        shortest = min(limits)
+        return int(shortest) if shortest < 10**9 else None
+
+    def observe(self, batch: Batch, see: SeeMap, stack: Stack | None = None) -> None:
+        """Run a batch once without gradients and show each layer's attention maps of one stack as they arise.
+
+        An encoder-decoder's decoder reads the same tokens as its encoder.
+        """
+        wanted = stack or self.default_stack
+        network = self.network.base_model
+        if self.is_encoder_decoder and wanted == "encoder":
+            network = self.network.get_encoder()
+        inputs = self._inputs(network, batch.input_ids, batch)
+        if self.is_encoder_decoder and wanted != "encoder":
+            inputs |= {"decoder_input_ids": inputs["input_ids"], "decoder_attention_mask": inputs["attention_mask"]}
+        with torch.inference_mode():
+            counts = self._run(network, inputs, see, wanted)[1]
+        self._check_complete(counts, wanted)
+
+    def observe_gradients(self, batch: Batch, see: SeeMap, masker: Masker | None) -> None:
+        """Take the language model loss of a batch and show dL/da of each layer's maps, last layer first.
+
+        Each segment's maps get the gradient of that segment's own mean loss. A masked language model needs `masker`.
+        """
+        if self.language_model is None:
+            raise ModelError(f"{self.name} has no language model head, so there is no loss to differentiate.")
+        if (masker is None) == (self.language_model == "masked"):
+            raise ValueError(
+                f"a {self.language_model} language model is observed {'with' if masker is None else 'without'} a masker"
+            )
+        masked = masker(batch) if masker is not None else None
+        inputs = self._inputs(self.network.base_model, batch.input_ids if masked is None else masked.input_ids, batch)
+
+        def hook(layer: int, weights: Tensor, mask: Tensor | None) -> None:
+            weights.register_hook(lambda gradient: see(layer, gradient, mask))  # type: ignore[no-untyped-call]
+
+        embeddings = self.network.get_input_embeddings()
+        start = embeddings.register_forward_hook(lambda _module, _inputs, output: output.requires_grad_(True))
+        try:
+            with torch.enable_grad():
+                outputs, counts = self._run(self.network, inputs, hook, self.default_stack)
+                self._check_complete(counts, self.default_stack)
+                if masked is None:
+                    loss = next_token_loss(outputs.logits, batch.input_ids, batch.mask)
+                else:
+                    loss = masked_lm_loss(outputs.logits, masked.labels)
+                loss.backward()  # type: ignore[no-untyped-call]
+        finally:
+            start.remove()
+
+    def _inputs(self, network: nn.Module, input_ids: Tensor, batch: Batch) -> dict[str, Any]:
+        accepted = inspect.signature(type(network).forward).parameters
+        inputs: dict[str, Any] = {"input_ids": input_ids, "attention_mask": batch.mask.long()}
+        if getattr(self.network.config, "type_vocab_size", 0) > 1 and "token_type_ids" in accepted:
+            inputs["token_type_ids"] = batch.type_ids
+        if "use_cache" in accepted:
+            inputs["use_cache"] = False
+        return inputs
+
+    def _run(
+        self, network: nn.Module, inputs: dict[str, Any], see: SeeMap, wanted: Stack
+    ) -> tuple[Any, Counter[Stack]]:
+        """Run and show the maps of the wanted stack. Layers are counted, since not every module knows its own."""
+        counts: Counter[Stack] = Counter()
+
+        def hear(module: nn.Module, weights: Tensor, mask: Tensor | None) -> None:
+            stack = self._stacks(module)
+            counts[stack] += 1
+            if stack == wanted:
+                see(counts[stack] - 1, weights, mask)
+
+        if self.uses_interface:
+            with listening(hear):
+                return network(**inputs), counts
+        outputs = network(**inputs, output_attentions=True)
+        for layer, weights in enumerate(maps_in_outputs(outputs, wanted)):
+            counts[wanted] += 1
+            see(layer, weights, None)
+        return outputs, counts
+
+    def _check_complete(self, counts: Counter[Stack], stack: Stack) -> None:
+        expected = self.shapes[stack].layers
+        if counts[stack] != expected:
+            raise ModelError(
+                f"{self.name}: saw the attention of {counts[stack]} {stack} layers out of {expected}. "
+                "This architecture cannot be observed completely, so nothing is reported."
+            )
+
+
+def _position_table(network: nn.Module) -> nn.Module | None:
+    """The embedding of absolute positions; RoBERTa's relatives number positions from their padding index on."""
+    for name, module in network.named_modules():
+        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
+            return module
+    return None

@@ -1,0 +1,103 @@
+"""A first look at a network: one short forward pass that shows its layers, heads and whether it is causal.
+
+Everything later relies on what this pass saw, not on what a configuration file says.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+from headatlas.errors import ModelError
+from headatlas.models.attention import listening
+from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+PROBE_TEXT = "The first look at a model."
+
+
+def see_shapes(
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str, uses_interface: bool
+) -> dict[Stack, HeadShape]:
+    """Run the probe and return the shape of each stack; raise ModelError where layers are missing or not finite."""
+    maps = _collect(network, tokenizer, uses_interface)
+    shapes: dict[Stack, HeadShape] = {}
+    for stack, layers in maps.items():
+        for layer, weights in enumerate(layers):
+            _check_finite(name, stack, layer, weights)
+            if weights.shape[-1] != weights.shape[-2]:
+                raise ModelError(
+                    f"{name}: {type(network).__name__} gives maps of {weights.shape[-2]} x {weights.shape[-1]}: its "
+                    "heads do not attend from every token to every token, so they cannot be observed."
+                )
+        shapes[stack] = HeadShape(tuple(weights.shape[1] for weights in layers))
+    for stack, expected in _expected_layers(network.config, maps).items():
+        seen = shapes[stack].layers if stack in shapes else 0
+        if seen != expected:
+            raise ModelError(
+                f"{name}: saw the attention of {seen} {stack} layers out of {expected} ({type(network).__name__}). "
+                "This architecture has layers whose attention cannot be observed, so nothing is reported."
+            )
+    return shapes
+
+
+def can_use_interface(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
+    """Whether the attention function reaches this network's layers: some model files ignore it without a word."""
+    return any(_collect(network, tokenizer, uses_interface=True).values())
+
+
+def _collect(
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, uses_interface: bool
+) -> dict[Stack, list[Tensor]]:
+    encoded = tokenizer(PROBE_TEXT, return_tensors="pt", return_token_type_ids=False).to(network.device)
+    inputs: dict[str, Any] = dict(encoded)
+    both = bool(network.config.is_encoder_decoder)
+    if both:
+        inputs["decoder_input_ids"] = inputs["input_ids"]
+    maps: dict[Stack, list[Tensor]] = {}
+    names = StackNames(network, None if both else "encoder")
+
+    def hear(module: nn.Module, weights: Tensor, _mask: Tensor | None) -> None:
+        maps.setdefault(names(module), []).append(weights)
+
+    with torch.inference_mode():
+        if uses_interface:
+            with listening(hear):
+                network(**inputs)
+        else:
+            outputs = network(**inputs, output_attentions=True)
+            stacks: tuple[Stack, ...] = ("encoder", "decoder", "cross") if both else ("encoder",)
+            maps = {stack: list(maps_in_outputs(outputs, stack)) for stack in stacks}
+    if not both and "encoder" in maps and _is_causal(maps["encoder"]):
+        return {"decoder": maps["encoder"]}
+    return maps
+
+
+def _is_causal(maps: list[Tensor]) -> bool:
+    return all(bool((weights.triu(1) == 0).all()) for weights in maps) if maps else False
+
+
+def _expected_layers(config: Any, maps: dict[Stack, list[Tensor]]) -> dict[Stack, int]:
+    if config.is_encoder_decoder:
+        encoder = getattr(config, "encoder", config).num_hidden_layers
+        decoder = getattr(config, "decoder_layers", None) or getattr(config, "num_decoder_layers", None)
+        decoder = decoder or getattr(config, "decoder", config).num_hidden_layers
+        return {"encoder": encoder, "decoder": decoder, "cross": decoder}
+    stack: Stack = "decoder" if "decoder" in maps else "encoder"
+    return {stack: config.get_text_config().num_hidden_layers}
+
+
+def _check_finite(name: str, stack: Stack, layer: int, weights: Tensor) -> None:
+    bad = (~torch.isfinite(weights)).any(dim=-1).any(dim=-1).any(dim=0)  # [H]
+    if not bad.any():
+        return
+    heads = [f"{layer + 1}-{head + 1}" for head in torch.nonzero(bad)[:, 0].tolist()]
+    which = f"all {len(heads)} heads of layer {layer + 1}" if bad.all() else f"head {', '.join(heads)}"
+    raise ModelError(
+        f"{name}: the {stack} attention of {which} (layer-head, from 1) is not finite, though the weights are: "
+        f"the numbers overflow in {weights.dtype}. Try --dtype float32 or float64."
+    )

