@@ -1,0 +1,1 @@
+"""Running studies over a corpus."""

@@ -1,0 +1,99 @@
+"""A run's state on disk: the studies' sums and how many batches they hold, in one safetensors file.
+
+Written atomically, read without executing anything. The settings of the run are kept beside the sums, so that
+a state is never continued with others.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors import numpy as safetensors_numpy
+
+from headatlas.errors import AtlasError
+from headatlas.files import write_atomically
+from headatlas.studies import Study
+from headatlas.studies.study import State
+
+FORMAT = "headatlas-state-1"
+
+
+@dataclass(frozen=True)
+class SavedRun:
+    """What a state file holds."""
+
+    batches: int
+    states: dict[str, State]
+    settings: dict[str, Any]
+
+
+class Checkpoint:
+    """The state file of one run."""
+
+    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+        self.path = path
+        self._settings = json.loads(json.dumps(settings))
+
+    def save(self, studies: Mapping[str, Study], batches: int) -> None:
+        """Replace the saved state by the studies' present one."""
+        arrays = {f"{name}/{key}": array for name, study in studies.items() for key, array in study.state().items()}
+        metadata = {"format": FORMAT, "batches": str(batches), "settings": json.dumps(self._settings)}
+        content = safetensors_numpy.save(arrays, metadata=metadata)
+        write_atomically(self.path, lambda temporary: temporary.write_bytes(content))
+
+    def resume(self, studies: Mapping[str, Study]) -> int:
+        """Restore the studies from the saved state, if there is one; return how many batches it holds."""
+        if not self.path.exists():
+            return 0
+        saved = read_state(self.path)
+        if differing := differences(saved.settings, self._settings):
+            raise AtlasError(
+                f"{self.path}: holds the state of another run ({'; '.join(differing)}). "
+                "Use the same settings to continue it, or another --out folder."
+            )
+        for name, study in studies.items():
+            expected = {key: array.shape for key, array in study.state().items()}
+            found = {key: array.shape for key, array in saved.states.get(name, {}).items()}
+            if expected != found:
+                raise _damaged(self.path, f"the sums of {name} do not have the shape of this model")
+            study.restore(saved.states[name])
+        return saved.batches
+
+
+def read_state(path: Path) -> SavedRun:
+    """Read a state file, or say that it is damaged."""
+    try:
+        content = path.read_bytes()
+        arrays = safetensors_numpy.load(content)
+        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+        metadata = header["__metadata__"]
+        if metadata["format"] != FORMAT:
+            raise _damaged(path, f"its format is {metadata['format']!r}")
+        batches, settings = int(metadata["batches"]), json.loads(metadata["settings"])
+    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        raise _damaged(path, f"{type(error).__name__}: {error}") from error
+    states: dict[str, State] = {}
+    for key, array in arrays.items():
+        study, _, name = key.partition("/")
+        states.setdefault(study, {})[name] = array
+    return SavedRun(batches, states, settings)
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """The settings that differ, in words."""
+    return [
+        f"{key} was {before.get(key)!r}, is {now.get(key)!r}"
+        for key in sorted({*before, *now})
+        if before.get(key) != now.get(key)
+    ]
+
+
+def _damaged(path: Path, why: str) -> AtlasError:
+    return AtlasError(
+        f"{path}: the saved state is damaged ({why}). Delete this file to start the survey anew in this folder."
+    )

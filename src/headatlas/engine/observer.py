@@ -1,0 +1,49 @@
+"""One batch through the model, with every study looking on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
+
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.masking import Masker
+from headatlas.models.model import Model, SeeMap
+from headatlas.models.stacks import Stack
+from headatlas.studies import Study
+from headatlas.studies.study import LayerMap
+
+
+class Observer:
+    """Shows a batch to the studies: attention in one pass, gradients in another."""
+
+    def __init__(
+        self,
+        model: Model,
+        studies: Mapping[str, Study],
+        stack: Stack | None = None,
+        smoothing: float = 0.0,
+        seed: int = 0,
+    ) -> None:
+        self._model, self._stack, self._smoothing = model, stack, smoothing
+        self._attention = [study for study in studies.values() if study.watches == "attention"]
+        self._gradients = [study for study in studies.values() if study.watches == "gradients"]
+        masked = bool(self._gradients) and model.language_model == "masked"
+        self._masker = Masker(model.tokenizer, seed) if masked else None
+
+    def see(self, batch: Batch) -> None:
+        """One batch: every study sees all layers, then ends the batch."""
+        if self._attention:
+            self._model.observe(batch, self._shows(batch, self._attention), self._stack)
+        if self._gradients:
+            self._model.observe_gradients(batch, self._shows(batch, self._gradients), self._masker)
+        for study in (*self._attention, *self._gradients):
+            study.end_batch(batch)
+
+    def _shows(self, batch: Batch, studies: Sequence[Study]) -> SeeMap:
+        def show(layer: int, weights: Tensor, mask: Tensor | None) -> None:
+            layer_map = LayerMap(weights, batch, mask, self._smoothing)
+            for study in studies:
+                study.see(layer, layer_map)
+
+        return show

@@ -1,0 +1,60 @@
+"""A progress bar that tells the share done, tokens per second and the time left."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
+from rich.text import Text
+
+
+class _TokensPerSecond(ProgressColumn):
+    """Speed of the run."""
+
+    def render(self, task: Task) -> Text:
+        """The speed, or a dash before there is one."""
+        speed = task.finished_speed or task.speed
+        return Text(f"{speed:,.0f} tokens/s" if speed else "- tokens/s")
+
+
+class TokenProgress:
+    """A bar on standard error while a run lasts; silent where `show` is false."""
+
+    def __init__(self, description: str, total: int, done: int = 0, show: bool = True) -> None:
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TaskProgressColumn(),
+            _TokensPerSecond(),
+            TimeRemainingColumn(elapsed_when_finished=True),
+            TextColumn("{task.fields[what]}"),
+            console=Console(stderr=True),
+            disable=not show,
+            speed_estimate_period=30,
+        )
+        self._task = self._bar.add_task(description, total=total, completed=done, what="left")
+
+    def advance(self, tokens: int) -> None:
+        """Note that so many more tokens are done."""
+        self._bar.advance(self._task, tokens)
+        if self._bar.finished:
+            self._bar.update(self._task, what="in all")
+
+    def __enter__(self) -> Self:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bar.stop()

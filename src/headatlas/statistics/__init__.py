@@ -1,0 +1,1 @@
+"""Pure numeric functions on attention maps."""

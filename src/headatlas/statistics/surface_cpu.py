@@ -1,0 +1,160 @@
+"""The fused CPU kernel of `surface_sums`: every row is read once, while it is in the cache.
+
+The logarithm is a polynomial on the bits of a float32 (after Cephes' logf, relative error about 1e-7), because only
+then does the loop run eight numbers at a time. Numbers are float32 within a row and float64 from row to row.
+"""
+
+from __future__ import annotations
+
+import threading
+
+import numba
+import numpy as np
+import torch
+from numba import njit, prange
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.encoding.kinds import Kind
+
+SMALL = 100_000  # numbers; less work than this is not worth a second thread
+COLUMNS = 12  # of Sum; written out, since compiled code is cached and cannot follow a Python enum
+_CLS, _SEP, _PERIOD_COMMA = int(Kind.CLS), int(Kind.SEP), int(Kind.PERIOD_COMMA)
+_REORDER = {"reassoc", "contract", "nsz", "arcp"}  # may reorder sums, but NaN stays NaN
+
+_one_caller = threading.Lock()  # not every threading layer of numba bears two callers at a time
+
+# log(1 + t) = t - t^2/2 + t^3 P(t) for m = 1 + t between sqrt(1/2) and sqrt(2)
+_P = tuple(
+    np.float32(c)
+    for c in (
+        7.0376836292e-2,
+        -1.1514610310e-1,
+        1.1676998740e-1,
+        -1.2420140846e-1,
+        1.4249322787e-1,
+        -1.6668057665e-1,
+        2.0000714765e-1,
+        -2.4999993993e-1,
+        3.3333331174e-1,
+    )
+)
+_SQRT_HALF_BITS = np.int32(0x3F3504F3)
+_MANTISSA_BITS = np.int32(23)
+_LOG2 = np.float32(0.69314718056)
+_HALF = np.float32(0.5)
+_ONE = np.float32(1.0)
+
+
+def surface_sums_cpu(weights: Tensor, lengths: Tensor, kinds: Tensor, smoothing: float = 0.0) -> Tensor:
+    """All sums of one layer: [B, H, COLUMNS] float64. weights: [B, H, Q, K] on the CPU, any float type."""
+    maps = weights.detach().to(torch.float32).contiguous().numpy()
+    out = np.zeros((*maps.shape[:2], COLUMNS))
+    threads = torch.get_num_threads() if maps.size >= SMALL else 1
+    with _one_caller:
+        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+        _all_heads(maps, lengths.numpy(), kinds.numpy(), np.float32(smoothing), out)
+    return torch.from_numpy(out)
+
+
+@njit(inline="always", fastmath=_REORDER)  # type: ignore[untyped-decorator]
+def _log(x: np.float32) -> np.float32:
+    """Natural logarithm; finite (about -88) at 0, so that 0 log 0 = 0."""
+    bits = np.float32(x).view(np.int32)
+    exponent = np.int32(np.int32(bits - _SQRT_HALF_BITS) >> _MANTISSA_BITS)
+    mantissa = np.int32(bits - np.int32(exponent << _MANTISSA_BITS)).view(np.float32)
+    t = mantissa - _ONE
+    p = _P[0]
+    p = p * t + _P[1]
+    p = p * t + _P[2]
+    p = p * t + _P[3]
+    p = p * t + _P[4]
+    p = p * t + _P[5]
+    p = p * t + _P[6]
+    p = p * t + _P[7]
+    p = p * t + _P[8]
+    square = t * t
+    return t - _HALF * square + square * t * p + np.float32(exponent) * _LOG2
+
+
+@njit(cache=True, fastmath=_REORDER)  # type: ignore[untyped-decorator]
+def _row(
+    row: NDArray[np.float32], n: int, keep: np.float32, add: np.float32
+) -> tuple[np.float32, np.float32, np.float32]:
+    """Sum of a row, sum of p log p for p = keep * a + add, and largest weight.
+
+    The largest is found among the bits: weights are not negative, and there integers are in the order of floats.
+    """
+    total = np.float32(0)
+    plogp = np.float32(0)
+    largest = np.int32(0)
+    for j in range(n):
+        a = row[j]
+        total += a
+        p = keep * a + add
+        plogp += p * _log(p)
+        largest = max(largest, np.float32(a).view(np.int32))
+    return total, plogp, np.int32(largest).view(np.float32)
+
+
+@njit(inline="always")  # type: ignore[untyped-decorator]
+def _sum_at(row: NDArray[np.float32], columns: NDArray[np.int64]) -> float:
+    total = 0.0
+    for j in columns:
+        total += row[j]
+    return total
+
+
+@njit(cache=True)  # type: ignore[untyped-decorator]
+def _one_head(
+    maps: NDArray[np.float32], n: int, kinds: NDArray[np.uint8], smoothing: np.float32, out: NDArray[np.float64]
+) -> None:
+    """The sums of one map [Q, K] with n real rows and columns."""
+    cls = np.flatnonzero(kinds[:n] == _CLS)
+    sep = np.flatnonzero(kinds[:n] == _SEP)
+    marks = np.flatnonzero(kinds[:n] == _PERIOD_COMMA)
+    keep, add = _ONE - smoothing, np.float32(smoothing / n)
+    previous = current = following = to_cls = to_sep = to_mark = 0.0
+    total = sep_to_sep = entropy = cls_entropy = maximum = highest = 0.0
+    for i in range(n):
+        row = maps[i]
+        if i > 0:
+            previous += row[i - 1]
+        current += row[i]
+        if i < n - 1:
+            following += row[i + 1]
+        to_cls += _sum_at(row, cls)
+        to_mark += _sum_at(row, marks)
+        row_to_sep = _sum_at(row, sep)
+        to_sep += row_to_sep
+        if kinds[i] == _SEP:
+            sep_to_sep += row_to_sep
+        row_total, plogp, largest = _row(row, n, keep, add)
+        total += row_total
+        mass = keep * row_total + smoothing
+        if mass != 0:
+            row_entropy = np.log(np.float64(mass)) - plogp / mass
+            entropy += row_entropy
+            if kinds[i] == _CLS:
+                cls_entropy += row_entropy
+        maximum += largest
+        highest = max(highest, largest)
+    out[0], out[1], out[2] = previous, current, following
+    out[3], out[4], out[5] = to_cls, to_sep, to_mark
+    out[6], out[7] = total, sep_to_sep
+    out[8], out[9] = entropy, cls_entropy
+    out[10], out[11] = maximum, highest
+
+
+@njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
+def _all_heads(
+    maps: NDArray[np.float32],
+    lengths: NDArray[np.int64],
+    kinds: NDArray[np.uint8],
+    smoothing: np.float32,
+    out: NDArray[np.float64],
+) -> None:
+    heads = maps.shape[1]
+    for place in prange(maps.shape[0] * heads):
+        segment, head = place // heads, place % heads
+        _one_head(maps[segment, head], lengths[segment], kinds[segment], smoothing, out[segment, head])

@@ -1,0 +1,16 @@
+"""One question a file. A new study is a new file and a line in `STUDIES`."""
+
+from __future__ import annotations
+
+from headatlas.studies.entropy import Entropy
+from headatlas.studies.gradients import Gradients
+from headatlas.studies.max_attention import MaxAttention
+from headatlas.studies.positions import Positions
+from headatlas.studies.study import Study
+from headatlas.studies.token_kinds import TokenKinds
+
+STUDIES: dict[str, type[Study]] = {
+    study.name: study for study in (Positions, TokenKinds, Entropy, MaxAttention, Gradients)
+}
+
+__all__ = ["STUDIES", "Study"]

@@ -1,0 +1,94 @@
+"""How broadly does each head attend? The entropy of its rows, of all tokens and from ``[CLS]`` (section 3.3, figure 4).
+
+In nats, beside `log n`, the entropy of attending alike to all n tokens that a row may attend to (in a causal model,
+those up to its own place). Rows are scaled to sum 1 first, which changes
+nothing but for models with a learned sink, whose rows sum to less.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.kinds import Kind
+from headatlas.models.stacks import HeadShape
+from headatlas.statistics.surface import Sum
+from headatlas.studies.study import LayerMap, SegmentMeans, State
+
+SOURCES = ("all", "cls")
+AUTHORS_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
+
+
+def mean_entropy(sums: Tensor, lengths: Tensor, cls_rows: Tensor) -> Tensor:
+    """Mean entropy of a segment's rows and of its ``[CLS]`` rows. sums: [B, H, S] -> [B, H, 2]."""
+    return torch.stack(
+        [sums[..., Sum.ENTROPY] / lengths[:, None], sums[..., Sum.CLS_ENTROPY] / cls_rows[:, None].clamp_min(1)], -1
+    )
+
+
+def uniform_entropy(batch: Batch, causal: bool) -> Tensor:
+    """Mean entropy in nats of uniform rows: of all rows, and of the ``[CLS]`` rows. [B, 2]"""
+    lengths = batch.lengths.double()
+    if not causal:
+        return lengths.log()[:, None].expand(-1, len(SOURCES))
+    reach = torch.arange(1, batch.mask.shape[1] + 1, device=lengths.device, dtype=torch.float64).log()  # [T]
+    cls = batch.kinds == Kind.CLS
+    return torch.stack([(reach * batch.mask).sum(1) / lengths, (reach * cls).sum(1) / cls.sum(1).clamp_min(1)], -1)
+
+
+class Entropy(SegmentMeans):
+    """Mean entropy in nats, for every head."""
+
+    name = "entropy"
+    columns = SOURCES
+
+    def start(self, shape: HeadShape) -> None:
+        """Prepare empty sums for a stack of heads."""
+        super().start(shape)
+        self._uniform = np.zeros(len(SOURCES))
+
+    def segment_means(self, layer_map: LayerMap) -> Tensor:
+        """Means over each segment's rows."""
+        batch = layer_map.batch
+        return mean_entropy(layer_map.surface, batch.lengths, _cls_rows(batch))
+
+    def counted(self, batch: Batch) -> Tensor:
+        """``[CLS]`` entropy needs a ``[CLS]``."""
+        counted = super().counted(batch)
+        counted[:, SOURCES.index("cls")] = _cls_rows(batch) > 0
+        return counted
+
+    def end_batch(self, batch: Batch) -> None:
+        """Add the batch's entropies and those of uniform rows."""
+        super().end_batch(batch)
+        uniform = uniform_entropy(batch, self.causal)
+        self._uniform += (uniform * self.counted(batch)).sum(0).cpu().numpy()
+
+    def merge(self, other: Entropy) -> None:
+        """Add another study's sums to these."""
+        super().merge(other)
+        self._uniform += other._uniform
+
+    def state(self) -> State:
+        """The sums, to be saved."""
+        return super().state() | {"uniform": self._uniform}
+
+    def restore(self, state: State) -> None:
+        """Take over saved sums."""
+        super().restore(state)
+        self._uniform = state["uniform"].copy()
+
+    def table(self) -> pd.DataFrame:
+        """layer, head, source, nats, uniform_nats, count."""
+        with np.errstate(invalid="ignore"):
+            uniform = dict(zip(SOURCES, self._uniform / self._count, strict=True))
+        table = self.means().rename(columns={"column": "source", "value": "nats"})
+        table.insert(4, "uniform_nats", table["source"].map(uniform))
+        return table
+
+
+def _cls_rows(batch: Batch) -> Tensor:
+    return (batch.kinds == Kind.CLS).sum(1)

@@ -1,0 +1,62 @@
+"""Does it matter how much a head attends to a token? The gradient of the loss to attention, by the kind of token
+attended to (section 3.2, figure 3).
+
+|dL/da[i, j]| averaged over the pairs of a segment whose token j is of a kind and which the model's mask admits, then
+over segments. L is the masked language model loss (BERT's masking) or, for causal models, that of the next token.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+import torch
+from torch import Tensor
+
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.kinds import Kind
+from headatlas.studies.study import LayerMap, SegmentMeans
+
+KINDS = {"cls": Kind.CLS, "sep": Kind.SEP, "period_comma": Kind.PERIOD_COMMA, "other": Kind.OTHER}
+
+
+def admitted_pairs(batch: Batch, mask: Tensor | None, causal: bool) -> Tensor:
+    """Pairs (i, j) of real tokens between which attention may flow: [B, 1, Q, K], bool."""
+    admitted = batch.mask[:, None, :, None] & batch.mask[:, None, None, :]
+    if mask is not None:
+        admitted = admitted & (mask > torch.finfo(mask.dtype).min / 2)
+    elif causal:
+        admitted = admitted.tril()
+    return admitted
+
+
+def mean_gradient_to_kinds(gradients: Tensor, admitted: Tensor, kinds: Tensor) -> Tensor:
+    """Mean |gradient| over the admitted pairs of a segment, by kind of the token attended to.
+
+    gradients: [B, H, Q, K]; admitted: [B, 1, Q, K]; kinds: [B, K] -> [B, H, 4]; 0 where there is no pair.
+    """
+    columns = torch.stack([kinds == kind for kind in KINDS.values()], -1).to(gradients.dtype)  # [B, K, 4]
+    received = (gradients.abs() * admitted).sum(2)  # [B, H, K]
+    pairs = admitted.sum(2).to(gradients.dtype) @ columns  # [B, 1, 4]
+    return (received @ columns).double() / pairs.clamp_min(1)
+
+
+class Gradients(SegmentMeans):
+    """Mean absolute gradient of the loss to attention, for every head and kind of token."""
+
+    name = "gradients"
+    watches = "gradients"
+    columns = tuple(KINDS)
+
+    def segment_means(self, layer_map: LayerMap) -> Tensor:
+        """Means over each segment's pairs."""
+        batch = layer_map.batch
+        admitted = admitted_pairs(batch, layer_map.mask, self.causal)
+        return mean_gradient_to_kinds(layer_map.weights.float(), admitted, batch.kinds)
+
+    def counted(self, batch: Batch) -> Tensor:
+        """A kind counts where the segment has such a token."""
+        kinds = torch.where(batch.mask, batch.kinds, 255)
+        return torch.stack([(kinds == kind).any(1) for kind in KINDS.values()], -1)
+
+    def table(self) -> pd.DataFrame:
+        """layer, head, kind, value, count."""
+        return self.means().rename(columns={"column": "kind"})

@@ -1,0 +1,67 @@
+"""How much does a head put on the one token it attends to most? (section 3.3)
+
+The paper's broad heads "put at most 10 % on any one word". `value` is the mean over rows of the largest weight,
+`highest` the largest weight of any row.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from torch import Tensor
+
+from headatlas.encoding.batches import Batch
+from headatlas.models.stacks import HeadShape
+from headatlas.statistics.surface import Sum
+from headatlas.studies.study import LayerMap, SegmentMeans, State
+
+
+class MaxAttention(SegmentMeans):
+    """The largest weight of a row, for every head."""
+
+    name = "max_attention"
+    columns = ("max",)
+
+    def start(self, shape: HeadShape) -> None:
+        """Prepare empty sums for a stack of heads."""
+        super().start(shape)
+        self._highest = np.zeros((shape.layers, shape.most_heads))
+        self._highest_seen: dict[int, Tensor] = {}
+
+    def segment_means(self, layer_map: LayerMap) -> Tensor:
+        """Means over each segment's rows."""
+        return layer_map.surface[..., [Sum.MAXIMUM]] / layer_map.batch.lengths[:, None, None]
+
+    def see(self, layer: int, layer_map: LayerMap) -> None:
+        """Keep the layer's values until the batch ends."""
+        super().see(layer, layer_map)
+        self._highest_seen[layer] = layer_map.surface[..., Sum.HIGHEST].amax(0)  # [H]
+
+    def end_batch(self, batch: Batch) -> None:
+        """Add the batch's values to the sums."""
+        super().end_batch(batch)
+        for layer, values in self._highest_seen.items():
+            known = self._highest[layer, : len(values)]
+            np.maximum(known, values.cpu().double().numpy(), out=known)
+        self._highest_seen.clear()
+
+    def merge(self, other: MaxAttention) -> None:
+        """Add another study's sums to these."""
+        super().merge(other)
+        np.maximum(self._highest, other._highest, out=self._highest)
+
+    def state(self) -> State:
+        """The sums, to be saved."""
+        return super().state() | {"highest": self._highest}
+
+    def restore(self, state: State) -> None:
+        """Take over saved sums."""
+        super().restore(state)
+        self._highest = state["highest"].copy()
+
+    def table(self) -> pd.DataFrame:
+        """layer, head, value, highest, count."""
+        table = self.means().drop(columns="column")
+        places = zip(table["layer"], table["head"], strict=True)
+        table.insert(3, "highest", [self._highest[layer - 1, head - 1] for layer, head in places])
+        return table

@@ -1,0 +1,34 @@
+"""How much does each head attend to the previous, the current and the next token? (section 3.1)
+
+A row whose neighbour would lie outside the segment counts with 0: the paper's mean is over all tokens.
+"""
+
+from __future__ import annotations
+
+import pandas as pd
+from torch import Tensor
+
+from headatlas.statistics.surface import Sum
+from headatlas.studies.study import LayerMap, SegmentMeans
+
+OFFSETS = {-1: Sum.PREVIOUS, 0: Sum.CURRENT, 1: Sum.NEXT}
+
+
+def attention_to_neighbours(sums: Tensor, lengths: Tensor) -> Tensor:
+    """Mean attention of a segment's tokens to those at each offset. sums: [B, H, S]; lengths: [B] -> [B, H, 3]."""
+    return sums[..., list(OFFSETS.values())] / lengths[:, None, None]
+
+
+class Positions(SegmentMeans):
+    """Mean attention to the token at each offset, for every head."""
+
+    name = "positions"
+    columns = tuple(map(str, OFFSETS))
+
+    def segment_means(self, layer_map: LayerMap) -> Tensor:
+        """Means over each segment's tokens."""
+        return attention_to_neighbours(layer_map.surface, layer_map.batch.lengths)
+
+    def table(self) -> pd.DataFrame:
+        """layer, head, offset, value, count."""
+        return self.means().rename(columns={"column": "offset"}).astype({"offset": int})

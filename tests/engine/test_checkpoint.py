@@ -1,0 +1,97 @@
+"""State files: what is saved comes back, and a damaged or foreign file is refused by name."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors import numpy as safetensors_numpy
+
+from headatlas.engine.checkpoint import Checkpoint, read_state
+from headatlas.errors import AtlasError
+from headatlas.models.stacks import HeadShape
+from headatlas.studies import STUDIES
+from random_maps import batch_of, random_segments, show
+
+SETTINGS = {"model": "tiny", "seed": 0}
+
+
+@pytest.fixture
+def studies():
+    batches = [batch_of(random_segments([5, 3]))]
+    return {name: show(study(), batches) for name, study in STUDIES.items()}
+
+
+@pytest.fixture
+def saved(tmp_path, studies):
+    checkpoint = Checkpoint(tmp_path / "state.safetensors", SETTINGS)
+    checkpoint.save(studies, batches=7)
+    return checkpoint
+
+
+def empty_studies(heads=3):
+    fresh = {name: study() for name, study in STUDIES.items()}
+    for study in fresh.values():
+        study.start(HeadShape((heads, heads)))
+    return fresh
+
+
+def test_what_is_saved_comes_back(saved, studies):
+    again = empty_studies()
+    assert saved.resume(again) == 7
+    for name, study in studies.items():
+        for key, array in study.state().items():
+            assert array.tobytes() == again[name].state()[key].tobytes()
+
+
+def test_without_a_file_a_run_starts_at_the_beginning(tmp_path):
+    assert Checkpoint(tmp_path / "state.safetensors", SETTINGS).resume(empty_studies()) == 0
+
+
+def test_other_settings_are_refused_and_named(saved):
+    other = Checkpoint(saved.path, SETTINGS | {"seed": 1})
+    with pytest.raises(AtlasError, match="seed was 0, is 1"):
+        other.resume(empty_studies())
+
+
+def test_another_models_shape_is_refused(saved):
+    with pytest.raises(AtlasError, match="shape"):
+        saved.resume(empty_studies(heads=4))
+
+
+@settings(deadline=None, max_examples=60)
+@given(data=st.data())
+def test_a_file_cut_anywhere_is_an_error_with_a_remedy(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("cut") / "state.safetensors"
+    Checkpoint(path, SETTINGS).save({"positions": show(STUDIES["positions"](), [batch_of(random_segments([4]))])}, 1)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
+    with pytest.raises(AtlasError, match=r"damaged.*Delete this file"):
+        read_state(path)
+
+
+@settings(deadline=None, max_examples=60)
+@given(content=st.binary(max_size=200))
+def test_rubbish_is_an_error_with_a_remedy(tmp_path_factory, content):
+    path = tmp_path_factory.mktemp("rubbish") / "state.safetensors"
+    path.write_bytes(content)
+    with pytest.raises(AtlasError, match="damaged"):
+        read_state(path)
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [None, {"format": "other"}, {"format": "headatlas-state-1"}, {"format": "headatlas-state-1", "batches": "many"}],
+)
+def test_a_safetensors_file_of_something_else_is_refused(tmp_path, metadata):
+    path = tmp_path / "state.safetensors"
+    path.write_bytes(safetensors_numpy.save({"x/y": np.zeros(2)}, metadata=metadata))
+    with pytest.raises(AtlasError, match="damaged"):
+        read_state(path)
+
+
+def test_settings_are_kept_readable_in_the_header(saved):
+    assert read_state(saved.path).settings == json.loads(json.dumps(SETTINGS))

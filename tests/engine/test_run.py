@@ -1,0 +1,144 @@
+"""A run: one pass for all studies, the same bits after being stopped or killed at any moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pandas as pd
+import pytest
+
+from headatlas.encoding.kinds import kind_table
+from headatlas.engine.checkpoint import Checkpoint
+from headatlas.engine.observer import Observer
+from headatlas.engine.run import run_studies
+from headatlas.errors import SurveyInterruptedError
+from headatlas.studies import STUDIES
+
+TEXTS = (
+    "the old man saw a little dog, and the dog ran.\tshe sat by the river.",
+    "she sat by the river.\tit was night, and they had water.",
+    "they have not been there, but the child was in the big red house.\tthe cat ate.",
+    "a dog.\ta cat.",
+    "the first look.\tthe tree by the house was old, red and big.",
+)
+
+
+class KilledError(Exception):
+    """Stands for a process that is killed."""
+
+
+@pytest.fixture(scope="module")
+def bert(load_tiny):
+    return load_tiny("bert")
+
+
+@pytest.fixture(scope="module")
+def segments(bert, segments_for):
+    return segments_for(bert.tokenizer, TEXTS)
+
+
+def run(model, segments, names=tuple(STUDIES), **options):
+    studies = {name: STUDIES[name]() for name in names}
+    options = {"batch_tokens": 40, "kinds": kind_table(model.tokenizer)} | options
+    run_studies(model, segments, studies, **options)
+    return {name: study.table() for name, study in studies.items()}
+
+
+def equal(left, right):
+    assert left.keys() == right.keys()
+    for name, table in left.items():
+        pd.testing.assert_frame_equal(table, right[name], check_exact=True)
+
+
+def test_studies_share_passes_and_do_not_disturb_each_other(bert, segments, monkeypatch):
+    calls = []
+    forward = bert.observe
+    monkeypatch.setattr(type(bert), "observe", lambda self, *rest: calls.append(1) or forward(*rest))
+    together = run(bert, segments)
+    batches = len(calls)
+    for name in STUDIES:
+        equal(run(bert, segments, (name,)), {name: together[name]})
+    attention_studies = len(STUDIES) - 1
+    assert len(calls) == batches * (1 + attention_studies)
+
+
+def test_batch_size_changes_nothing_but_rounding(bert, segments):
+    small, large = run(bert, segments, batch_tokens=1), run(bert, segments, batch_tokens=10_000)
+    for name, table in small.items():
+        pd.testing.assert_frame_equal(table, large[name], rtol=1e-4, atol=1e-6)
+
+
+@pytest.mark.parametrize("killed_in", range(4))
+@pytest.mark.parametrize("moment", ["see", "end_batch", "save"])
+def test_a_killed_run_goes_on_to_the_same_bits(bert, segments, tmp_path, monkeypatch, killed_in, moment):
+    undisturbed = run(bert, segments)
+    checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
+    calls = 0
+
+    def dies(method):
+        def dying(self, *rest):
+            nonlocal calls
+            calls += 1
+            if calls == 1 + killed_in * (2 if moment == "see" else 1):
+                raise KilledError
+            return method(self, *rest)
+
+        return dying
+
+    target = Checkpoint if moment == "save" else STUDIES["entropy"]
+    with monkeypatch.context() as patch:
+        patch.setattr(target, moment, dies(getattr(target, moment)))
+        with pytest.raises(KilledError):
+            run(bert, segments, checkpoint=checkpoint, seconds_between_saves=0)
+    equal(run(bert, segments, checkpoint=checkpoint), undisturbed)
+
+
+def test_a_finished_state_is_not_run_again(bert, segments, tmp_path, monkeypatch):
+    checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
+    first = run(bert, segments, checkpoint=checkpoint)
+    monkeypatch.setattr(type(bert), "observe", lambda *_: pytest.fail("the model ran again"))
+    equal(run(bert, segments, checkpoint=checkpoint), first)
+
+
+def test_ctrl_c_ends_the_batch_saves_and_can_be_continued(bert, segments, tmp_path, monkeypatch):
+    undisturbed = run(bert, segments)
+    checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
+    see = Observer.see
+
+    def interrupted(self, batch):
+        os.kill(os.getpid(), signal.SIGINT)
+        see(self, batch)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Observer, "see", interrupted)
+        with pytest.raises(SurveyInterruptedError, match=r"1 of .* batches; the same command continues"):
+            run(bert, segments, checkpoint=checkpoint)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    equal(run(bert, segments, checkpoint=checkpoint), undisturbed)
+
+
+def test_a_second_ctrl_c_interrupts_at_once(bert, segments, monkeypatch):
+    def impatient(self, batch):
+        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    monkeypatch.setattr(Observer, "see", impatient)
+    with pytest.raises(KeyboardInterrupt):
+        run(bert, segments)
+
+
+def test_runs_outside_the_main_thread(bert, segments):
+    results = []
+    thread = threading.Thread(target=lambda: results.append(run(bert, segments)))
+    thread.start()
+    thread.join()
+    equal(results[0], run(bert, segments))
+
+
+def test_the_seed_decides_the_masking_alone(bert, segments):
+    first, again, other = (run(bert, segments, seed=seed) for seed in (0, 0, 1))
+    equal(first, again)
+    assert not first["gradients"].equals(other["gradients"])
+    equal({"entropy": first["entropy"]}, {"entropy": other["entropy"]})
