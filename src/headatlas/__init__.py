@@ -1,0 +1,61 @@
+"""headatlas: an atlas of a transformer's attention heads.
+
+>>> import headatlas as ha
+>>> atlas = ha.survey("bert-base-uncased", text="wiki.txt", out="atlas")   # doctest: +SKIP
+>>> atlas.tables["positions"].query("offset == -1").nlargest(5, "value")   # doctest: +SKIP
+>>> ha.write_figures(atlas)                                                 # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+from headatlas.errors import HeadatlasError
+
+if TYPE_CHECKING:
+    from headatlas.atlas.figures import write_figures
+    from headatlas.corpora.sample import sample_text
+    from headatlas.models.loading import load_model
+    from headatlas.models.model import Model
+    from headatlas.models.observing import observe_network
+    from headatlas.results.atlas import Atlas, open_atlas
+    from headatlas.surveying import survey
+
+__version__ = version("headatlas")
+
+# Where each public name lives. Loaded when first used: importing headatlas must not import torch.
+_HOMES = {
+    "Atlas": "headatlas.results.atlas",
+    "Model": "headatlas.models.model",
+    "load_model": "headatlas.models.loading",
+    "observe_network": "headatlas.models.observing",
+    "open_atlas": "headatlas.results.atlas",
+    "sample_text": "headatlas.corpora.sample",
+    "survey": "headatlas.surveying",
+    "write_figures": "headatlas.atlas.figures",
+}
+
+__all__ = [
+    "Atlas",
+    "HeadatlasError",
+    "Model",
+    "__version__",
+    "load_model",
+    "observe_network",
+    "open_atlas",
+    "sample_text",
+    "survey",
+    "write_figures",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'headatlas' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

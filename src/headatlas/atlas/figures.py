@@ -1,0 +1,67 @@
+"""Every figure an atlas has data for, written to its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headatlas.atlas.choice import characteristic_heads
+from headatlas.atlas.layers import entropy_figure, gradients_figure, positions_figure, token_kinds_figure
+from headatlas.atlas.lines import Weights, attention_lines_figure
+from headatlas.atlas.style import FORMATS, save_figure
+
+
+class Example(Protocol):
+    """One text with the maps of all heads, [layers, heads_max, n, n]."""
+
+    @property
+    def tokens(self) -> list[str]: ...
+    @property
+    def maps(self) -> Weights: ...
+
+
+class SurveyedAtlas(Protocol):
+    """What the figures and the page need of an atlas."""
+
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]: ...
+    @property
+    def manifest(self) -> dict[str, Any]: ...
+    @property
+    def example(self) -> Example | None: ...
+
+
+def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write figures 1 to 4 where their tables exist, by default to the atlas's own `figures` folder."""
+    folder = atlas.folder / "figures" if folder is None else folder
+    own = atlas.manifest.get("model", {}).get("special_tokens", {})
+    labels = {kind: token for kind, token in own.items() if token}  # the model's own names for [CLS] and [SEP]
+    paths: list[Path] = []
+    heads = heads_figure(atlas, labels)
+    if heads is not None:
+        paths += save_figure(heads, folder / "figure1_heads", formats)
+    drawings: dict[str, tuple[str, Callable[[pd.DataFrame], Figure]]] = {
+        "token_kinds": ("figure2_token_kinds", lambda table: token_kinds_figure(table, labels)),
+        "positions": ("figure2_positions", positions_figure),
+        "gradients": ("figure3_gradients", lambda table: gradients_figure(table, labels)),
+        "entropy": ("figure4_entropy", lambda table: entropy_figure(table, labels)),
+    }
+    for name, (stem, draw) in drawings.items():
+        if name in atlas.tables:
+            paths += save_figure(draw(atlas.tables[name]), folder / stem, formats)
+    return paths
+
+
+def heads_figure(atlas: SurveyedAtlas, labels: Mapping[str, str] | None = None) -> Figure | None:
+    """Figure 1: the characteristic heads on the example, where there are any of both."""
+    chosen = characteristic_heads(atlas.tables, labels)
+    if atlas.example is None or not chosen:
+        return None
+    maps = [(one.caption, atlas.example.maps[one.layer - 1, one.head - 1]) for one in chosen]
+    return attention_lines_figure(atlas.example.tokens, maps)

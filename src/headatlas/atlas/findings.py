@@ -1,0 +1,87 @@
+"""The paper's observations about surface behaviour (section 3), read off an atlas's tables in plain sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import pandas as pd
+
+MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
+BROAD = 0.1  # mean largest weight of the paper's broad heads: at most 10 % on any one word
+MOST_NAMED = 8
+
+
+def findings(tables: Mapping[str, pd.DataFrame]) -> list[str]:
+    """One sentence for each observation that the tables allow."""
+    readers = {
+        "positions": _positions,
+        "token_kinds": _token_kinds,
+        "max_attention": _max_attention,
+        "entropy": _entropy,
+        "gradients": _gradients,
+    }
+    return [sentence for name, read in readers.items() if name in tables for sentence in read(tables[name])]
+
+
+def _positions(table: pd.DataFrame) -> Iterator[str]:
+    for offset, where in ((-1, "previous"), (1, "next")):
+        heads = table[(table["offset"] == offset) & (table["value"] > MOSTLY)]
+        yield f"{_counted(heads)} more than half of the attention on the {where} token{_named(heads)}"
+
+
+def _token_kinds(table: pd.DataFrame) -> Iterator[str]:
+    for kind, name in (("sep", "[SEP]"), ("cls", "[CLS]"), ("period_comma", "periods and commas")):
+        heads = table[(table["kind"] == kind) & (table["value"] > MOSTLY)]
+        by_layer = table[table["kind"] == kind].groupby("layer")["value"].mean()
+        if by_layer.isna().all():
+            yield f"the input has no {name}"
+            continue
+        yield (
+            f"{_counted(heads)} more than half of the attention on {name}{_named(heads)}; "
+            f"the layer mean is highest in layer {by_layer.idxmax()} ({by_layer.max():.0%})"
+        )
+    wide = table.pivot(index=["layer", "head"], columns="kind", values="value")
+    devoted = wide[wide["other_to_sep"] > MOSTLY]
+    if len(devoted):
+        share = devoted["sep_to_sep"].mean()
+        yield f"of heads that attend mostly to [SEP], the [SEP] rows themselves put {share:.0%} there"
+
+
+def _max_attention(table: pd.DataFrame) -> Iterator[str]:
+    heads = table[table["value"] <= BROAD]
+    yield f"{_counted(heads)} at most 10 % on any one token, on average{_named(heads)}"
+
+
+def _entropy(table: pd.DataFrame) -> Iterator[str]:
+    last = table["layer"].max()
+    for source, name in (("all", "all tokens"), ("cls", "[CLS]")):
+        rows = table[table["source"] == source].dropna(subset="nats")
+        if rows.empty:
+            continue
+        layers = rows.groupby("layer")["nats"].mean()
+        yield (
+            f"entropy from {name}: {layers.iloc[0]:.2f} nats in layer 1, {layers.iloc[-1]:.2f} in layer {last} "
+            f"(uniform: {rows['uniform_nats'].iloc[0]:.2f})"
+        )
+
+
+def _gradients(table: pd.DataFrame) -> Iterator[str]:
+    layers = table.pivot_table(index="layer", columns="kind", values="value")
+    if "sep" in layers and "other" in layers:
+        ratio = layers["sep"] / layers["other"]
+        yield (
+            f"|dL/da| towards [SEP] is {ratio.iloc[0]:.2f} times that towards other tokens in layer 1, "
+            f"{ratio.iloc[-1]:.2f} times in layer {ratio.index[-1]}"
+        )
+
+
+def _counted(heads: pd.DataFrame) -> str:
+    return {0: "no head puts", 1: "1 head puts"}.get(len(heads), f"{len(heads)} heads put")
+
+
+def _named(heads: pd.DataFrame) -> str:
+    if heads.empty:
+        return ""
+    names = [f"{layer}-{head}" for layer, head in zip(heads["layer"], heads["head"], strict=True)]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f" ({', '.join(names[:MOST_NAMED])}{more})"

@@ -1,0 +1,181 @@
+"""One look for every figure: fonts, sizes, colours, and files that are the same bytes for the same data."""
+
+from __future__ import annotations
+
+import functools
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib.style
+from matplotlib import font_manager
+from matplotlib.figure import Figure
+from matplotlib.ft2font import FT2Font
+
+from headatlas.errors import SettingError
+from headatlas.files import make_folder, write_atomically
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+# Okabe and Ito (2008): told apart by every common kind of colour vision.
+BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
+INK, FAINT = "#222222", "#8A8A8A"
+
+FONT = "DejaVu Sans"
+FONT_POINTS = 8.0
+FORMATS = ("svg", "png", "pdf")
+PNG_DPI = 200
+
+_RC: dict[str, Any] = {
+    "font.family": FONT,
+    "font.size": FONT_POINTS,
+    "text.color": INK,
+    "text.parse_math": False,
+    "axes.titlesize": FONT_POINTS,
+    "axes.labelsize": FONT_POINTS,
+    "axes.edgecolor": INK,
+    "axes.labelcolor": INK,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.labelsize": FONT_POINTS - 1,
+    "ytick.labelsize": FONT_POINTS - 1,
+    "xtick.color": INK,
+    "ytick.color": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "legend.fontsize": FONT_POINTS - 0.5,
+    "legend.frameon": False,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "svg.fonttype": "none",
+    "svg.hashsalt": "headatlas",
+    "pdf.fonttype": 42,
+}
+
+# Tried in this order, where installed, for characters that DejaVu lacks.
+_FALLBACK_FONTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "Source Han Sans SC",
+    "PingFang SC",
+    "Hiragino Sans",
+    "Apple SD Gothic Neo",
+    "Microsoft YaHei",
+    "Yu Gothic",
+    "Malgun Gothic",
+    "WenQuanYi Zen Hei",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Arial Unicode MS",
+    "Nirmala UI",
+    "Unifont",
+)
+
+_NO_DATE: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
+_SHOWN_AS = {"\n": "⏎", "\r": "↵", "\t": "⇥"}
+_BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Our settings on top of matplotlib's defaults, whatever the user's own matplotlibrc says."""
+    with matplotlib.style.context(["default", _RC]):
+        yield
+
+
+def styled(draw: Callable[P, R]) -> Callable[P, R]:
+    """Run a drawing function in the house style."""
+
+    @functools.wraps(draw)
+    def draw_in_style(*args: P.args, **kwargs: P.kwargs) -> R:
+        with house_style():
+            return draw(*args, **kwargs)
+
+    return draw_in_style
+
+
+def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Write `stem` + `.svg`, `.png`, `.pdf`: SVG keeps text as text, PDF embeds TrueType, neither holds a date."""
+    unknown = [name for name in formats if name not in FORMATS]
+    if unknown:
+        raise SettingError(f"Unknown figure format {unknown[0]!r}. Choose from {', '.join(FORMATS)}.")
+    make_folder(stem.parent)
+    paths = []
+    for name in formats:
+        path = stem.with_name(f"{stem.name}.{name}")
+        with house_style(), _quiet_about_glyphs():
+            write_atomically(path, functools.partial(_save, figure, name))
+        paths.append(path)
+    return paths
+
+
+def _save(figure: Figure, name: str, path: Path) -> None:
+    figure.savefig(path, format=name, dpi=PNG_DPI, metadata=_NO_DATE[name])
+
+
+@contextmanager
+def _quiet_about_glyphs() -> Iterator[None]:
+    """A missing glyph is drawn as a box, and the SVG keeps the character: one warning a glyph helps nobody."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
+        warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support")
+        yield
+
+
+def drawable(token: str, longest: int) -> str:
+    """A token as a figure can show it: one line, no character that XML forbids or that turns the text, cut if too long.
+
+    >>> drawable("\\n", 20), drawable(" ", 20), drawable("Donaudampfschifffahrt", 10)
+    ('⏎', '␣', 'Donaudamp…')
+    """
+    text = "".join(map(_visible, token))
+    if not text.strip():
+        return "␣" * max(1, min(len(text), longest))
+    text = text.strip()
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def _visible(character: str) -> str:
+    if character in _SHOWN_AS:
+        return _SHOWN_AS[character]
+    category = unicodedata.category(character)
+    if category == "Cc":
+        return f"\\x{ord(character):02x}"
+    if category in ("Cs", "Zl", "Zp") or character in _BIDI_CONTROLS or ord(character) & 0xFFFE == 0xFFFE:
+        return "\N{REPLACEMENT CHARACTER}"
+    return character
+
+
+def width_in_ems(text: str) -> float:
+    """How wide a text is in units of the font size; a character that DejaVu lacks counts as a full square."""
+    return sum(_advance(character) for character in text)
+
+
+@functools.cache
+def _advance(character: str) -> float:
+    if ord(character) not in _font_characters():
+        return 1.0
+    font = FT2Font(font_manager.findfont(FONT))
+    font.set_size(FONT_POINTS, 72)
+    return float(font.load_char(ord(character)).linearHoriAdvance / 65536 / FONT_POINTS)
+
+
+def families_for(texts: Iterable[str]) -> list[str]:
+    """DejaVu, followed by installed fonts that may know the characters it lacks."""
+    known = _font_characters()
+    if all(ord(character) in known for text in texts for character in text):
+        return [FONT]
+    installed = set(font_manager.get_font_names())
+    return [FONT, *(name for name in _FALLBACK_FONTS if name in installed)]
+
+
+@functools.cache
+def _font_characters() -> frozenset[int]:
+    return frozenset(font_manager.get_font(font_manager.findfont(FONT)).get_charmap())

@@ -1,0 +1,66 @@
+"""The command line. Every command is a file that parses, calls and prints; heavy imports wait until it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import typer
+
+from headatlas.cli.demo import demo
+from headatlas.cli.figures import figures
+from headatlas.cli.models import models
+from headatlas.cli.survey import survey
+from headatlas.errors import HeadatlasError, SurveyInterruptedError
+
+ABOUT = """An atlas of a transformer's attention heads: what each one looks at.
+
+Start with `headatlas demo`, then survey a model of your own:
+
+    headatlas survey bert-base-uncased --text wiki.txt --out atlas
+"""
+
+COMMANDS: dict[str, Callable[..., None]] = {"demo": demo, "survey": survey, "figures": figures, "models": models}
+
+app = typer.Typer(
+    help=ABOUT,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from headatlas import __version__
+
+        typer.echo(f"headatlas {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line: errors a user can mend are printed without a traceback."""
+    try:
+        app()
+    except SurveyInterruptedError as error:
+        typer.secho(str(error), err=True, fg="yellow")
+        sys.exit(130)
+    except HeadatlasError as error:
+        typer.secho("Error: ", err=True, fg="red", nl=False)
+        typer.echo(str(error), err=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,28 @@
+"""headatlas figures"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+
+def figures(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An atlas folder, made by `headatlas survey`.")],
+    out: Annotated[Optional[Path], typer.Option(help="Where to write. Default: DIR/figures.")] = None,  # noqa: UP045
+) -> None:
+    """Draw an atlas's figures again, as SVG, PNG and PDF.
+
+    Figure 1: heads at work on one input. Figure 2: attention to kinds of tokens and to positions, over layers.
+    Figure 3: gradients (where the model has a language model head). Figure 4: entropy.
+
+    **Example**
+
+    `headatlas figures atlas`
+    """
+    from headatlas.atlas.figures import write_figures
+    from headatlas.results.atlas import open_atlas
+
+    for path in write_figures(open_atlas(folder), out):
+        typer.echo(path)

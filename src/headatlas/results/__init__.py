@@ -1,0 +1,1 @@
+"""The atlas folder: tables, manifest, examples."""

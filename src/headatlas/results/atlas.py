@@ -1,0 +1,130 @@
+"""The atlas folder: what a survey leaves behind, and how to open it again.
+
+DIR/manifest.json      what was surveyed: model, corpus, settings, versions, what was left out
+DIR/tables/            every table as .parquet and .csv (see `schema.py`)
+DIR/example.safetensors   one short input with all its maps
+DIR/state.safetensors  the studies' sums: what a stopped survey continues from
+DIR/figures/           pictures, once drawn
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import cached_property, partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from headatlas.errors import AtlasError
+from headatlas.files import make_folder, write_atomically, write_text
+from headatlas.results.example import Example, load_example, save_example
+from headatlas.results.schema import conform
+
+FORMAT = "headatlas-atlas-1"
+
+
+class Tables(Mapping[str, pd.DataFrame]):
+    """The tables of an atlas by name, each read when first asked for."""
+
+    def __init__(self, folder: Path, names: list[str]) -> None:
+        self._folder = folder
+        self._names = names
+        self._read: dict[str, pd.DataFrame] = {}
+
+    def __getitem__(self, name: str) -> pd.DataFrame:
+        if name not in self._names:
+            raise KeyError(f"no table {name!r} in this atlas; it has: {', '.join(self._names)}")
+        if name not in self._read:
+            path = self._folder / f"{name}.parquet"
+            try:
+                self._read[name] = pd.read_parquet(path)
+            except (OSError, ValueError) as error:
+                raise AtlasError(f"{path}: cannot be read ({error}). Run the survey again.") from error
+        return self._read[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+class Atlas:
+    """An atlas folder, opened."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """What was surveyed, as read from the folder."""
+        return read_manifest(self.folder)
+
+    @property
+    def complete(self) -> bool:
+        """Whether the survey ran to its end."""
+        return bool(self.manifest.get("complete"))
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables by name, as pandas frames."""
+        return Tables(self.folder / "tables", list(self.manifest.get("tables", {})))
+
+    @cached_property
+    def example(self) -> Example | None:
+        """One short input with all its maps."""
+        path = self.folder / "example.safetensors"
+        return load_example(path) if path.exists() else None
+
+    def __repr__(self) -> str:
+        return f"Atlas({str(self.folder)!r}, tables: {', '.join(self.tables)})"
+
+
+def open_atlas(folder: str | Path) -> Atlas:
+    """Open the folder of a finished survey.
+
+    >>> atlas = open_atlas("atlas")                                     # doctest: +SKIP
+    >>> atlas.tables["positions"].query("offset == -1").nlargest(3, "value")   # doctest: +SKIP
+    """
+    atlas = Atlas(Path(folder))
+    if not atlas.complete:
+        raise AtlasError(f"{folder}: this survey has not finished. Run the same survey command again to continue it.")
+    return atlas
+
+
+def read_manifest(folder: Path) -> dict[str, Any]:
+    """The manifest of a folder; AtlasError where there is none or it is damaged."""
+    path = folder / "manifest.json"
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise AtlasError(f"{folder}: no atlas here (no manifest.json). Make one with: headatlas survey") from error
+    except (OSError, ValueError) as error:
+        raise AtlasError(f"{path}: cannot be read ({error}). Run the survey again.") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
+        raise AtlasError(f"{path}: not the manifest of an atlas.")
+    return manifest
+
+
+def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest, readable by people."""
+    text = json.dumps({"format": FORMAT, **manifest}, indent=2, ensure_ascii=False)
+    write_text(folder / "manifest.json", text + "\n")
+
+
+def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
+    """Write every table as Parquet and CSV; return the number of rows of each."""
+    target = folder / "tables"
+    make_folder(target)
+    for name, frame in tables.items():
+        conformed = conform(name, frame)
+        write_atomically(target / f"{name}.parquet", partial(conformed.to_parquet, index=False))
+        write_atomically(target / f"{name}.csv", partial(conformed.to_csv, index=False))
+    return {name: len(frame) for name, frame in tables.items()}
+
+
+def write_example(folder: Path, example: Example) -> None:
+    """Keep the example beside the tables."""
+    save_example(example, folder / "example.safetensors")

@@ -1,0 +1,102 @@
+"""Every table of an atlas and what its columns mean. The one place where that is written down.
+
+All tables are tidy: one observation a row, `layer` and `head` counted from 1. Each is written twice, as
+``tables/NAME.parquet`` and ``tables/NAME.csv``; both hold the same columns in the order given here. An empty cell
+(CSV) or null (Parquet) is a value that does not exist, such as the attention to [SEP] of a model without one.
+
+Unless a table says otherwise, a value is a mean over the tokens of a segment and then over segments, and `count` is
+the number of segments in that mean.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pandas as pd
+
+from headatlas.errors import AtlasError
+
+LAYER = ("layer", "int64", "layer, from 1, nearest the input first")
+HEAD = ("head", "int64", "head within the layer, from 1")
+COUNT = ("count", "int64", "segments in the mean; 0 where the value does not exist")
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table: what it answers, and its columns as (name, type, meaning)."""
+
+    about: str
+    columns: tuple[tuple[str, str, str], ...]
+
+
+TABLES: dict[str, Table] = {
+    # paper, section 3.1: heads that attend to a fixed position
+    "positions": Table(
+        "attention to the previous, current and next token",
+        (
+            LAYER,
+            HEAD,
+            ("offset", "int64", "-1 previous, 0 current, 1 next token"),
+            ("value", "float64", "mean attention, 0 to 1; a token without such a neighbour counts with 0"),
+            COUNT,
+        ),
+    ),
+    # paper, sections 3.1 and 3.2, figure 2
+    "token_kinds": Table(
+        "attention to [CLS], [SEP], periods and commas, and other tokens",
+        (
+            LAYER,
+            HEAD,
+            (
+                "kind",
+                "str",
+                "cls, sep, period_comma, other: to such tokens from all rows (together 1, less what a learned sink "
+                "takes); sep_to_sep: from [SEP] rows to [SEP]; other_to_sep: from all other rows to [SEP]",
+            ),
+            ("value", "float64", "mean attention, 0 to 1"),
+            COUNT,
+        ),
+    ),
+    # paper, section 3.3, figure 4
+    "entropy": Table(
+        "how broadly each head attends",
+        (
+            LAYER,
+            HEAD,
+            ("source", "str", "all: rows of all tokens; cls: rows of [CLS] alone"),
+            ("nats", "float64", "mean entropy of the rows, each scaled to sum 1"),
+            ("uniform_nats", "float64", "entropy of attending alike to every token the row may attend to"),
+            COUNT,
+        ),
+    ),
+    # paper, section 3.3: "at most 10 % of their attention mass on any single word"
+    "max_attention": Table(
+        "the largest weight of a row",
+        (
+            LAYER,
+            HEAD,
+            ("value", "float64", "mean over rows of the largest weight, 0 to 1"),
+            ("highest", "float64", "the largest weight in any row of any segment"),
+            COUNT,
+        ),
+    ),
+    # paper, section 3.2, figure 3
+    "gradients": Table(
+        "how much the loss depends on attention to a kind of token",
+        (
+            LAYER,
+            HEAD,
+            ("kind", "str", "kind of the token attended to: cls, sep, period_comma, other"),
+            ("value", "float64", "mean |dL/da| over pairs of tokens, L a segment's mean loss in nats"),
+            COUNT,
+        ),
+    ),
+}
+
+
+def conform(name: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with exactly the columns and types its table promises."""
+    promised = [column for column, _, _ in TABLES[name].columns]
+    if sorted(promised) != sorted(frame.columns):
+        raise AtlasError(f"table {name} has columns {list(frame.columns)}, its schema says {promised}")
+    return frame[promised].astype({column: kind for column, kind, _ in TABLES[name].columns})

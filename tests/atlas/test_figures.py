@@ -1,0 +1,65 @@
+"""The figures of a whole atlas: those with data, in every format, in the right folder."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from headatlas.atlas.figures import Example, heads_figure, write_figures
+from tests.atlas.synthetic_tables import all_tables, heads_of, maps
+
+
+@dataclass
+class Text:
+    tokens: list[str]
+    maps: np.ndarray
+    special: list[bool]
+
+
+@dataclass
+class Atlas:
+    folder: Path
+    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
+    manifest: dict[str, Any] = field(default_factory=dict)
+    example: Example | None = None
+
+
+EXAMPLE = Text(["[CLS]", "a", ".", "[SEP]"], maps(3, 4, 4, 4), [True, False, False, True])
+STEMS = ["figure1_heads", "figure2_token_kinds", "figure2_positions", "figure3_gradients", "figure4_entropy"]
+
+
+def test_all_figures_in_all_formats(tmp_path):
+    paths = write_figures(Atlas(tmp_path, all_tables(heads_of(3, 4)), example=EXAMPLE))
+    assert paths == [tmp_path / "figures" / f"{stem}.{form}" for stem in STEMS for form in ("svg", "png", "pdf")]
+    assert all(path.stat().st_size > 1000 for path in paths)
+
+
+def test_only_what_there_is_data_for(tmp_path):
+    tables = {"positions": all_tables([2, 1])["positions"], "dependencies": pd.DataFrame()}
+    paths = write_figures(Atlas(tmp_path, tables), tmp_path / "elsewhere", formats=("png",))
+    assert paths == [tmp_path / "elsewhere" / "figure2_positions.png"]
+    assert write_figures(Atlas(tmp_path / "none", example=EXAMPLE)) == []
+
+
+def test_figure_1_shows_the_maps_of_the_chosen_heads(tmp_path):
+    one_table = {"positions": all_tables(heads_of(3, 4))["positions"].query("offset == 1")}
+    best = one_table["positions"].nlargest(1, "value").iloc[0]
+    figure = heads_figure(Atlas(tmp_path, one_table, example=EXAMPLE))
+    assert figure is not None
+    (axes,) = figure.axes
+    assert (
+        axes.get_title()
+        .replace("\n", " ")
+        .startswith(f"Head {best.layer:.0f}-{best['head']:.0f} attends to the next token")
+    )
+    weights = EXAMPLE.maps[int(best.layer) - 1, int(best["head"]) - 1]
+    assert np.isclose(axes.collections[0].get_colors()[:, 3].sum(), weights[weights >= 0.01].sum())
+
+
+def test_the_manifest_names_the_models_own_tokens(tmp_path):
+    atlas = Atlas(tmp_path, all_tables([1]), {"model": {"special_tokens": {"cls": "<s>", "sep": "</s>"}}})
+    paths = {path.stem: path.read_text() for path in write_figures(atlas, formats=("svg",))}
+    assert "&lt;/s&gt;" in paths["figure2_token_kinds"]
+    assert "from &lt;s&gt;" in paths["figure4_entropy"]

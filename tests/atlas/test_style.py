@@ -1,0 +1,76 @@
+"""Files are complete, the same for the same data, and indifferent to the user's own matplotlib settings."""
+
+import matplotlib
+import pytest
+from matplotlib.figure import Figure
+
+from headatlas.atlas.lines import attention_lines_figure
+from headatlas.atlas.style import drawable, families_for, save_figure
+from headatlas.errors import SettingError
+from tests.atlas.synthetic_tables import maps
+
+
+def small_figure() -> Figure:
+    return attention_lines_figure(["[CLS]", "a", "b", "[SEP]"], [("Head 1-1", maps(4, 4))])
+
+
+def test_every_format_is_written_in_the_order_asked(tmp_path):
+    paths = save_figure(small_figure(), tmp_path / "new" / "figure.v1", formats=("svg", "png", "pdf"))
+    assert [path.name for path in paths] == ["figure.v1.svg", "figure.v1.png", "figure.v1.pdf"]
+    starts = (b"<?xml", b"\x89PNG", b"%PDF")
+    assert all(path.read_bytes().startswith(start) for path, start in zip(paths, starts, strict=True))
+    assert sorted(path.name for path in (tmp_path / "new").iterdir()) == sorted(path.name for path in paths)
+
+
+@pytest.mark.parametrize("form", ["svg", "png", "pdf"])
+def test_same_data_same_bytes(tmp_path, form):
+    (first,) = save_figure(small_figure(), tmp_path / "first", (form,))
+    with matplotlib.rc_context({"font.size": 31, "svg.hashsalt": "other", "lines.linewidth": 7}):
+        (second,) = save_figure(small_figure(), tmp_path / "second", (form,))
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_no_date_is_written(tmp_path):
+    svg, pdf = save_figure(small_figure(), tmp_path / "figure", ("svg", "pdf"))
+    assert b"dc:date" not in svg.read_bytes()
+    assert b"CreationDate" not in pdf.read_bytes()
+
+
+def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(SettingError, match="gif"):
+        save_figure(small_figure(), tmp_path / "figure", ("svg", "gif"))
+    assert not list(tmp_path.iterdir())
+
+
+def test_settings_are_left_as_they_were(tmp_path):
+    before = dict(matplotlib.rcParams)
+    save_figure(small_figure(), tmp_path / "figure", ("svg",))
+    assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize(
+    ("token", "shown"),
+    [
+        ("$x_1^2$", "$x_1^2$"),
+        ("##ing", "##ing"),
+        ("Ġhello", "Ġhello"),
+        ("▁world", "▁world"),
+        (" spaced", "spaced"),
+        ("", "␣"),
+        ("  ", "␣␣"),
+        ("\n", "⏎"),
+        ("a\tb", "a⇥b"),
+        ("\x00", "\\x00"),
+        ("\ud800", "\ufffd"),
+        ("\uffff", "\ufffd"),
+        ("\u202eevil", "\ufffdevil"),
+        ("Donaudampfschifffahrt", "Donaudampfsc…"),
+    ],
+)
+def test_tokens_become_drawable(token, shown):
+    assert drawable(token, 13) == shown
+
+
+def test_fallback_fonts_only_where_needed():
+    assert families_for(["plain", "Ġ", "שלום"]) == ["DejaVu Sans"]
+    assert families_for(["中"])[0] == "DejaVu Sans"

@@ -1,0 +1,127 @@
+"""The command line as a person meets it: help that teaches, results, errors without a traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headatlas.cli import app as cli
+from headatlas.corpora.sample import sample_text
+from headatlas.models.embedded import EMBEDDED
+
+run = CliRunner().invoke
+
+
+def plain(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+@pytest.fixture
+def text(tmp_path):
+    lines = sample_text().read_text(encoding="utf-8").splitlines()[:60]
+    path = tmp_path / "text.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def headatlas(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "headatlas.cli.app", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+
+
+@pytest.mark.parametrize("command", [*cli.COMMANDS, ""])
+def test_help_teaches(command):
+    shown = run(cli.app, [*([command] if command else []), "--help"], env={"COLUMNS": "200"})
+    assert shown.exit_code == 0
+    example = {"": "headatlas survey bert", "survey": "headatlas survey bert", "figures": "headatlas figures atlas"}
+    assert example.get(command, "") in plain(shown.output)
+
+
+def test_every_survey_option_is_explained():
+    shown = plain(run(cli.app, ["survey", "--help"], env={"COLUMNS": "240"}).output)
+    for option in (
+        "--text",
+        "--out",
+        "--segments",
+        "--max-tokens",
+        "--studies",
+        "--batch-tokens",
+        "--device",
+        "--seed",
+    ):
+        line = next(line for line in shown.splitlines() if option in line)
+        assert re.search(r"[a-z]{3,} [a-z]{2,}", line.split(option, 1)[1]), line
+
+
+def test_a_survey_ends_with_tables_figures_and_a_page(tiny_folder, text, tmp_path):
+    out = tmp_path / "atlas"
+    done = run(
+        cli.app, ["survey", str(tiny_folder("bert")), "--text", str(text), "--out", str(out), "--max-tokens", "40"]
+    )
+    assert done.exit_code == 0, done.output
+    assert "2 layers, 8 heads" in done.output
+    assert "more than half of the attention on the previous token" in done.output
+    assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".png", ".pdf"}
+    assert "figure3_gradients.svg" in {path.name for path in (out / "figures").iterdir()}
+    assert done.output.strip().endswith("index.html")
+    assert (out / "index.html").stat().st_size > 10_000
+
+
+def test_figures_can_be_drawn_elsewhere(tiny_folder, text, tmp_path):
+    out = tmp_path / "atlas"
+    options = ["--max-tokens", "40", "--studies", "positions", "--no-figures"]
+    run(cli.app, ["survey", str(tiny_folder("gpt2")), "--text", str(text), "--out", str(out), *options])
+    assert not (out / "figures").exists()
+    drawn = run(cli.app, ["figures", str(out), "--out", str(tmp_path / "pictures")])
+    names = {Path(line).name for line in drawn.output.split()}
+    assert {f"figure2_positions.{suffix}" for suffix in ("svg", "png", "pdf")} <= names
+    assert not {name for name in names if name.startswith(("figure3", "figure4", "figure2_token"))}
+    assert all(Path(line).stat().st_size > 1000 for line in drawn.output.split())
+
+
+def test_models_lists_what_is_embedded(monkeypatch):
+    listed = run(cli.app, ["models"]).output
+    for name, model in EMBEDDED.items():
+        assert name in listed
+        assert model.package in listed
+    monkeypatch.setattr(type(EMBEDDED["embedded"]), "locate", lambda _: None)
+    assert 'not installed: pip install "headatlas[embedded]"' in run(cli.app, ["models"]).output
+
+
+def test_errors_are_one_clear_line_without_a_traceback(tmp_path):
+    failed = headatlas("survey", "./nowhere", "--text", sample_text(), "--out", tmp_path / "atlas")
+    assert failed.returncode == 1
+    assert plain(failed.stderr).startswith("Error: ./nowhere: no such folder.")
+    assert "Traceback" not in failed.stderr
+    assert not (tmp_path / "atlas").exists()
+
+
+def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tiny_folder, text, tmp_path):
+    out = tmp_path / "atlas"
+    text.write_text(text.read_text(encoding="utf-8") * 30, encoding="utf-8")
+    arguments = ["survey", tiny_folder("bert"), "--text", text, "--out", out, "--max-tokens", 40, "--batch-tokens", 40]
+    command = [sys.executable, "-m", "headatlas.cli.app", *map(str, arguments), "--no-figures"]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    while not (out / "manifest.json").exists() and running.poll() is None:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    assert "the same command continues" in errors
+    assert (out / "state.safetensors").exists()
+    again = headatlas(*arguments, "--no-figures", env=os.environ | {"COLUMNS": "120"})
+    assert again.returncode == 0, again.stderr
+    assert "8 heads" in again.stdout
+
+
+def test_version():
+    assert re.fullmatch(r"headatlas \d+\.\d+\.\d+\n", run(cli.app, ["--version"]).output)

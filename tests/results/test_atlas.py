@@ -1,0 +1,119 @@
+"""The atlas folder: tables in both formats, manifest and example, whole or refused."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headatlas.encoding.segments import Segment
+from headatlas.encoding.template import SPECIAL
+from headatlas.errors import AtlasError
+from headatlas.results.atlas import open_atlas, write_example, write_manifest, write_tables
+from headatlas.results.example import Example, choose_example, shorten
+from headatlas.results.schema import TABLES, conform
+from headatlas.studies import STUDIES
+from random_maps import batch_of, random_segments, segment, show
+
+
+@pytest.fixture
+def tables():
+    batches = [batch_of(random_segments([5, 3]))]
+    return {name: show(study(), batches).table() for name, study in STUDIES.items()}
+
+
+@pytest.fixture
+def folder(tmp_path, tables):
+    rows = write_tables(tmp_path, tables)
+    write_manifest(tmp_path, {"complete": True, "tables": rows})
+    return tmp_path
+
+
+def test_every_study_has_a_schema_and_keeps_it(tables):
+    assert tables.keys() == TABLES.keys()
+    for name, table in tables.items():
+        assert list(conform(name, table)) == [column for column, _, _ in TABLES[name].columns]
+
+
+def test_the_promised_columns():
+    columns = {name: [column for column, _, _ in table.columns] for name, table in TABLES.items()}
+    assert columns["positions"] == ["layer", "head", "offset", "value", "count"]
+    assert columns["token_kinds"] == ["layer", "head", "kind", "value", "count"]
+    assert columns["entropy"] == ["layer", "head", "source", "nats", "uniform_nats", "count"]
+    assert columns["gradients"] == ["layer", "head", "kind", "value", "count"]
+
+
+def test_a_table_with_other_columns_is_refused(tables):
+    with pytest.raises(AtlasError, match="positions"):
+        conform("positions", tables["positions"].drop(columns="count"))
+
+
+def test_parquet_and_csv_hold_the_same_numbers(folder, tables):
+    atlas = open_atlas(folder)
+    for name in tables:
+        from_csv = pd.read_csv(folder / "tables" / f"{name}.csv")
+        pd.testing.assert_frame_equal(atlas.tables[name], from_csv, check_dtype=False)
+        pd.testing.assert_frame_equal(atlas.tables[name], conform(name, tables[name]), check_dtype=False)
+
+
+def test_an_unknown_table_names_those_there_are(folder):
+    with pytest.raises(KeyError, match="positions"):
+        open_atlas(folder).tables["posit"]
+
+
+def test_a_folder_without_manifest_is_no_atlas(tmp_path):
+    with pytest.raises(AtlasError, match=r"no atlas here.*headatlas survey"):
+        open_atlas(tmp_path)
+
+
+@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "other"}', "\x00\xff"])
+def test_a_damaged_manifest_is_refused(tmp_path, content):
+    (tmp_path / "manifest.json").write_text(content, encoding="utf-8")
+    with pytest.raises(AtlasError, match="manifest"):
+        open_atlas(tmp_path)
+
+
+def test_an_unfinished_survey_is_not_opened(tmp_path):
+    write_manifest(tmp_path, {"complete": False})
+    with pytest.raises(AtlasError, match="not finished"):
+        open_atlas(tmp_path)
+
+
+def test_a_damaged_table_is_refused(folder):
+    (folder / "tables" / "positions.parquet").write_bytes(b"PAR1 no more")
+    with pytest.raises(AtlasError, match=r"positions\.parquet"):
+        _ = open_atlas(folder).tables["positions"]
+
+
+def test_the_example_comes_back(folder):
+    maps = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 2, 3)).astype(np.float32)
+    write_example(folder, Example(["[CLS]", '<script>"é', "[SEP]"], [True, False, True], maps))
+    example = open_atlas(folder).example
+    assert example.tokens == ["[CLS]", '<script>"é', "[SEP]"]
+    assert example.special == [True, False, True]
+    np.testing.assert_allclose(example.maps, maps, atol=1e-3)
+
+
+def test_a_damaged_example_is_refused(folder):
+    (folder / "example.safetensors").write_bytes(b"\x10")
+    with pytest.raises(AtlasError, match=r"example\.safetensors"):
+        _ = open_atlas(folder).example
+
+
+def test_the_example_is_the_shortest_that_says_something():
+    segments = [segment([0] * n, f"0.{n}.0") for n in (30, 3, 14, 90)]
+    assert len(choose_example(segments)) == 14
+    assert len(choose_example(segments[1:2])) == 3
+
+
+def test_shortening_keeps_the_frame_and_the_start_of_both_spans():
+    words = np.array([SPECIAL, *range(50), SPECIAL, *range(50, 60), SPECIAL], dtype=np.int32)
+    ids = np.arange(len(words), dtype=np.int32)
+    short = shorten(Segment("0.0.0", ids, np.zeros_like(ids), words), 23)
+    assert short.ids.tolist() == [0, *range(1, 11), 51, *range(52, 62), 62]
+
+
+def test_the_manifest_is_readable_json(folder):
+    assert json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["tables"]["positions"] == 18

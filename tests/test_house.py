@@ -1,0 +1,64 @@
+"""The house rules that a machine can check: imports flow one way, files stay small, documents are true."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+SOURCE = ROOT / "src" / "headatlas"
+ORDER = ["corpora", "encoding", "models", "statistics", "studies", "engine", "results", "atlas", "cli"]
+MODULES = sorted(SOURCE.rglob("*.py"))
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_imports_flow_from_left_to_right(path):
+    room = path.relative_to(SOURCE).parts[0]
+    if room not in ORDER:
+        return
+    to_the_right = ORDER[ORDER.index(room) + 1 :] + ([] if room == "cli" else ["surveying"])
+    assert not {name for name in imports(path) if any(name.startswith(f"headatlas.{other}") for other in to_the_right)}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(SOURCE)))
+def test_files_are_small_and_say_what_they_are_for(path):
+    text = path.read_text(encoding="utf-8")
+    assert len(text.splitlines()) <= 400
+    assert ast.get_docstring(ast.parse(text))
+
+
+def test_nothing_unpickles():
+    for path in MODULES:
+        assert not {"pickle", "dill", "joblib", "cloudpickle", "shelve"} & imports(path), path
+
+
+def test_the_changelog_has_an_unreleased_section():
+    assert re.search(r"^## \[Unreleased\]", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_links_of_the_documents_lead_somewhere():
+    for document in (*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"):
+        for target in re.findall(r"\]\((?!http)([^)#]+)", document.read_text(encoding="utf-8")):
+            assert (document.parent / target).exists(), f"{document.name}: {target}"
+
+
+def test_the_readme_names_every_table_and_command():
+    from headatlas.cli.app import COMMANDS
+    from headatlas.results.schema import TABLES
+
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"`{name}`" in readme for name in TABLES)
+    assert all(f"headatlas {name}" in readme for name in COMMANDS if name != "demo")

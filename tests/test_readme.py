@@ -1,0 +1,70 @@
+"""What the README tells people to type works as it stands."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headatlas.corpora.sample import sample_text
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+SHELL = [
+    line.partition("#")[0].strip()
+    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
+    for line in block.splitlines()
+]
+PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def workplace(tiny_folder, tmp_path_factory):
+    """A folder with a text, and a tiny model under the name that the README uses."""
+    folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(tiny_folder("bert"), folder / "bert-base-uncased")
+    # The tiny model has 64 positions; the README's commands use the usual 128.
+    from conftest import make_tiny
+
+    make_tiny("bert", max_position_embeddings=128).save_pretrained(folder / "bert-base-uncased")
+    shutil.copy(sample_text(), folder / "wiki.txt")
+    return folder
+
+
+def test_the_readme_has_commands():
+    assert "make demo" in SHELL
+    assert "make test" in SHELL
+    assert any(line.startswith("headatlas survey") for line in SHELL)
+    assert len(PYTHON) == 2
+
+
+def test_the_shell_commands_run(workplace):
+    for line in SHELL:
+        if line.startswith("headatlas "):
+            command = [sys.executable, "-m", "headatlas.cli.app", *line.split()[1:]]
+            done = subprocess.run(command, cwd=workplace, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{line}\n{done.stderr}"
+    assert (workplace / "atlas" / "index.html").exists()
+
+
+def test_make_has_the_targets_that_are_named():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for line in SHELL:
+        if line.startswith("make "):
+            assert re.search(rf"^{line.split()[1]}:", makefile, re.MULTILINE)
+
+
+@pytest.mark.weights
+@pytest.mark.parametrize("code", PYTHON)
+def test_the_python_examples_run(workplace, code, tmp_path):
+    for name in ("bert-base-uncased", "wiki.txt"):
+        (tmp_path / name).symlink_to(workplace / name)
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ
+    )
+    assert done.returncode == 0, done.stderr

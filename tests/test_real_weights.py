@@ -1,0 +1,59 @@
+"""The embedded models on the embedded sample: the whole way, with real weights (slow)."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+import headatlas as ha
+from headatlas.cli.app import app
+
+pytestmark = pytest.mark.weights
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo") / "atlas"
+    done = CliRunner().invoke(app, ["demo", "--out", str(folder)])
+    assert done.exit_code == 0, done.output
+    return folder, done.output
+
+
+def test_the_demo_ends_with_a_page(demo):
+    folder, output = demo
+    assert output.strip().splitlines()[-1].endswith("index.html")
+    assert len(list((folder / "figures").glob("*.svg"))) == 4
+    assert "gradients: embedded has no masked language model head" in output
+
+
+def test_real_heads_behave_as_the_paper_says(demo):
+    """all-MiniLM-L6-v2 has a previous-token head (1-3), a next-token head (2-9) and broad first-layer heads."""
+    tables = ha.open_atlas(demo[0]).tables
+    positions = tables["positions"].set_index(["layer", "head", "offset"])["value"]
+    assert positions[1, 3, -1] > 0.9
+    assert positions[2, 9, 1] > 0.5
+    broad = tables["max_attention"].query("value <= 0.1")
+    assert len(broad) >= 5
+    assert (broad["layer"] == 1).mean() > 0.5
+    entropy = tables["entropy"]
+    assert (entropy["nats"] <= entropy["uniform_nats"]).all()
+    shares = tables["token_kinds"].query("kind in ['cls', 'sep', 'period_comma', 'other']")
+    assert (shares.groupby(["layer", "head"])["value"].sum() - 1).abs().max() < 1e-5
+
+
+def test_the_control_has_none_of_it(tmp_path):
+    """With random weights no head of the embedded model attends to a neighbour."""
+    options = {"text": ha.sample_text(), "segments": 40, "progress": False}
+    control = ha.survey("embedded", out=tmp_path / "control", random_weights=True, **options)
+    assert control.tables["positions"]["value"].max() < 0.2
+
+
+def test_the_embedded_decoder(tmp_path):
+    """SmolLM2: causal, grouped queries, a strong sink on the first token, gradients from the next-token loss."""
+    model = ha.load_model("embedded-decoder", device="cpu")
+    atlas = ha.survey(model, text=ha.sample_text(), out=tmp_path / "a", segments=8, max_tokens=48, progress=False)
+    assert atlas.manifest["model"]["layers"] == 30
+    assert (atlas.tables["positions"].query("offset == 1")["value"] == 0).all()
+    assert (atlas.tables["gradients"].query("kind == 'other'")["value"] > 0).all()
+    first = atlas.example.maps[:, :, 1:, 0].mean()
+    assert first > 0.3
