@@ -1,0 +1,1 @@
+"""Speed and memory as ratios, both sides measured in one run."""

@@ -1,0 +1,119 @@
+"""How things are measured: interleaved, on the same batches with the same threads, medians of several rounds."""
+
+from __future__ import annotations
+
+import copy
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import BertConfig, BertForMaskedLM
+
+from headatlas.encoding.batches import Batch, make_batch
+from headatlas.encoding.kinds import kind_table
+from headatlas.encoding.segments import Segment
+from headatlas.engine.observer import Observer
+from headatlas.models.loading import load_model
+from headatlas.models.model import Model
+from headatlas.models.observing import observe_network
+from headatlas.studies import STUDIES
+
+STUDIED = ("positions", "token_kinds", "entropy")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One benchmark's outcome; `goal` is a bound on `ratio`, from above unless `at_least`."""
+
+    name: str
+    ratio: float
+    goal: float
+    at_least: bool = False
+    also: dict[str, Any] = field(default_factory=dict)
+    also_holds: bool = True
+
+    def line(self) -> dict[str, Any]:
+        """What is printed: name, ratio, goal, holds, and what else was measured."""
+        within = self.ratio >= self.goal if self.at_least else self.ratio <= self.goal
+        facts = asdict(self)
+        return {
+            "name": self.name,
+            "ratio": round(self.ratio, 3),
+            "goal": self.goal,
+            "holds": bool(within and self.also_holds),
+            "bound": "at least" if self.at_least else "at most",
+            **facts["also"],
+        }
+
+
+def ratio(one: Callable[[], object], other: Callable[[], object], rounds: int) -> float:
+    """How many times as long `one` takes as `other`: the median over rounds in which both run, in turn first.
+
+    Neighbours in time are compared, so that a machine which is slow for a minute is slow for both.
+    """
+    one(), other()
+    ratios = []
+    for number in range(rounds):
+        seconds = {}
+        for function in (one, other) if number % 2 == 0 else (other, one):
+            start = time.perf_counter()
+            function()
+            seconds[function] = time.perf_counter() - start
+        ratios.append(seconds[one] / seconds[other])
+    return statistics.median(ratios)
+
+
+def base_size(layers: int = 12) -> Model:
+    """A BERT of base size (12 layers x 12 heads x 768) with random weights and its masked LM head."""
+    tokenizer = load_model("embedded", device="cpu").tokenizer
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = BertForMaskedLM(BertConfig(num_hidden_layers=layers))
+    return observe_network(network, tokenizer, name="base-size", language_model="masked")
+
+
+def eager_twin(model: Model) -> nn.Module:
+    """The same weights with transformers' own eager attention, without the language model head."""
+    twin = copy.deepcopy(model.network.base_model)
+    twin.set_attn_implementation("eager")
+    return twin.eval()  # type: ignore[no-any-return]
+
+
+def random_batch(model: Model, rows: int, tokens: int, seed: int = 0) -> Batch:
+    """Segments ``[CLS] A [SEP] B [SEP]`` of random ordinary tokens, some of them periods and commas."""
+    dice = np.random.default_rng(seed)
+    tokenizer = model.tokenizer
+    marks = tokenizer.convert_tokens_to_ids([".", ","])
+    segments = []
+    for row in range(rows):
+        ids = dice.integers(2000, 20000, size=tokens).astype(np.int32)
+        ids[dice.integers(1, tokens - 1, size=tokens // 10)] = dice.choice(marks, size=tokens // 10)
+        ids[0], ids[tokens // 2], ids[-1] = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.sep_token_id
+        words = np.arange(tokens, dtype=np.int32)
+        words[[0, tokens // 2, -1]] = -1
+        segments.append(Segment(f"0.{row}.0", ids, np.zeros(tokens, dtype=np.int32), words))
+    return make_batch(segments, kind_table(tokenizer), model.pad_id)
+
+
+def observed_pass(model: Model, batch: Batch, names: Sequence[str]) -> Callable[[], object]:
+    """A batch through the engine: forward pass and studies."""
+    studies = {name: STUDIES[name]() for name in names}
+    for study in studies.values():
+        study.start(model.shapes[model.default_stack])
+    observer = Observer(model, studies)
+    return lambda: observer.see(batch)
+
+
+def bare_forward(twin: nn.Module, batch: Batch) -> Callable[[], object]:
+    """The plain forward pass over a batch."""
+
+    def run() -> object:
+        with torch.inference_mode():
+            return twin(input_ids=batch.input_ids, attention_mask=batch.mask.long(), token_type_ids=batch.type_ids)
+
+    return run
