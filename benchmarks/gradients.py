@@ -16,4 +16,4 @@ def measure(quick: bool) -> Result:
     twin.set_attn_implementation("eager")
     batch = random_batch(model, 8, 128)
     studied, bare = observed_pass(model, batch, ["gradients"]), bare_forward(twin, batch)
-    return Result("gradients", ratio(studied, bare, rounds=5 if quick else 15), GOAL)
+    return Result("gradients", ratio(studied, bare, rounds=3 if quick else 15), GOAL)

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from transformers import BertConfig, BertForMaskedLM
+from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import Segment
 from headatlas.engine.observer import Observer
-from headatlas.models.loading import load_model
+from headatlas.models.embedded import EMBEDDED
 from headatlas.models.model import Model
 from headatlas.models.observing import observe_network
 from headatlas.studies import STUDIES
@@ -68,12 +68,12 @@ def ratio(one: Callable[[], object], other: Callable[[], object], rounds: int) -
     return statistics.median(ratios)
 
 
-def base_size(layers: int = 12) -> Model:
+def base_size(**changes: int) -> Model:
     """A BERT of base size (12 layers x 12 heads x 768) with random weights and its masked LM head."""
-    tokenizer = load_model("embedded", device="cpu").tokenizer
+    tokenizer = AutoTokenizer.from_pretrained(EMBEDDED["embedded"].verified().parent)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
-        network = BertForMaskedLM(BertConfig(num_hidden_layers=layers))
+        network = BertForMaskedLM(BertConfig(**changes))
     return observe_network(network, tokenizer, name="base-size", language_model="masked")
 
 

@@ -102,9 +102,10 @@ def test_a_damaged_example_is_refused(folder):
         _ = open_atlas(folder).example
 
 
-def test_the_example_is_the_shortest_that_says_something():
-    segments = [segment([0] * n, f"0.{n}.0") for n in (30, 3, 14, 90)]
-    assert len(choose_example(segments)) == 14
+def test_the_example_is_the_one_that_fits_a_picture_best():
+    segments = [segment([0] * n, f"0.{n}.0") for n in (90, 3, 24, 60)]
+    assert len(choose_example(segments)) == 24
+    assert len(choose_example(segments[:1])) == 28
     assert len(choose_example(segments[1:2])) == 3
 
 

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from types import FrameType
 
 from headatlas.encoding.batches import iterate_batches, plan_batches
@@ -51,7 +52,7 @@ def run_studies(
     saved_at = time.monotonic()
     with (
         _ctrl_c() as stop,
-        TokenProgress(f"Surveying {model.name}", sum(sizes), sum(sizes[:done]), show_progress) as progress,
+        TokenProgress(f"Surveying {Path(model.name).name}", sum(sizes), sum(sizes[:done]), show_progress) as progress,
     ):
         for batch in iterate_batches(segments, plan[done:], kinds, model.pad_id):
             observer.see(batch.to(model.device))

@@ -22,7 +22,7 @@ from headatlas.files import write_atomically
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 
-FEWEST_TOKENS, MOST_TOKENS = 12, 30
+FITTING_TOKENS = 28  # as many as a picture shows well
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class Example:
 
 
 def choose_example(segments: list[Segment]) -> Segment:
-    """The shortest segment that says something, cut to fit a picture."""
-    long_enough = [segment for segment in segments if len(segment) >= FEWEST_TOKENS]
-    return shorten(min(long_enough or segments, key=lambda segment: (len(segment), segment.id)), MOST_TOKENS)
+    """The segment nearest to a picture's length, cut where it is longer."""
+    nearest = min(segments, key=lambda segment: (abs(len(segment) - FITTING_TOKENS), segment.id))
+    return shorten(nearest, FITTING_TOKENS)
 
 
 def shorten(segment: Segment, most_tokens: int) -> Segment:
