@@ -41,13 +41,13 @@ def test_the_ratio_is_that_of_neighbours():
 
 def test_the_table_is_written_between_its_marks(tmp_path, monkeypatch):
     page = tmp_path / "README.md"
-    page.write_text("before\n<!-- measured -->\nold\n<!-- end -->\nafter\n", encoding="utf-8")
+    page.write_text("before\n<!-- measured -->\nstale\n<!-- end -->\nafter\n", encoding="utf-8")
     monkeypatch.setattr("benchmarks.__main__.TABLE", page)
     _write_table([Result("x", 1.0, 2.0).line()])
     text = page.read_text(encoding="utf-8")
     assert text.startswith("before\n<!-- measured -->\nMeasured ")
     assert "| `x` | 1.0 | at most 2.0 | yes |" in text
-    assert "old" not in text
+    assert "stale" not in text
     assert text.endswith("<!-- end -->\nafter\n")
 
 
