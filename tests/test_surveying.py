@@ -194,6 +194,7 @@ def write(path: Path, content: bytes) -> Path:
 def test_bad_text_is_a_clear_error(survey, tmp_path, content, message):
     with pytest.raises(CorpusError, match=message):
         survey(text=write(tmp_path / "bad.txt", content))
+    assert not (tmp_path / "atlas").exists(), "a survey that cannot start must not claim the folder"
 
 
 @pytest.mark.parametrize(

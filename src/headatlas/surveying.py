@@ -101,15 +101,6 @@ def survey(
     }
     if _already_done(folder, settings):
         return Atlas(folder)
-    make_folder(folder)
-    manifest: dict[str, Any] = {
-        "complete": False,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
-        "settings": settings,
-        "model": _describe_model(model, stack),
-        "versions": _versions(),
-    }
-    write_manifest(folder, manifest)
     sample = sample_segments(
         read_text(files, text_format),
         model.tokenizer,
@@ -119,6 +110,15 @@ def survey(
         style=segment_style,
         zero_token_types=zero_token_types,
     )
+    make_folder(folder)
+    manifest: dict[str, Any] = {
+        "complete": False,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "settings": settings,
+        "model": _describe_model(model, stack),
+        "versions": _versions(),
+    }
+    write_manifest(folder, manifest)
     kinds = kind_table(model.tokenizer)
     run_studies(
         model,

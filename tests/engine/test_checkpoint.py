@@ -57,6 +57,12 @@ def test_other_settings_are_refused_and_named(saved):
         other.resume(empty_studies())
 
 
+def test_long_settings_are_cut_in_the_error(saved):
+    other = Checkpoint(saved.path, SETTINGS | {"weights": "f" * 64})
+    with pytest.raises(AtlasError, match=r"weights was None, is 'f{44}\.\.\."):
+        other.resume(empty_studies())
+
+
 def test_another_models_shape_is_refused(saved):
     with pytest.raises(AtlasError, match="shape"):
         saved.resume(empty_studies(heads=4))

@@ -30,7 +30,7 @@ _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { margin-bottom: 0; } figure { margin: 2rem 0; } figcaption { font-size: .9rem; }
-img { max-width: 100%; background: #fff; border-radius: 4px; padding: .5rem; box-sizing: border-box; }
+img { width: 100%; max-width: 48rem; background: #fff; border-radius: 4px; padding: .5rem; box-sizing: border-box; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .8rem; text-align: right; border-bottom: 1px solid #8884; }
 .scroll { max-height: 24rem; overflow: auto; } summary { cursor: pointer; font-weight: 600; margin: .5rem 0; }
@@ -48,7 +48,8 @@ def page_html(atlas: SurveyedAtlas) -> str:
     """The page as text. Everything that comes from a model or corpus is escaped."""
     manifest = atlas.manifest
     model, corpus = manifest["model"], manifest["corpus"]
-    name = escape(str(model["name"]))
+    local = model.get("kind") in ("folder", "gguf file")
+    name = escape(Path(model["name"]).name if local else model["name"])
     skipped = [f"Not run: {study}: {reason}" for study, reason in manifest["studies_skipped"].items()]
     left_out = [f"Left out: {reason}, {count:,}" for reason, count in manifest["left_out"].items()]
     files = ", ".join(Path(record["file"]).name for record in corpus["files"])

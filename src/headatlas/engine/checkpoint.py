@@ -21,6 +21,7 @@ from headatlas.studies import Study
 from headatlas.studies.study import State
 
 FORMAT = "headatlas-state-1"
+LONGEST_SHOWN = 48  # characters of a setting in an error; hashes are cut
 
 
 @dataclass(frozen=True)
@@ -87,10 +88,15 @@ def read_state(path: Path) -> SavedRun:
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
     """The settings that differ, in words."""
     return [
-        f"{key} was {before.get(key)!r}, is {now.get(key)!r}"
+        f"{key} was {_shown(before.get(key))}, is {_shown(now.get(key))}"
         for key in sorted({*before, *now})
         if before.get(key) != now.get(key)
     ]
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
 def _damaged(path: Path, why: str) -> AtlasError:
