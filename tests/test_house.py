@@ -50,7 +50,7 @@ def test_the_changelog_has_an_unreleased_section():
 
 
 def test_links_of_the_documents_lead_somewhere():
-    for document in (*ROOT.glob("*.md"), ROOT / "benchmarks" / "README.md"):
+    for document in (*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), ROOT / "benchmarks" / "README.md"):
         for target in re.findall(r"\]\((?!http)([^)#]+)", document.read_text(encoding="utf-8")):
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 

@@ -33,6 +33,11 @@ class Sum(IntEnum):
     HIGHEST = 11  # the largest a[i, j] of all, not a sum
 
 
+def widest(device: torch.device) -> torch.dtype:
+    """The type to sum in: float64, but for Apple's MPS, which has none."""
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
 def surface_sums(weights: Tensor, batch: Batch, smoothing: float = 0.0) -> Tensor:
     """All sums of one layer: [B, H, len(Sum)], float64 where the device has it.
 
@@ -49,7 +54,7 @@ def surface_sums(weights: Tensor, batch: Batch, smoothing: float = 0.0) -> Tenso
 
 def surface_sums_torch(weights: Tensor, mask: Tensor, kinds: Tensor, smoothing: float = 0.0) -> Tensor:
     """The same with tensor operations, for any device and dtype."""
-    wide = torch.float32 if weights.device.type == "mps" else torch.float64
+    wide = widest(weights.device)
     if weights.dtype in (torch.float16, torch.bfloat16):
         weights = weights.float()
     real = mask[:, None, :, None] & mask[:, None, None, :]  # [B, 1, Q, K]

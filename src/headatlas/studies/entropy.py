@@ -64,8 +64,8 @@ class Entropy(SegmentMeans):
     def end_batch(self, batch: Batch) -> None:
         """Add the batch's entropies and those of uniform rows."""
         super().end_batch(batch)
-        uniform = uniform_entropy(batch, self.causal)
-        self._uniform += (uniform * self.counted(batch)).sum(0).cpu().numpy()
+        here = batch.to(torch.device("cpu"))
+        self._uniform += (uniform_entropy(here, self.causal) * self.counted(here)).sum(0).numpy()
 
     def merge(self, other: Entropy) -> None:
         """Add another study's sums to these."""

@@ -13,6 +13,7 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import Kind
+from headatlas.statistics.surface import widest
 from headatlas.studies.study import LayerMap, SegmentMeans
 
 KINDS = {"cls": Kind.CLS, "sep": Kind.SEP, "period_comma": Kind.PERIOD_COMMA, "other": Kind.OTHER}
@@ -36,7 +37,7 @@ def mean_gradient_to_kinds(gradients: Tensor, admitted: Tensor, kinds: Tensor) -
     columns = torch.stack([kinds == kind for kind in KINDS.values()], -1).to(gradients.dtype)  # [B, K, 4]
     received = (gradients.abs() * admitted).sum(2)  # [B, H, K]
     pairs = admitted.sum(2).to(gradients.dtype) @ columns  # [B, 1, 4]
-    return (received @ columns).double() / pairs.clamp_min(1)
+    return (received @ columns).to(widest(gradients.device)) / pairs.clamp_min(1)
 
 
 class Gradients(SegmentMeans):
