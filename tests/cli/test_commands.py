@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from headatlas.cli import app as cli
 from headatlas.corpora.sample import sample_text
 from headatlas.models.embedded import EMBEDDED
+from headatlas.results.atlas import open_atlas
 
 run = CliRunner().invoke
 
@@ -85,6 +86,18 @@ def test_figures_can_be_drawn_elsewhere(tiny_folder, text, tmp_path):
     assert {f"figure2_positions.{suffix}" for suffix in ("svg", "png", "pdf")} <= names
     assert not {name for name in names if name.startswith(("figure3", "figure4", "figure2_token"))}
     assert all(Path(line).stat().st_size > 1000 for line in drawn.output.split())
+
+
+def test_several_texts_and_studies_in_a_row(tiny_folder, text, tmp_path):
+    other = tmp_path / "other.txt"
+    other.write_text("A dog ran.\nThe cat sat by the fire.\n", encoding="utf-8")
+    out = tmp_path / "atlas"
+    options = ["--studies", "positions", "entropy", "--out", out, "--max-tokens", 40, "--no-figures"]
+    done = headatlas("survey", tiny_folder("bert"), "--text", text, other, *options)
+    assert done.returncode == 0, done.stderr
+    atlas = open_atlas(out)
+    assert [Path(record["file"]).name for record in atlas.manifest["corpus"]["files"]] == ["text.txt", "other.txt"]
+    assert set(atlas.tables) == {"positions", "entropy"}
 
 
 def test_models_lists_what_is_embedded(monkeypatch):

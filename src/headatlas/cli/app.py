@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import typer
 
+from headatlas.cli.arguments import spread
 from headatlas.cli.demo import demo
 from headatlas.cli.figures import figures
 from headatlas.cli.models import models
@@ -52,7 +53,7 @@ def _options(
 def main() -> None:
     """Run the command line: errors a user can mend are printed without a traceback."""
     try:
-        app()
+        app(args=spread(sys.argv[1:]))
     except SurveyInterruptedError as error:
         typer.secho(str(error), err=True, fg="yellow")
         sys.exit(130)

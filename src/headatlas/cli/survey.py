@@ -20,17 +20,18 @@ def survey(
     text: Annotated[
         list[Path],
         typer.Option(
-            help="UTF-8 text, plain or .gz: one sentence or paragraph a line, an empty line between documents."
+            metavar="FILE...",
+            help="UTF-8 text, plain or .gz: one sentence or paragraph a line, an empty line between documents.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="The atlas folder to make, or to continue.")],
     segments: Annotated[int, typer.Option(help="How many segments to sample from the whole text.")] = 1000,
     max_tokens: Annotated[int, typer.Option(help="Longest segment, special tokens included.")] = 128,
     studies: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(
-            help="Studies to run, separated by commas: positions, token_kinds, entropy, max_attention, gradients. "
-            "Default: all that the model allows."
+            help="Studies to run: positions, token_kinds, entropy, max_attention, gradients, one or several, or "
+            "separated by commas. Default: all that the model allows."
         ),
     ] = None,
     batch_tokens: Annotated[
@@ -82,7 +83,7 @@ def survey(
 
     `headatlas survey bert-base-uncased --text wiki.txt --out atlas`
 
-    `headatlas survey gpt2 --text a.txt --text b.txt.gz --segments 300 --out atlas-gpt2`
+    `headatlas survey gpt2 --text a.txt b.txt.gz --segments 300 --out atlas-gpt2`
 
     `headatlas survey ./my-model --text wiki.test.raw --studies positions,entropy --out atlas-mine`
 
@@ -97,7 +98,7 @@ def survey(
         out=out,
         segments=segments,
         max_tokens=max_tokens,
-        studies=None if studies is None else [name.strip() for name in studies.split(",") if name.strip()],
+        studies=[name for names in studies for name in names.split(",") if name] if studies else None,
         batch_tokens=batch_tokens,
         device=device,
         dtype=dtype,
