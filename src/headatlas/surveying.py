@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import platform
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from headatlas.corpora.files import describe_files, find_texts
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat, read_text
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import SEGMENT_STYLES, SegmentSample, SegmentStyle, sample_segments
 from headatlas.engine.checkpoint import Checkpoint, differences
 from headatlas.engine.run import run_studies
-from headatlas.errors import AtlasError, CorpusError, SettingError
-from headatlas.files import make_folder, sha256
+from headatlas.errors import AtlasError, SettingError
+from headatlas.files import make_folder
 from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
@@ -24,10 +23,11 @@ from headatlas.results.atlas import Atlas, read_manifest, write_example, write_m
 from headatlas.results.example import choose_example, make_example
 from headatlas.studies import STUDIES, Study
 from headatlas.studies.entropy import AUTHORS_SMOOTHING
+from headatlas.versions import versions
 
 NO_HEAD = (
     "{name} has no {kind} head, so the loss that figure 3 differentiates cannot be taken. Survey a checkpoint saved "
-    "with its head (for BERT: bert-base-uncased and not a sentence encoder or classifier made from it)."
+    "with its head (for BERT: bert-base-uncased and not a sentence encoder or classifier made from it){fit}."
 )
 
 
@@ -65,10 +65,10 @@ def survey(
     """
     started = time.monotonic()
     folder = Path(out)
-    files = [Path(path) for path in ([text] if isinstance(text, (str, Path)) else text)]
-    _check_settings(segments, max_tokens, batch_tokens, studies, text_format, segment_style, files)
+    _check_settings(segments, max_tokens, batch_tokens, studies, text_format, segment_style)
+    files = find_texts(text)
     choose_device(device), choose_dtype(dtype)
-    corpus_files = [{"file": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)} for path in files]
+    corpus_files = describe_files(files)
     if isinstance(model, str):
         model = load_model(
             model,
@@ -116,7 +116,7 @@ def survey(
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": settings,
         "model": _describe_model(model, stack),
-        "versions": _versions(),
+        "versions": versions("numba", "pandas"),
     }
     write_manifest(folder, manifest)
     kinds = kind_table(model.tokenizer)
@@ -154,7 +154,6 @@ def _check_settings(
     studies: Sequence[str] | None,
     text_format: str,
     segment_style: str,
-    files: Sequence[Path],
 ) -> None:
     """Refuse what cannot work before a model is loaded."""
     for name, value in (("segments", segments), ("max-tokens", max_tokens), ("batch-tokens", batch_tokens)):
@@ -170,12 +169,6 @@ def _check_settings(
         raise SettingError(f"Unknown study: {', '.join(sorted(unknown))}. There are: {', '.join(STUDIES)}.")
     if studies is not None and not studies:
         raise SettingError(f"No study is chosen. There are: {', '.join(STUDIES)}.")
-    if not files:
-        raise SettingError("No text is given. Name at least one file with --text.")
-    for path in files:
-        if not path.is_file():
-            kind = "is a folder" if path.is_dir() else "no such file"
-            raise CorpusError(f"{kind}. Give a UTF-8 text file, plain or gzipped.", path)
 
 
 def _choose_stack(model: Model, stack: Stack | None) -> Stack:
@@ -215,7 +208,8 @@ def _why_no_gradients(model: Model) -> str | None:
         return "an encoder-decoder has no masked or next-token loss of its own; survey an encoder or a decoder."
     if model.language_model is None:
         kind = "masked language model" if "encoder" in model.shapes else "next-token (causal language model)"
-        return NO_HEAD.format(name=model.name, kind=kind)
+        fit = ", or fit one: headatlas fit-mlm" if "encoder" in model.shapes else ""
+        return NO_HEAD.format(name=model.name, kind=kind, fit=fit)
     if model.language_model == "masked" and model.tokenizer.mask_token_id is None:
         return f"the tokenizer of {model.name} has no mask token; save the model with its own tokenizer."
     return None
@@ -262,8 +256,3 @@ def _describe_corpus(files: list[dict[str, Any]], sample: SegmentSample) -> dict
         "segment_style": sample.style,
         "tokens": sum(map(len, sample.segments)),
     }
-
-
-def _versions() -> dict[str, str]:
-    packages = ("headatlas", "torch", "transformers", "tokenizers", "numpy", "numba", "pandas")
-    return {"python": platform.python_version(), **{name: version(name) for name in packages}}

@@ -1,0 +1,12 @@
+"""Which versions made a result."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import version
+
+
+def versions(*more: str) -> dict[str, str]:
+    """Versions of Python, headatlas, what runs the models, and `more` packages."""
+    packages = ("headatlas", "torch", "transformers", "tokenizers", "numpy", *more)
+    return {"python": platform.python_version(), **{name: version(name) for name in packages}}
