@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "headatlas"
-ORDER = ["corpora", "encoding", "models", "statistics", "studies", "engine", "results", "atlas", "cli"]
+ORDER = ["corpora", "encoding", "models", "statistics", "studies", "engine", "fitting", "results", "atlas", "cli"]
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -43,6 +43,7 @@ def test_the_readme_has_commands():
     assert len(PYTHON) == 2
 
 
+@pytest.mark.weights
 def test_the_shell_commands_run(workplace):
     for line in SHELL:
         if line.startswith("headatlas "):

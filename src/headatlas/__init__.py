@@ -17,6 +17,7 @@ from headatlas.errors import HeadatlasError
 if TYPE_CHECKING:
     from headatlas.atlas.figures import write_figures
     from headatlas.corpora.sample import sample_text
+    from headatlas.fitting.fit import fit_mlm
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
@@ -29,6 +30,7 @@ __version__ = version("headatlas")
 _HOMES = {
     "Atlas": "headatlas.results.atlas",
     "Model": "headatlas.models.model",
+    "fit_mlm": "headatlas.fitting.fit",
     "load_model": "headatlas.models.loading",
     "observe_network": "headatlas.models.observing",
     "open_atlas": "headatlas.results.atlas",
@@ -42,6 +44,7 @@ __all__ = [
     "HeadatlasError",
     "Model",
     "__version__",
+    "fit_mlm",
     "load_model",
     "observe_network",
     "open_atlas",

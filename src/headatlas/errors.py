@@ -28,8 +28,8 @@ class SettingError(HeadatlasError):
 
 
 class AtlasError(HeadatlasError):
-    """An atlas folder that is missing, damaged or belongs to another survey."""
+    """A folder of results that is missing, damaged or belongs to another survey or fit."""
 
 
 class SurveyInterruptedError(HeadatlasError):
-    """The survey was stopped by Ctrl-C after saving its state; the same command continues it."""
+    """A survey or fit was stopped by Ctrl-C after saving its state; the same command continues it."""

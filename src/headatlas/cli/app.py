@@ -10,6 +10,7 @@ import typer
 from headatlas.cli.arguments import spread
 from headatlas.cli.demo import demo
 from headatlas.cli.figures import figures
+from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
 from headatlas.cli.survey import survey
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
@@ -21,7 +22,13 @@ Start with `headatlas demo`, then survey a model of your own:
     headatlas survey bert-base-uncased --text wiki.txt --out atlas
 """
 
-COMMANDS: dict[str, Callable[..., None]] = {"demo": demo, "survey": survey, "figures": figures, "models": models}
+COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": demo,
+    "survey": survey,
+    "fit-mlm": fit_mlm,
+    "figures": figures,
+    "models": models,
+}
 
 app = typer.Typer(
     help=ABOUT,

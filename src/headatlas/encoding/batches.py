@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -35,7 +35,7 @@ class Batch:
         return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 
 
-def plan_batches(segments: Sequence[Segment], batch_tokens: int) -> list[list[int]]:
+def plan_batches(segments: Sequence[Sized], batch_tokens: int) -> list[list[int]]:
     """Indices of the segments of each batch: longest first, padded size at most `batch_tokens`.
 
     A segment longer than the budget makes a batch of its own. Longest first, so that a batch too large for

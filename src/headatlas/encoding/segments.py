@@ -155,7 +155,7 @@ def _chunks(
         order += 1
         return chunk
 
-    for line, encoded in _encoded(lines, tokenizer):
+    for line, encoded in encode_lines(lines, tokenizer):
         here = (files.setdefault(line.path, len(files)), line.document)
         if here != document:
             if document is not None and (chunk := close()):
@@ -174,7 +174,7 @@ def _chunks(
         yield chunk
 
 
-def _encoded(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[TextLine, Encoding]]:
+def encode_lines(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[TextLine, Encoding]]:
     """Encode lines in blocks; a line within a document as one that follows another.
 
     A special token's name in the text, such as an HTML ``<s>``, is text like any other.

@@ -38,15 +38,16 @@ class TokenProgress:
             _TokensPerSecond(),
             TimeRemainingColumn(elapsed_when_finished=True),
             TextColumn("{task.fields[what]}"),
+            TextColumn("{task.fields[note]}"),
             console=Console(stderr=True),
             disable=not show,
             speed_estimate_period=30,
         )
-        self._task = self._bar.add_task(description, total=total, completed=done, what="left")
+        self._task = self._bar.add_task(description, total=total, completed=done, what="left", note="")
 
-    def advance(self, tokens: int) -> None:
-        """Note that so many more tokens are done."""
-        self._bar.advance(self._task, tokens)
+    def advance(self, tokens: int, note: str = "") -> None:
+        """Note that so many more tokens are done; `note` is shown behind the time left."""
+        self._bar.update(self._task, advance=tokens, note=note)
         if self._bar.finished:
             self._bar.update(self._task, what="in all")
 

@@ -51,7 +51,7 @@ def run_studies(
     observer = Observer(model, studies, stack, smoothing, seed)
     saved_at = time.monotonic()
     with (
-        _ctrl_c() as stop,
+        ctrl_c() as stop,
         TokenProgress(f"Surveying {Path(model.name).name}", sum(sizes), sum(sizes[:done]), show_progress) as progress,
     ):
         for batch in iterate_batches(segments, plan[done:], kinds, model.pad_id):
@@ -68,7 +68,7 @@ def run_studies(
 
 
 @contextmanager
-def _ctrl_c() -> Iterator[threading.Event]:
+def ctrl_c() -> Iterator[threading.Event]:
     """Turn the first Ctrl-C into an event, so that a batch is never half counted; the second one interrupts."""
     stop = threading.Event()
     if threading.current_thread() is not threading.main_thread():

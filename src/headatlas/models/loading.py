@@ -13,20 +13,18 @@ from transformers.models.auto.modeling_auto import (
 )
 
 from headatlas.encoding.template import require_fast
-from headatlas.errors import ModelError, SettingError
+from headatlas.errors import SettingError
 from headatlas.models.control import randomise
-from headatlas.models.embedded import EMBEDDED
+from headatlas.models.fitted import load_fitted
 from headatlas.models.model import LanguageModel, Model
 from headatlas.models.observing import first_line, observe_network, quiet_transformers
+from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing
 from headatlas.models.sources import ModelSource, find_source
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
-_HARMLESS_IF_MISSING = ("pooler.", "position_ids", "rotary_emb.")
-_MOST_NAMED = 3
-
 _log = logging.getLogger(__name__)
 
 
@@ -46,7 +44,7 @@ def load_model(
     >>> print(model.shapes["encoder"])
     6 layers x 12 heads
 
-    name: an embedded model, a local folder, a .gguf file, or a name on the Hugging Face hub.
+    name: an embedded model, a local folder (also one made by `fit_mlm`), a .gguf file, or a name on the hub.
     revision: branch, tag or commit on the hub.
     device: "auto" takes a GPU where there is one.
     random_weights: the paper's control; keep the word and position embeddings, draw all else anew from `seed`.
@@ -56,7 +54,7 @@ def load_model(
     target, number_type = choose_device(device), choose_dtype(dtype)
     arguments = source.arguments | {"trust_remote_code": trust_remote_code}
     with quiet_transformers():
-        tokenizer = _from_pretrained(AutoTokenizer, source, arguments)
+        tokenizer = from_pretrained(AutoTokenizer, source, arguments)
         require_fast(tokenizer)
         network, language_model = _load_network(source, arguments, number_type)
     if random_weights:
@@ -93,30 +91,18 @@ def choose_dtype(dtype: str | torch.dtype) -> torch.dtype:
 def _load_network(
     source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype
 ) -> tuple[PreTrainedModel, LanguageModel | None]:
-    """Load with the language model head where the weights bring one, else the bare network."""
-    config = _from_pretrained(AutoConfig, source, arguments)
+    """Load with the language model head where the weights or a fitted folder bring one, else the bare network."""
+    if source.adapter is not None:
+        return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked"
+    config = from_pretrained(AutoConfig, source, arguments)
     loader, language_model = _head_of(config)
     config.return_dict = True
-    options = arguments | {"config": config, "dtype": dtype, "attn_implementation": "eager"}
-    checked_here = {"output_loading_info": True, "ignore_mismatched_sizes": True}
-    network, info = _from_pretrained(loader, source, options | checked_here)
-    if wrong := sorted(info["mismatched_keys"]):
-        named = ", ".join(f"{key} is {list(found)}, not {list(meant)}" for key, found, meant in wrong[:_MOST_NAMED])
-        raise ModelError(
-            f"{source.name}: {len(wrong)} of the weights' tensors have another size than config.json says ({named}). "
-            "The weights and config.json belong to different models."
-        )
-    missing = [key for key in info["missing_keys"] if not any(part in key for part in _HARMLESS_IF_MISSING)]
-    in_head = [key for key in missing if not key.startswith(f"{network.base_model_prefix}.")]
-    if language_model and in_head == missing and missing:
+    options = arguments | {"config": config, "attn_implementation": "eager"}
+    network, missing = load_network(loader, source, options, dtype)
+    if language_model and missing:
         _log.warning("%s: the language model head is missing; observing the network without it.", source.name)
         return network.base_model, None
-    if missing:
-        named = ", ".join(sorted(missing)[:_MOST_NAMED])
-        raise ModelError(
-            f"{source.name}: {len(missing)} of the network's tensors are missing from the weights ({named}...). "
-            "The folder does not hold a whole model of the kind its config.json describes."
-        )
+    refuse_missing(source, missing)
     return network, language_model
 
 
@@ -134,17 +120,3 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
         if not saved_as and kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
             return AutoModelForCausalLM, "causal"  # GGUF files name no architecture class
     return AutoModel, None
-
-
-def _from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any]) -> Any:
-    try:
-        return loader.from_pretrained(source.location, **arguments)
-    except ImportError as error:
-        raise ModelError(f"{source.name}: a package is missing ({first_line(error)}).") from error
-    except Exception as error:
-        hint = f"Check the name, or give a local folder, or one of: {', '.join(EMBEDDED)}."
-        if "trust_remote_code" in str(error):
-            hint = "If you trust its authors, pass --trust-remote-code."
-        elif source.weights:
-            hint = "Check that the folder holds a whole, undamaged model with its tokenizer."
-        raise ModelError(f"{source.name}: cannot be loaded: {first_line(error)}. {hint}") from error

@@ -64,13 +64,7 @@ class Model:
     @property
     def longest_input(self) -> int | None:
         """How many tokens the model's positions allow, or None where they set no limit."""
-        positions = getattr(self.network.config.get_text_config(), "max_position_embeddings", None)
-        limits = [self.tokenizer.model_max_length]
-        if positions is not None and positions > 0:  # XLNet says -1
-            padding = getattr(_position_table(self.network), "padding_idx", None)
-            limits.append(positions if padding is None else positions - padding - 1)
-        shortest = min(limits)
-        return int(shortest) if shortest < 10**9 else None
+        return longest_input(self.network, self.tokenizer)
 
     def observe(self, batch: Batch, see: SeeMap, stack: Stack | None = None) -> None:
         """Run a batch once without gradients and show each layer's attention maps of one stack as they arise.
@@ -156,6 +150,17 @@ class Model:
                 f"{self.name}: saw the attention of {counts[stack]} {stack} layers out of {expected}. "
                 "This architecture cannot be observed completely, so nothing is reported."
             )
+
+
+def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
+    """How many tokens a network's positions and its tokenizer allow, or None where they set no limit."""
+    positions = getattr(network.config.get_text_config(), "max_position_embeddings", None)
+    limits = [tokenizer.model_max_length]
+    if positions is not None and positions > 0:  # XLNet says -1
+        padding = getattr(_position_table(network), "padding_idx", None)
+        limits.append(positions if padding is None else positions - padding - 1)
+    shortest = min(limits)
+    return int(shortest) if shortest < 10**9 else None
 
 
 def _position_table(network: nn.Module) -> nn.Module | None:

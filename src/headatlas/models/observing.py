@@ -41,7 +41,7 @@ def observe_network(
     record: where the weights come from, for manifests.
     """
     require_fast(tokenizer)
-    _check_vocabulary(name, network, tokenizer)
+    check_vocabulary(name, network, tokenizer)
     check_weights(network, name)
     network.eval().requires_grad_(False)
     with quiet_transformers():
@@ -72,7 +72,7 @@ def _digest(network: PreTrainedModel) -> str:
     return digest.hexdigest()
 
 
-def _check_vocabulary(name: str, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
+def check_vocabulary(name: str, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
     """Tokenizer and network must belong together."""
     rows = network.get_input_embeddings().weight.shape[0]
     known = set(tokenizer.get_vocab().values())

@@ -1,7 +1,11 @@
-"""Where a model's files are: an embedded package, a local folder, a GGUF file or the Hugging Face hub."""
+"""Where a model's files are: an embedded package, a local folder, a GGUF file or the Hugging Face hub.
+
+A folder made by `headatlas fit-mlm` holds a head and adapters only: its base is found the same way.
+"""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,7 @@ from headatlas.errors import ModelError
 from headatlas.files import sha256
 from headatlas.models.embedded import EMBEDDED
 
+ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD = "adapter_config.json", "adapter_model.safetensors", "fit.json"
 WEIGHT_FILES = ("*.safetensors", "pytorch_model*.bin")
 
 
@@ -22,6 +27,7 @@ class ModelSource:
     arguments: dict[str, Any]  # further arguments of from_pretrained
     weights: tuple[Path, ...]  # local weight files; none for the hub
     record: dict[str, Any]  # for the manifest
+    adapter: Path | None = None  # folder with a fitted head and adapters, to be laid over `location`
 
     def fingerprint(self) -> dict[str, str]:
         """File name and SHA-256 of every local weight file."""
@@ -39,6 +45,8 @@ def find_source(name: str, revision: str | None = None) -> ModelSource:
     path = Path(name).expanduser()
     if path.suffix == ".gguf" and path.is_file():
         return ModelSource(name, str(path.parent), {"gguf_file": path.name}, (path,), {"kind": "gguf file"})
+    if (path / ADAPTER_CONFIG).is_file():
+        return _fitted(name, path, revision)
     if path.is_dir():
         return _folder(name, path)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.suffix == ".gguf":
@@ -58,3 +66,42 @@ def _folder(name: str, path: Path) -> ModelSource:
         f"{name}: the folder has a config.json but no weights ({' or '.join(WEIGHT_FILES)}). "
         "Download or save the model's weights into it."
     )
+
+
+def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
+    """A head and adapters made by `headatlas fit-mlm`, over the very base they were fitted to."""
+    adapter, fit = _read_json(name, path / ADAPTER_CONFIG), _read_json(name, path / FIT_RECORD)
+    weights = path / ADAPTER_WEIGHTS
+    if not weights.is_file():
+        raise ModelError(f"{name}: {ADAPTER_WEIGHTS} is missing. Run `headatlas fit-mlm` again into this folder.")
+    base = find_source(str(adapter.get("base_model_name_or_path")), revision or adapter.get("revision"))
+    if base.adapter is not None:
+        raise ModelError(f"{name}: its base {base.name} is a fitted folder itself. Fit the encoder below it instead.")
+    found = base.fingerprint()
+    fitted_to = fit.get("model", {}).get("weights_sha256", {})
+    if found != fitted_to:
+        raise ModelError(
+            f"{name}: was fitted to other weights of {base.name} than those here (sha256 {fitted_to}, here {found}). "
+            "Restore the weights it was fitted to, or fit anew with `headatlas fit-mlm`."
+        )
+    record = {
+        "kind": "fitted",
+        "base": {"name": base.name, **base.record, "weights_sha256": found},
+        "adapter_sha256": sha256(weights),
+        "rank": fit.get("settings", {}).get("rank"),
+    }
+    return ModelSource(name, base.location, base.arguments, (*base.weights, weights), record, path)
+
+
+def _read_json(name: str, path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise ModelError(
+            f"{name}: holds an adapter that `headatlas fit-mlm` did not make (there is no {path.name}). Merge it into "
+            "its model (peft: merge_and_unload, then save_pretrained) and give that folder."
+        )
+    try:
+        return dict(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ModelError(
+            f"{path}: cannot be read ({error}). Run `headatlas fit-mlm` again into a new folder."
+        ) from error

@@ -1,0 +1,37 @@
+"""A training step of `fit-mlm` (LoRA and head) against the bare forward pass of the same encoder."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import torch
+
+from benchmarks.measuring import Result, ratio
+from headatlas.encoding.template import single_frame
+from headatlas.fitting.base import load_base
+from headatlas.fitting.batches import BatchMaker
+from headatlas.fitting.network import FitNetwork
+from headatlas.fitting.training import Trainer
+
+GOAL = 4.5
+ROWS, TOKENS = 16, 128
+
+
+def measure(quick: bool) -> Result:
+    """Forward, backward and optimizer step over the encoder's forward pass, both on the embedded model, 16 x 128."""
+    base = load_base("embedded", revision=None, force=False, trust_remote_code=False)
+    bare = copy.deepcopy(base.network.base_model).eval()
+    frame = single_frame(base.tokenizer)
+    dice = np.random.default_rng(0)
+    room = TOKENS - frame.size
+    pieces = [frame.ids(dice.integers(2000, 20000, size=room).astype(np.int32)) for _ in range(ROWS)]
+    batch = BatchMaker(base.tokenizer, frame)(pieces, dice)
+    network = FitNetwork(base.network, "embedded", rank=16, alpha=32, freeze=False, seed=0)
+    trainer = Trainer(network, learning_rate=5e-4, total=10**9)
+
+    def forward() -> object:
+        with torch.inference_mode():
+            return bare(input_ids=batch.input_ids, attention_mask=batch.mask)
+
+    return Result("fit_mlm", ratio(lambda: trainer.step(batch, 10**8), forward, rounds=7 if quick else 25), GOAL)

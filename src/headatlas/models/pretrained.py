@@ -1,0 +1,65 @@
+"""Calling transformers' `from_pretrained`: what goes wrong is said in words, and no weight is silently random."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from headatlas.errors import ModelError
+from headatlas.models.embedded import EMBEDDED
+from headatlas.models.observing import first_line
+from headatlas.models.sources import ModelSource
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+_HARMLESS_IF_MISSING = ("pooler.", "position_ids", "rotary_emb.")
+_MOST_NAMED = 3
+
+
+def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any]) -> Any:
+    """What `loader` (one of transformers' Auto classes) makes of a source; every failure is a ModelError."""
+    try:
+        return loader.from_pretrained(source.location, **arguments)
+    except ImportError as error:
+        raise ModelError(f"{source.name}: a package is missing ({first_line(error)}).") from error
+    except Exception as error:
+        hint = f"Check the name, or give a local folder, or one of: {', '.join(EMBEDDED)}."
+        if "trust_remote_code" in str(error):
+            hint = "If you trust its authors, pass --trust-remote-code."
+        elif source.weights:
+            hint = "Check that the folder holds a whole, undamaged model with its tokenizer."
+        raise ModelError(f"{source.name}: cannot be loaded: {first_line(error)}. {hint}") from error
+
+
+def load_network(
+    loader: Any, source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype
+) -> tuple[PreTrainedModel, list[str]]:
+    """The network, and which tensors outside its encoder or decoder (its head's) the weights do not hold.
+
+    Raises ModelError where tensors have another size than the configuration says, or are missing elsewhere.
+    """
+    checked_here = {"output_loading_info": True, "ignore_mismatched_sizes": True}
+    network, info = from_pretrained(loader, source, arguments | {"dtype": dtype} | checked_here)
+    if wrong := sorted(info["mismatched_keys"]):
+        named = ", ".join(f"{key} is {list(found)}, not {list(meant)}" for key, found, meant in wrong[:_MOST_NAMED])
+        raise ModelError(
+            f"{source.name}: {len(wrong)} of the weights' tensors have another size than config.json says ({named}). "
+            "The weights and config.json belong to different models."
+        )
+    missing = [key for key in info["missing_keys"] if not any(part in key for part in _HARMLESS_IF_MISSING)]
+    in_head = [key for key in missing if not key.startswith(f"{network.base_model_prefix}.")]
+    if network is network.base_model or in_head != missing:
+        refuse_missing(source, missing)
+    return network, in_head
+
+
+def refuse_missing(source: ModelSource, missing: list[str]) -> None:
+    """Raise ModelError naming the tensors that the weights lack, if there are any."""
+    if missing:
+        named = ", ".join(sorted(missing)[:_MOST_NAMED])
+        raise ModelError(
+            f"{source.name}: {len(missing)} of the network's tensors are missing from the weights ({named}...). "
+            "The folder does not hold a whole model of the kind its config.json describes."
+        )

@@ -1,0 +1,51 @@
+"""headatlas fit-mlm as a person meets it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+
+from typer.testing import CliRunner
+
+from headatlas.cli import app as cli
+
+run = CliRunner().invoke
+
+
+def test_a_fit_ends_with_its_scores_and_the_next_command(headless, easy_text, tmp_path):
+    out = tmp_path / "fitted"
+    options = ["--tokens", "800", "--max-tokens", "24", "--rank", "2", "--device", "cpu"]
+    done = run(cli.app, ["fit-mlm", str(headless("bert")), "--text", str(easy_text), "--out", str(out), *options])
+    assert done.exit_code == 0, done.output
+    assert "top-1" in done.output
+    assert "unigram" in done.output
+    assert f"headatlas survey {out}" in done.output.replace("\n", "")
+    assert (out / "adapter_config.json").exists()
+
+
+def test_help_needs_no_torch_and_shows_examples():
+    code = "import sys; from headatlas.cli import app; assert not {'torch', 'peft'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
+    shown = run(cli.app, ["fit-mlm", "--help"], env={"COLUMNS": "200"})
+    assert "headatlas fit-mlm embedded --text wiki.txt --out fitted" in shown.output
+
+
+def test_ctrl_c_exits_130_and_the_same_command_continues(headless, easy_text, tmp_path):
+    out = tmp_path / "fitted"
+    options = ["--tokens", "20000", "--max-tokens", "24", "--batch-tokens", "48", "--device", "cpu", "--out", str(out)]
+    arguments = ["fit-mlm", str(headless("bert")), "--text", str(easy_text), *options]
+    command = [sys.executable, "-m", "headatlas.cli.app", *arguments]
+    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    while not (out / "fit.json").exists() and running.poll() is None:
+        time.sleep(0.05)
+    time.sleep(1.0)
+    running.send_signal(signal.SIGINT)
+    _, errors = running.communicate(timeout=60)
+    assert running.returncode == 130, errors
+    assert "the same command continues" in errors
+    assert (out / "state.safetensors").exists()
+    done = run(cli.app, arguments)
+    assert done.exit_code == 0, done.output
+    assert (out / "adapter_config.json").exists()
