@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import hashlib
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -52,6 +53,12 @@ def sha256(path: Path) -> str:
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def safetensors_metadata(content: bytes) -> dict[str, str]:
+    """The words that a safetensors file carries beside its tensors; KeyError or ValueError where it has none."""
+    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    return dict(header["__metadata__"])
 
 
 def _remedy(error: OSError) -> str:

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.errors import AtlasError
-from headatlas.files import write_atomically
+from headatlas.files import safetensors_metadata, write_atomically
 from headatlas.studies import Study
 from headatlas.studies.study import State
 
@@ -71,8 +71,7 @@ def read_state(path: Path) -> SavedRun:
     try:
         content = path.read_bytes()
         arrays = safetensors_numpy.load(content)
-        header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
-        metadata = header["__metadata__"]
+        metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
             raise _damaged(path, f"its format is {metadata['format']!r}")
         batches, settings = int(metadata["batches"]), json.loads(metadata["settings"])

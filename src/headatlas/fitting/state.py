@@ -18,7 +18,7 @@ from torch import nn
 
 from headatlas.engine.checkpoint import differences
 from headatlas.errors import AtlasError
-from headatlas.files import write_atomically
+from headatlas.files import safetensors_metadata, write_atomically
 
 FORMAT = "headatlas-fit-state-1"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
@@ -63,7 +63,7 @@ def restore_state(
     try:
         content = path.read_bytes()
         tensors = safetensors_torch.load(content)
-        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
             raise ValueError(f"its format is {metadata['format']!r}")
         state, before = FitState(**json.loads(metadata["state"])), json.loads(metadata["settings"])

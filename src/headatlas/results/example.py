@@ -18,7 +18,7 @@ from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
-from headatlas.files import write_atomically
+from headatlas.files import safetensors_metadata, write_atomically
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 
@@ -77,7 +77,7 @@ def load_example(path: Path) -> Example:
     try:
         content = path.read_bytes()
         maps = safetensors_numpy.load(content)["maps"].astype(np.float32)
-        metadata = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        metadata = safetensors_metadata(content)
         return Example(json.loads(metadata["tokens"]), json.loads(metadata["special"]), maps)
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
         raise AtlasError(f"{path}: damaged ({error}). Run the survey again.") from error
