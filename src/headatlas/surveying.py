@@ -17,7 +17,7 @@ from headatlas.engine.run import run_studies
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import make_folder
 from headatlas.models.loading import choose_device, choose_dtype, load_model
-from headatlas.models.model import Model
+from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
 from headatlas.results.atlas import Atlas, read_manifest, write_example, write_manifest, write_tables
 from headatlas.results.example import choose_example, make_example
@@ -80,7 +80,7 @@ def survey(
             trust_remote_code=trust_remote_code,
         )
     stack = _choose_stack(model, stack)
-    _check_length(model, max_tokens)
+    check_length(max_tokens, model.longest_input, model.name)
     chosen, skipped = _choose_studies(model, studies, stack)
     settings = {
         "model": model.name,
@@ -181,14 +181,6 @@ def _choose_stack(model: Model, stack: Stack | None) -> Stack:
     if chosen not in model.shapes:
         raise SettingError(f"{model.name} has no {chosen} attention, only {', '.join(model.shapes)}.")
     return chosen
-
-
-def _check_length(model: Model, max_tokens: int) -> None:
-    longest = model.longest_input
-    if longest is not None and max_tokens > longest:
-        raise SettingError(
-            f"--max-tokens {max_tokens} is more than the {longest} positions of {model.name}. Use {longest} or less."
-        )
 
 
 def _choose_studies(model: Model, names: Sequence[str] | None, stack: Stack) -> tuple[dict[str, Study], dict[str, str]]:

@@ -33,6 +33,12 @@ class MaskedTokens:
     labels: Tensor  # [B, T], IGNORED where nothing is predicted
 
 
+def ordinary_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The ids a random token is drawn from: all but the special ones, in order."""
+    special = set(tokenizer.all_special_ids)
+    return [number for number in sorted(tokenizer.get_vocab().values()) if number not in special]
+
+
 class Masker:
     """Hides tokens of batches for a masked language model."""
 
@@ -40,8 +46,7 @@ class Masker:
         if tokenizer.mask_token_id is None:
             raise ModelError("The tokenizer has no mask token, so the masked language model loss cannot be taken.")
         self._mask_id = tokenizer.mask_token_id
-        special = set(tokenizer.all_special_ids)
-        self._ordinary = [number for number in sorted(tokenizer.get_vocab().values()) if number not in special]
+        self._ordinary = ordinary_ids(tokenizer)
         self._seed = seed
 
     def __call__(self, batch: Batch) -> MaskedTokens:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import plan_batches
-from headatlas.encoding.masking import SHARE_MASKED, SHARE_PREDICTED, SHARE_RANDOM
+from headatlas.encoding.masking import SHARE_MASKED, SHARE_PREDICTED, SHARE_RANDOM, ordinary_ids
 from headatlas.encoding.template import Frame
 from headatlas.errors import ModelError
 from headatlas.fitting.corpus import Piece
@@ -52,9 +52,7 @@ class BatchMaker:
         if tokenizer.mask_token_id is None:
             raise ModelError("The tokenizer has no mask token, so no masked language model can be fitted.")
         self._mask_id, self._pad_id = tokenizer.mask_token_id, int(tokenizer.pad_token_id or 0)
-        special = set(tokenizer.all_special_ids)
-        ordinary = [number for number in sorted(tokenizer.get_vocab().values()) if number not in special]
-        self._ordinary = np.asarray(ordinary, dtype=np.int64)
+        self._ordinary = np.asarray(ordinary_ids(tokenizer), dtype=np.int64)
         self._before, self._after = len(frame.before), len(frame.after)
 
     def __call__(self, pieces: Sequence[Piece], dice: np.random.Generator) -> MaskedBatch:

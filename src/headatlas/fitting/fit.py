@@ -13,7 +13,7 @@ from typing import Any
 
 from headatlas.corpora.files import describe_files, find_texts
 from headatlas.corpora.text import TextFormat
-from headatlas.errors import AtlasError, SettingError
+from headatlas.errors import AtlasError
 from headatlas.files import make_folder, sha256, write_text
 from headatlas.fitting.adapter import write_adapter
 from headatlas.fitting.base import load_base
@@ -26,7 +26,7 @@ from headatlas.fitting.state import refuse_other_settings
 from headatlas.fitting.training import train
 from headatlas.models.fitted import require_peft
 from headatlas.models.loading import choose_device
-from headatlas.models.model import longest_input
+from headatlas.models.model import check_length, longest_input
 from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD
 from headatlas.versions import versions
 
@@ -88,11 +88,7 @@ def fit_mlm(
     target, folder = choose_device(device), Path(out)
     require_peft()
     base = load_base(model, revision=revision, force=force, trust_remote_code=trust_remote_code)
-    longest = longest_input(base.network, base.tokenizer)
-    if longest is not None and max_tokens > longest:
-        raise SettingError(
-            f"--max-tokens {max_tokens} is more than the {longest} positions of {model}. Use {longest} or less."
-        )
+    check_length(max_tokens, longest_input(base.network, base.tokenizer), model)
     corpus_files = describe_files(files)
     settings = {
         "model": model,

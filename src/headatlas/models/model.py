@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.masking import Masker
-from headatlas.errors import ModelError
+from headatlas.errors import ModelError, SettingError
 from headatlas.models.attention import listening
 from headatlas.models.losses import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs
@@ -161,6 +161,14 @@ def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) 
         limits.append(positions if padding is None else positions - padding - 1)
     shortest = min(limits)
     return int(shortest) if shortest < 10**9 else None
+
+
+def check_length(max_tokens: int, longest: int | None, name: str) -> None:
+    """Refuse inputs that are longer than a model's positions."""
+    if longest is not None and max_tokens > longest:
+        raise SettingError(
+            f"--max-tokens {max_tokens} is more than the {longest} positions of {name}. Use {longest} or less."
+        )
 
 
 def _position_table(network: nn.Module) -> nn.Module | None:
