@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from headatlas.corpora.text import LONGEST_LINE, TextFormat, read_text, split_sentences
+from headatlas.corpora.lines import LONGEST_LINE
+from headatlas.corpora.text import TextFormat, read_text, split_sentences
 from headatlas.errors import CorpusError
 
 WIKITEXT = """

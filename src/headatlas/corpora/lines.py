@@ -1,0 +1,60 @@
+"""The lines of a corpus file: UTF-8, plain or gzipped, of any size, with file and line named where that fails."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
+from pathlib import Path
+
+from headatlas.errors import CorpusError
+
+LONGEST_LINE = 1_000_000  # bytes, with the line break; a longer "line" is a file without line breaks, not a sentence
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Each line with its number, from 1, and its line break."""
+    number = 0
+    try:
+        with _open(path) as file:
+            while raw := file.readline(LONGEST_LINE + 1):
+                number += 1
+                yield number, _decode(raw, path, number)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        problem = f"the gzip data are damaged or cut short ({error}). Fetch the file again."
+        raise CorpusError(problem, path, number + 1) from error
+    except OSError as error:
+        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+
+
+@contextmanager
+def _open(path: Path) -> Iterator[BufferedReader | gzip.GzipFile]:
+    """Open once and peek, since a pipe cannot be opened twice."""
+    with path.open("rb") as file:
+        zipped = file.peek(2).startswith(b"\x1f\x8b")
+        yield gzip.GzipFile(fileobj=file) if zipped else file
+
+
+def _decode(raw: bytes, path: Path, number: int) -> str:
+    if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise CorpusError("is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW.", path, number)
+    if b"\0" in raw:
+        raise CorpusError("holds zero bytes, so it is a binary file. Give plain text.", path, number)
+    if len(raw) > LONGEST_LINE:
+        raise CorpusError(
+            f"is longer than {LONGEST_LINE:,} bytes. Put one sentence or paragraph on a line "
+            "(for example: fold -s -w 2000 FILE > NEW).",
+            path,
+            number,
+        )
+    try:
+        return raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise CorpusError(
+            f"is not UTF-8 (byte {error.start + 1} of the line is 0x{raw[error.start]:02x}). "
+            "Convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW (or whichever encoding it has).",
+            path,
+            number,
+        ) from error
