@@ -1,0 +1,73 @@
+"""Coreference brackets: ``(12`` opens a mention of entity 12, ``12)`` closes it, ``(12)`` is a mention of one word.
+
+Brackets of one word stand in a row, with ``|`` between them or nothing: ``(4)|3)``, ``(4)3)``. A closing bracket closes
+the mention of its entity that was opened last, so mentions of one entity nest; mentions of two entities may cross.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from headatlas.errors import CorpusError
+
+_BRACKET = re.compile(r"\|?(?:\((?P<opened>[^()|]+)(?P<closed>\))?|(?P<ended>[^()|]+)\))")
+
+
+@dataclass(frozen=True)
+class Span:
+    """The words of a mention, and the entity they name."""
+
+    start: int  # first word, from 0
+    end: int  # one past the last word
+    entity: str
+
+
+class BracketReader:
+    """Gathers the spans of one document from the brackets of its words, which are given in order."""
+
+    def __init__(self, path: Path, entity_of: Callable[[str], str] = str) -> None:
+        self._path = path
+        self._entity_of = entity_of  # the entity in what stands between brackets
+        self._open: dict[str, list[tuple[int, int]]] = {}  # first word and line of each open mention
+        self._spans: list[Span] = []
+
+    def read(self, brackets: str, start: int, end: int, line: int) -> None:
+        """Take in the brackets at the words start to end (one word, or none for a node that was never written)."""
+        position = 0
+        while position < len(brackets):
+            bracket = _BRACKET.match(brackets, position)
+            if not bracket:
+                problem = f"{brackets!r} is no row of brackets such as (12, 12) or (12). Correct it, or put - for none."
+                raise CorpusError(problem, self._path, line)
+            position = bracket.end()
+            entity = self._entity_of(bracket["opened"] or bracket["ended"])
+            if bracket["opened"]:
+                self._open.setdefault(entity, []).append((start, line))
+            if bracket["closed"] or bracket["ended"]:
+                self._close(entity, end, line)
+
+    def _close(self, entity: str, end: int, line: int) -> None:
+        if not self._open.get(entity):
+            problem = f"closes a mention of entity {entity!r} that is not open. Add its opening bracket before."
+            raise CorpusError(problem, self._path, line)
+        start, _ = self._open[entity].pop()
+        self._spans.append(Span(start, end, entity))
+
+    def spans(self, left_out: Counter[str]) -> list[Span]:
+        """All spans by start, the longer first; one that an entity has twice is kept once and counted.
+
+        A span that belongs to two entities is kept for both: which of them is wrong, the file does not say.
+        """
+        unclosed = sorted((line, entity) for entity, opened in self._open.items() for _, line in opened)
+        if unclosed:
+            line, entity = unclosed[0]
+            problem = f"opens a mention of entity {entity!r} that its document never closes. Add the closing bracket."
+            raise CorpusError(problem, self._path, line)
+        kept = sorted(set(self._spans), key=lambda span: (span.start, -span.end, span.entity))
+        if len(kept) < len(self._spans):
+            left_out["duplicate_mention"] += len(self._spans) - len(kept)
+        return kept
