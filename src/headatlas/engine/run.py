@@ -36,6 +36,7 @@ def run_studies(
     smoothing: float = 0.0,
     checkpoint: Checkpoint | None = None,
     seconds_between_saves: float = SECONDS_BETWEEN_SAVES,
+    description: str | None = None,
     show_progress: bool = False,
 ) -> None:
     """Let every study see every segment once; continue from the checkpoint's state where there is one.
@@ -52,7 +53,7 @@ def run_studies(
     saved_at = time.monotonic()
     with (
         ctrl_c() as stop,
-        TokenProgress(f"Surveying {Path(model.name).name}", sum(sizes), sum(sizes[:done]), show_progress) as progress,
+        TokenProgress(description or Path(model.name).name, sum(sizes), sum(sizes[:done]), show_progress) as progress,
     ):
         for batch in iterate_batches(segments, plan[done:], kinds, model.pad_id):
             observer.see(batch.to(model.device))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from headatlas.studies.coreference import Coreference
+from headatlas.studies.dependencies import Dependencies
 from headatlas.studies.entropy import Entropy
 from headatlas.studies.gradients import Gradients
 from headatlas.studies.max_attention import MaxAttention
@@ -10,7 +12,7 @@ from headatlas.studies.study import Study
 from headatlas.studies.token_kinds import TokenKinds
 
 STUDIES: dict[str, type[Study]] = {
-    study.name: study for study in (Positions, TokenKinds, Entropy, MaxAttention, Gradients)
+    study.name: study for study in (Positions, TokenKinds, Entropy, MaxAttention, Gradients, Dependencies, Coreference)
 }
 
 __all__ = ["STUDIES", "Study"]

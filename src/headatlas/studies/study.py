@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import ClassVar, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 import pandas as pd
@@ -21,7 +21,7 @@ from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import surface_sums
 
-State = dict[str, NDArray[np.float64]]
+State = dict[str, NDArray[Any]]  # floats, or integers where sums are counts
 
 
 class LayerMap:
@@ -44,6 +44,7 @@ class Study(ABC):
 
     name: ClassVar[str]
     watches: ClassVar[Literal["attention", "gradients"]] = "attention"
+    corpus: ClassVar[Literal["text", "treebank", "coreference"]] = "text"  # the kind of corpus it needs
 
     def __init__(self, causal: bool = False) -> None:
         self.causal = causal  # whether a token attends only to itself and those before it
@@ -75,6 +76,10 @@ class Study(ABC):
     @abstractmethod
     def table(self) -> pd.DataFrame:
         """The answer as a tidy table."""
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """All tables of the study, by name; most have one."""
+        return {self.name: self.table()}
 
 
 class SegmentMeans(Study):
@@ -110,7 +115,7 @@ class SegmentMeans(Study):
         """Add the batch's values to the sums."""
         added = [(layer, values.cpu().double().numpy()) for layer, values in sorted(self._seen.items())]
         for layer, values in added:
-            _refuse_non_finite(layer, values)
+            refuse_non_finite(layer, values)
         for layer, values in added:
             self._total[layer, : len(values)] += values
         self._count += self.counted(batch).sum(0).cpu().double().numpy()
@@ -142,7 +147,7 @@ class SegmentMeans(Study):
         return pd.DataFrame(rows, columns=["layer", "head", "column", "value", "count"])
 
 
-def _refuse_non_finite(layer: int, values: NDArray[np.float64]) -> None:
+def refuse_non_finite(layer: int, values: NDArray[np.float64]) -> None:
     """A map with NaN or infinite numbers must not turn into a table."""
     bad = np.flatnonzero(~np.isfinite(values).all(axis=-1))
     if len(bad):

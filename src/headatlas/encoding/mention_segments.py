@@ -1,0 +1,136 @@
+"""Documents with mentions as model inputs: cut to what the model sees at once (paper, section 4.3).
+
+The paper truncates documents to 128 tokens. `windows` goes on after the cut instead: a window takes whole sentences
+while they fit, and cuts only a sentence that does not fit alone. A mention that a cut touches is left out and counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.corpora.mentions import Mention, MentionDocument
+from headatlas.encoding.template import Frame, require_fast, single_frame
+from headatlas.encoding.word_segments import WordSegment, encode_words
+from headatlas.errors import CorpusError, SettingError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class MentionSegment(WordSegment):
+    """A stretch of a document with the mentions that lie wholly within it."""
+
+    tags: tuple[str, ...]  # [size]
+    mentions: tuple[Mention, ...]  # counted from the segment's first word
+
+
+@dataclass
+class MentionSample:
+    """The stretches of a corpus as model inputs, and what was read and left out on the way."""
+
+    segments: list[MentionSegment]
+    documents: int
+    words: int
+    mentions: int  # within the segments
+    left_out: dict[str, int] = field(default_factory=dict)  # reason -> how many
+
+
+def mention_segments(
+    documents: Iterable[MentionDocument],
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    max_tokens: int,
+    windows: bool = False,
+) -> MentionSample:
+    """Encode the beginning of every document, or all of it in windows.
+
+    A stretch with fewer than two mentions has no antecedent to find; it is left out.
+    """
+    require_fast(tokenizer)
+    frame = single_frame(tokenizer)
+    room = max_tokens - frame.size
+    if room < 1:
+        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    left_out: Counter[str] = Counter()
+    segments: list[MentionSegment] = []
+    documents = list(documents)
+    encodings = encode_words((document.words for document in documents), tokenizer)
+    for document, encoded in zip(documents, encodings, strict=True):
+        tokens = np.bincount(
+            np.asarray(encoded.word_ids, dtype=np.int64) if len(encoded) else [], minlength=len(document.words)
+        )
+        left_out["word_without_tokens"] += int((tokens == 0).sum())
+        found = end = 0
+        for number, (start, end) in enumerate(_stretches(document, tokens, room, windows)):
+            segment = _segment(document, encoded, frame, start, end, number)
+            found += len(segment.mentions)
+            if len(segment.mentions) < 2:
+                left_out["stretch_without_two_mentions"] += 1
+            else:
+                segments.append(segment)
+        beyond = sum(mention.start >= end for mention in document.mentions)
+        left_out["mention_beyond_the_cut"] += beyond
+        left_out["mention_touched_by_a_cut"] += len(document.mentions) - beyond - found
+    if not segments:
+        raise CorpusError(
+            f"The coreference corpus gives nothing to ask: no stretch of at most {max_tokens} tokens of its "
+            f"{len(documents):,} documents holds two mentions. Raise --max-tokens, or use --coreference-windows."
+        )
+    return MentionSample(
+        segments,
+        len(documents),
+        sum(segment.size for segment in segments),
+        sum(len(segment.mentions) for segment in segments),
+        {reason: count for reason, count in sorted(left_out.items()) if count},
+    )
+
+
+def _stretches(
+    document: MentionDocument, tokens: NDArray[np.int64], room: int, windows: bool
+) -> Iterator[tuple[int, int]]:
+    """First word and one past the last word of each stretch that fits. tokens: [words]."""
+    ends = np.cumsum(tokens)
+    sentence_starts = np.asarray(document.sentences, dtype=np.int64)
+    start = 0
+    while start < len(tokens):
+        before = ends[start - 1] if start else 0
+        end = int(np.searchsorted(ends, before + room, side="right"))
+        if windows and end < len(tokens):
+            boundaries = sentence_starts[(sentence_starts > start) & (sentence_starts <= end)]
+            end = int(boundaries[-1]) if len(boundaries) else end
+        end = max(end, start + 1)
+        if ends[end - 1] - before <= room:
+            yield start, end
+        if not windows:
+            return
+        start = end
+
+
+def _segment(
+    document: MentionDocument, encoded: Encoding, frame: Frame, start: int, end: int, number: int
+) -> MentionSegment:
+    words = np.asarray(encoded.word_ids, dtype=np.int32)
+    inside = (words >= start) & (words < end)
+    ids = np.asarray(encoded.ids, dtype=np.int32)[inside]
+    return MentionSegment(
+        id=f"{document.id}.{number}",
+        ids=frame.ids(ids),
+        type_ids=frame.type_ids(ids),
+        words=frame.words(words[inside] - start),
+        text=document.words[start:end],
+        document=document.id,
+        tags=document.tags[start:end],
+        mentions=tuple(
+            replace(mention, start=mention.start - start, end=mention.end - start, head=mention.head - start)
+            for mention in document.mentions
+            if mention.start >= start and mention.end <= end
+        ),
+    )

@@ -1,0 +1,165 @@
+"""From given words to model inputs: which word each token belongs to (paper, section 4.1).
+
+The words come from a treebank or a coreference corpus and stay as they are; only the tokens within them are the
+tokenizer's. It gets the words one by one and says itself which word a token comes from, so nothing is tokenized
+twice or matched by spelling. Each word stands as it would in the text of the words joined by spaces.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.corpora.trees import Sentence
+from headatlas.encoding.segments import Segment
+from headatlas.encoding.template import Frame, require_fast, single_frame
+from headatlas.errors import CorpusError, SettingError
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding
+    from transformers import PreTrainedTokenizerBase
+
+SENTENCES_AT_ONCE = 512
+_PROBE = "a"
+
+
+@dataclass(frozen=True)
+class WordSegment(Segment):
+    """One span of given words as the model sees it. A word may have no token."""
+
+    text: tuple[str, ...]  # [size], its words
+    document: str  # the id of its document
+
+    @property
+    def size(self) -> int:
+        """How many words it has."""
+        return len(self.text)
+
+
+@dataclass(frozen=True)
+class ParsedSegment(WordSegment):
+    """A sentence with its dependency tree."""
+
+    heads: NDArray[np.int32]  # [size], index of each word's head, or ROOT
+    relations: NDArray[np.int32]  # [size], into the sample's relations
+    counts_as: NDArray[np.int32]  # [size], the word whose prediction counts for this one; nearly always itself
+
+
+@dataclass
+class ParsedSample:
+    """The sentences of a treebank as model inputs, and what was read and left out on the way."""
+
+    segments: list[ParsedSegment]
+    relations: tuple[str, ...]  # sorted; those of sentences left out too
+    documents: int
+    words: int
+    left_out: dict[str, int] = field(default_factory=dict)  # reason -> how many
+
+
+def parsed_segments(
+    sentences: Iterable[Sentence],
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    max_tokens: int,
+    counts_as: Callable[[Sentence], Sequence[int]] | None = None,
+) -> ParsedSample:
+    """Encode every sentence of a treebank.
+
+    A sentence longer than `max_tokens` is left out whole, since a cut would take the heads from its words; so is one
+    without any token. A word without tokens stays a word of its sentence: it can neither predict nor be predicted.
+    `counts_as` names, for each word, the word whose prediction counts in its place (see `possessive_clitic`).
+    """
+    require_fast(tokenizer)
+    frame = single_frame(tokenizer)
+    if max_tokens <= frame.size:
+        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    sentences = list(sentences)
+    relations = tuple(sorted({relation for sentence in sentences for relation in sentence.relations}))
+    number = {relation: index for index, relation in enumerate(relations)}
+    left_out: Counter[str] = Counter()
+    segments = []
+    encodings = encode_words((sentence.words for sentence in sentences), tokenizer)
+    for sentence, encoded in zip(sentences, encodings, strict=True):
+        if not len(encoded):
+            left_out["sentence_without_tokens"] += 1
+        elif len(encoded) + frame.size > max_tokens:
+            left_out["sentence_too_long"] += 1
+        else:
+            left_out["word_without_tokens"] += len(sentence.words) - len(set(encoded.word_ids))
+            stand_ins = counts_as(sentence) if counts_as else range(len(sentence.words))
+            segments.append(_parsed(sentence, encoded, frame, number, stand_ins))
+    if not segments:
+        raise CorpusError(_why_nothing(left_out, max_tokens))
+    return ParsedSample(
+        segments,
+        relations,
+        len({segment.document for segment in segments}),
+        sum(segment.size for segment in segments),
+        {reason: count for reason, count in sorted(left_out.items()) if count},
+    )
+
+
+def encode_words(word_lists: Iterable[Sequence[str]], tokenizer: PreTrainedTokenizerBase) -> Iterator[Encoding]:
+    """Encode lists of words, without special tokens; `word_ids` of an encoding says whose tokens they are.
+
+    A special token's name among the words, such as an HTML ``<s>``, is text like any other.
+    """
+    backend = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+    lead = word_lead(tokenizer)
+    stream = iter(word_lists)
+    while block := list(islice(stream, SENTENCES_AT_ONCE)):
+        spans = [[lead * (place > 0) + word for place, word in enumerate(words)] for words in block]
+        yield from backend.encode_batch(spans, is_pretokenized=True, add_special_tokens=False)
+
+
+def word_lead(tokenizer: PreTrainedTokenizerBase) -> str:
+    """What a word after the first needs in front to get the tokens it has within running text: a space or nothing.
+
+    Byte-level tokenizers keep the space before a word as part of it; others add their own mark or drop it. Found by
+    encoding a probe both ways.
+    """
+    backend = tokenizer.backend_tokenizer
+    running = backend.encode(f"{_PROBE} {_PROBE}", add_special_tokens=False).ids
+    spaced = backend.encode([_PROBE, f" {_PROBE}"], is_pretokenized=True, add_special_tokens=False).ids
+    plain = backend.encode([_PROBE, _PROBE], is_pretokenized=True, add_special_tokens=False).ids
+    return " " if spaced == running != plain else ""
+
+
+def _parsed(
+    sentence: Sentence, encoded: Encoding, frame: Frame, number: dict[str, int], counts_as: Sequence[int]
+) -> ParsedSegment:
+    ids = np.asarray(encoded.ids, dtype=np.int32)
+    return ParsedSegment(
+        id=sentence.id,
+        ids=frame.ids(ids),
+        type_ids=frame.type_ids(ids),
+        words=frame.words(np.asarray(encoded.word_ids, dtype=np.int32)),
+        text=sentence.words,
+        document=sentence.document,
+        heads=np.asarray(sentence.heads, dtype=np.int32),
+        relations=np.asarray([number[relation] for relation in sentence.relations], dtype=np.int32),
+        counts_as=np.asarray(counts_as, dtype=np.int32),
+    )
+
+
+def _why_nothing(left_out: Counter[str], max_tokens: int) -> str:
+    if too_long := left_out["sentence_too_long"]:
+        return (
+            f"The treebank gives no sentence: {too_long:,} are longer than {max_tokens} tokens, the rest have none. "
+            "Raise --max-tokens."
+        )
+    if empty := left_out["sentence_without_tokens"]:
+        return (
+            f"The treebank gives no sentence: its {empty:,} sentences turn into no tokens. "
+            "Is the text in a script that this model's tokenizer knows?"
+        )
+    return "The treebank gives no sentence: it is empty."

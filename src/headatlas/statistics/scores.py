@@ -1,0 +1,122 @@
+"""What a tally says about one category: the best candidate, how sure that is, and whether it beats the baselines.
+
+The best of hundreds of candidates looks better than it is, since it was chosen for its luck too. Two answers:
+
+- *held out*: the best candidate on one half of the documents is scored on the other half, and the other way round;
+  both scores are pooled. The two halves may choose different candidates: what is estimated is the choosing.
+- *p value*: the null hypothesis is that no candidate is better than the baseline, in the sense that whichever of the
+  two was right more often in a unit was so by chance, independently for each unit. Then the sign of a unit's
+  difference can be flipped, for all candidates alike. A candidate's statistic is its lead over the baseline, in
+  instances right, divided by the standard deviation of that lead under the flips; undivided, the worst candidates,
+  which differ most from the baseline, would drown the others in noise. The best candidate's statistic is compared with
+  the largest of any candidate in each permutation, so that the choice is part of the test (the single-step maximum
+  method of Westfall and Young 1993). The best baseline is the one best on the whole corpus, which favours it.
+
+Intervals are bootstrap percentiles of right / count, for a candidate given beforehand: they do not account for its
+having been chosen. Replicates in which the category does not occur say nothing and are not counted. Of candidates (or
+baselines) right equally often the first is the best.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.statistics.resampling import percentile_interval, permutation_p_value
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Sums over the instances of a category; columns are candidates, then baselines, then the count."""
+
+    folds: Integers  # [2, columns]
+    replicates: Integers  # [replicates, columns]
+    flipped: Integers  # [permutations, columns]
+    candidates: int
+
+    @cached_property
+    def count(self) -> int:
+        """Instances."""
+        return int(self.folds[:, -1].sum())
+
+    @cached_property
+    def right(self) -> Integers:
+        """How often each candidate is right: [candidates]."""
+        right: Integers = self._of_candidates(self.folds).sum(0)
+        return right
+
+    @cached_property
+    def baselines_right(self) -> Integers:
+        """How often each baseline is right: [baselines]."""
+        right: Integers = self._of_baselines(self.folds).sum(0)
+        return right
+
+    @property
+    def best(self) -> int:
+        """The candidate most often right."""
+        return int(self.right.argmax())
+
+    @property
+    def best_baseline(self) -> int:
+        """The baseline most often right."""
+        return int(self.baselines_right.argmax())
+
+    def accuracy(self, right: int) -> float:
+        """A share of the instances; NaN where there are none."""
+        return right / self.count if self.count else math.nan
+
+    def held_out(self) -> float:
+        """Accuracy of the candidate chosen on the other half of the documents; NaN where a half has no instance."""
+        return self._cross_fitted(self._of_candidates(self.folds))
+
+    def baseline_held_out(self) -> float:
+        """The same for the baselines."""
+        return self._cross_fitted(self._of_baselines(self.folds))
+
+    @cached_property
+    def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """95 % intervals of every candidate's accuracy: low and high, each [candidates]."""
+        drawn = self.replicates[self.replicates[:, -1] > 0]
+        return percentile_interval(self._of_candidates(drawn) / drawn[:, -1:])
+
+    def interval(self, candidate: int) -> tuple[float, float]:
+        """The same of one candidate alone: low and high."""
+        drawn = self.replicates[self.replicates[:, -1] > 0]
+        low, high = percentile_interval(drawn[:, candidate] / drawn[:, -1])
+        return float(low), float(high)
+
+    @cached_property
+    def baseline_intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """95 % intervals of every baseline's accuracy: low and high, each [baselines]."""
+        drawn = self.replicates[self.replicates[:, -1] > 0]
+        return percentile_interval(self._of_baselines(drawn) / drawn[:, -1:])
+
+    def p_value(self, baseline: int | None = None) -> float:
+        """Of the best candidate's lead over a baseline, by default the best one."""
+        if not self.count:
+            return math.nan
+        baseline = self.best_baseline if baseline is None else baseline
+        rival = self._of_baselines(self.flipped)[:, baseline, None]
+        permuted = self._of_candidates(self.flipped) - rival  # [permutations, candidates]
+        observed = self.right - self.baselines_right[baseline]
+        spread = np.sqrt(np.mean(np.square([*permuted, observed], dtype=np.float64), axis=0))
+        spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
+        return permutation_p_value((observed / spread)[self.best], (permuted / spread).max(1))
+
+    def _of_candidates(self, sums: Integers) -> Integers:
+        return sums[:, : self.candidates]
+
+    def _of_baselines(self, sums: Integers) -> Integers:
+        return sums[:, self.candidates : -1]
+
+    def _cross_fitted(self, sums: Integers) -> float:
+        if not self.folds[:, -1].all():
+            return math.nan
+        first, second = sums
+        return self.accuracy(int(second[first.argmax()] + first[second.argmax()]))

@@ -1,0 +1,97 @@
+"""From attention between tokens to attention between words (paper, section 4.1).
+
+Attention *to* a word is the sum over its tokens. Attention *from* it is the mean over its tokens (the paper), that of
+its first token (the mode the released script runs with), or, as that script's third mode, the largest of its tokens'
+weights to each word, scaled so that the row sums to 1 again. With mean and first a row keeps the sum its tokens' rows
+had: 1, or less where a learned sink takes a share.
+
+Special tokens are no words, but what goes to them and comes from them is kept: each counts as one more word after the
+last, so nothing of a row is lost. A word without tokens has a row and a column of zeros.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.word_segments import WordSegment
+from headatlas.errors import SettingError
+
+FromTokens = Literal["mean", "first", "max"]
+FROM_TOKENS: tuple[str, ...] = get_args(FromTokens)
+PADDING = -1  # in `WordIndex.index`: the token belongs to nothing
+
+
+@dataclass(frozen=True)
+class WordIndex:
+    """Which word each token of a batch belongs to; special tokens are numbered after the words."""
+
+    index: Tensor  # [B, T] int64, below words + special, or PADDING
+    words: int  # of the longest segment: columns of words in the maps
+    special: int  # most special tokens a segment has
+    has_tokens: Tensor  # [B, words + special] bool: words, never special tokens, that have at least one
+
+    @property
+    def size(self) -> int:
+        """Rows and columns of the maps: words, then special tokens."""
+        return self.words + self.special
+
+
+def word_index(batch: Batch) -> WordIndex:
+    """The words of a batch of `WordSegment`s, on the batch's device."""
+    segments = [segment for segment in batch.segments if isinstance(segment, WordSegment)]
+    if len(segments) < len(batch.segments):
+        raise TypeError("The batch has segments without words of their own; encode it with encoding.word_segments.")
+    words = max(segment.size for segment in segments)
+    special = max(int((segment.words == SPECIAL).sum()) for segment in segments)
+    index = np.full(batch.mask.shape, PADDING, dtype=np.int64)
+    has_tokens = np.zeros((len(segments), words + special), dtype=bool)
+    for row, segment in enumerate(segments):
+        of_special = segment.words == SPECIAL
+        index[row, : len(segment)] = np.where(of_special, words + np.cumsum(of_special) - 1, segment.words)
+        has_tokens[row, segment.words[~of_special]] = True
+    device = batch.mask.device
+    return WordIndex(torch.from_numpy(index).to(device), words, special, torch.from_numpy(has_tokens).to(device))
+
+
+def word_attention(weights: Tensor, index: Tensor, size: int, how: FromTokens = "mean") -> Tensor:
+    """Attention between words: [B, H, size, size], float32 at least.
+
+    weights: [B, H, Q, K]. index: [B, T], the word of each token, below `size`; negative for tokens that count nowhere.
+    """
+    if how not in FROM_TOKENS:
+        raise SettingError(f"Attention from a split word can be {', '.join(FROM_TOKENS)}, not {how!r}.")
+    if weights.device.type == "cpu" and weights.dtype != torch.float64:
+        from headatlas.statistics.words_cpu import word_attention_cpu
+
+        return word_attention_cpu(weights, index, size, how)
+    return word_attention_torch(weights, index, size, how)
+
+
+def word_attention_torch(weights: Tensor, index: Tensor, size: int, how: FromTokens) -> Tensor:
+    """The same with tensor operations, for any device and dtype."""
+    if weights.dtype in (torch.float16, torch.bfloat16):
+        weights = weights.float()
+    batch, heads, tokens, _ = weights.shape
+    member = (index[..., None] == torch.arange(size, device=index.device)).to(weights.dtype)  # [B, T, W]
+    to_words = (weights.reshape(batch, heads * tokens, tokens) @ member).view(batch, heads, tokens, size)
+    if how == "max":
+        return _largest(to_words, index, size)
+    if how == "first":
+        member = member * (member.cumsum(1) == 1)
+    share = member / member.sum(1, keepdim=True).clamp_min(1)
+    return share.transpose(1, 2)[:, None] @ to_words
+
+
+def _largest(to_words: Tensor, index: Tensor, size: int) -> Tensor:
+    """The largest weight of a word's tokens to each word, rows scaled to sum 1. to_words: [B, H, T, W]."""
+    slots = torch.where(index < 0, size, index)[:, None, :, None].expand(to_words.shape)
+    out = to_words.new_zeros((*to_words.shape[:2], size + 1, size))
+    largest = out.scatter_reduce(2, slots, to_words, "amax")[:, :, :size]
+    return largest / largest.sum(-1, keepdim=True).clamp_min(torch.finfo(largest.dtype).tiny)

@@ -1,0 +1,230 @@
+"""Does a mention attend to what it refers back to? Each head as a selector of antecedents (section 4.3, table 2).
+
+For every mention with an antecedent before it in the segment: is the word that its head word attends to most the head
+word of one of its true antecedents? The paper leaves open among which words; three answers are kept:
+
+- ``preceding``: among the head words of mentions wholly before it, from which the baselines choose too;
+- ``mentions``: among the head words of all other mentions;
+- ``words``: among all other words.
+
+A head word is never its own candidate. Where all candidates have attention exactly 0 the head is wrong. Counted by the
+type of the mention. Baselines are rules without a model (see `coreference_baselines`). Intervals and tests resample
+documents.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.corpora.mentions import MENTION_TYPES
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.mention_segments import MentionSegment
+from headatlas.models.stacks import HeadShape
+from headatlas.statistics.scores import Scores
+from headatlas.statistics.tally import Tally
+from headatlas.statistics.words import FromTokens, word_attention, word_index
+from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
+from headatlas.studies.study import LayerMap, State, Study, refuse_non_finite
+
+RULES = ("preceding", "mentions", "words")
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The mentions of a batch that have an antecedent, N of them."""
+
+    segment: NDArray[np.int64]  # [N], row of the batch
+    head: NDArray[np.int64]  # [N], head word of the mention
+    type: NDArray[np.int64]  # [N], into MENTION_TYPES
+    true: NDArray[np.bool_]  # [N, W], head words of its antecedents
+    candidates: dict[str, NDArray[np.bool_]]  # rule -> [N, W]
+    baselines_right: NDArray[np.bool_]  # [N, baselines]
+
+
+def questions_of(segments: Sequence[MentionSegment], width: int) -> Questions:
+    """Every mention with an antecedent, in reading order. width: words of the longest segment, or more."""
+    rows: list[tuple[int, int, int]] = []
+    true: list[NDArray[np.bool_]] = []
+    candidates: dict[str, list[NDArray[np.bool_]]] = {rule: [] for rule in RULES}
+    right: list[list[bool]] = []
+    for number, segment in enumerate(segments):
+        mentions = segment.mentions
+        heads = np.array([mention.head for mention in mentions], dtype=np.int64)
+        chosen = [list(choose(baseline, mentions, segment.text, segment.tags)) for baseline in BASELINES]
+        right += [[choice.right for choice in choices] for choices in zip(*chosen, strict=True)]
+        for mention, before, same in zip(mentions, preceding(mentions), antecedents(mentions), strict=True):
+            if not same:
+                continue
+            rows.append((number, mention.head, MENTION_TYPES.index(mention.type)))
+            others = np.arange(width) != mention.head
+            true.append(_mask(heads[same], width) & others)
+            candidates["preceding"].append(_mask(heads[before], width) & others)
+            candidates["mentions"].append(_mask(heads, width) & others)
+            candidates["words"].append((np.arange(width) < segment.size) & others)
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    empty = np.zeros((0, width), dtype=np.bool_)
+    return Questions(
+        table[:, 0],
+        table[:, 1],
+        table[:, 2],
+        np.stack(true) if true else empty,
+        {rule: np.stack(masks) if masks else empty for rule, masks in candidates.items()},
+        np.array(right, dtype=np.bool_).reshape(-1, len(BASELINES)),
+    )
+
+
+def heads_right(rows: Tensor, candidates: Tensor, true: Tensor) -> Tensor:
+    """Whether each head selects a true antecedent: [N, H] bool. rows: [N, H, W]; candidates, true: [N, W] bool."""
+    largest, place = rows.masked_fill(~candidates[:, None], 0).max(-1)  # [N, H]
+    return true.gather(1, place) & (largest > 0)
+
+
+class Coreference(Study):
+    """How often each head selects an antecedent, by type of mention and rule of candidates, beside the baselines."""
+
+    name = "coreference"
+    corpus = "coreference"
+
+    def __init__(
+        self,
+        *,
+        how: FromTokens = "mean",
+        seed: int = 0,
+        replicates: int = 1000,
+        permutations: int = 1000,
+        causal: bool = False,
+    ) -> None:
+        super().__init__(causal)
+        self._how = how
+        self._resampling = {"seed": seed, "replicates": replicates, "permutations": permutations}
+
+    def start(self, shape: HeadShape) -> None:
+        """Prepare empty sums for a stack of heads."""
+        self._heads = [(layer + 1, head + 1) for layer, heads in enumerate(shape.heads) for head in range(heads)]
+        sizes = len(self._heads), len(BASELINES), len(MENTION_TYPES)
+        self._tallies = {rule: Tally(*sizes, **self._resampling) for rule in RULES}
+        self._asked: tuple[Tensor, int, Questions] | None = None
+        self._right: dict[int, dict[str, Tensor]] = {}
+        self._mass: dict[int, Tensor] = {}
+
+    def see(self, layer: int, layer_map: LayerMap) -> None:
+        """Keep which heads of the layer are right about which mentions, on their device, until the batch ends."""
+        if self._asked is None:
+            words = word_index(layer_map.batch)
+            self._asked = words.index, words.size, questions_of(_segments(layer_map.batch), words.size)
+        index, size, asked = self._asked
+        maps = word_attention(layer_map.weights, index, size, self._how)
+        segment, head = (torch.from_numpy(part).to(maps.device) for part in (asked.segment, asked.head))
+        rows, true = maps[segment, :, head], torch.from_numpy(asked.true).to(maps.device)
+        self._right[layer] = {
+            rule: heads_right(rows, torch.from_numpy(mask).to(maps.device), true)
+            for rule, mask in asked.candidates.items()
+        }
+        self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
+
+    def end_batch(self, batch: Batch) -> None:
+        """Add the batch's mentions to the sums."""
+        for layer, mass in sorted(self._mass.items()):
+            refuse_non_finite(layer, mass.cpu().double().numpy())
+        segments = _segments(batch)
+        documents = [segment.document for segment in segments]
+        if self._asked is not None and len(self._asked[2].head):
+            asked = self._asked[2]
+            for rule, tally in self._tallies.items():
+                right = torch.cat([layer[rule] for _, layer in sorted(self._right.items())], 1)
+                baselines = torch.from_numpy(asked.baselines_right)
+                tally.add(right, baselines, asked.type, asked.segment, documents, documents)
+        self._asked = None
+        self._right.clear()
+        self._mass.clear()
+
+    def merge(self, other: Self) -> None:
+        """Add another study's sums to these."""
+        for rule, tally in self._tallies.items():
+            tally.merge(other._tallies[rule])
+
+    def state(self) -> State:
+        """The sums, to be saved."""
+        return {f"{rule}_sums": tally.state()["sums"] for rule, tally in self._tallies.items()}
+
+    def restore(self, state: State) -> None:
+        """Take over saved sums."""
+        for rule, tally in self._tallies.items():
+            tally.restore({"sums": state[f"{rule}_sums"]})
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every head (`coreference`), the best (`coreference_best`), and the rules (`coreference_baselines`)."""
+        return {
+            self.name: self.table(),
+            "coreference_best": self.best(),
+            "coreference_baselines": self.baselines(),
+        }
+
+    def table(self) -> pd.DataFrame:
+        """layer, head, mention_type, candidates, correct, count, accuracy, low, high."""
+        frames = []
+        for rule, mention_type, scores in self._scored():
+            frame = pd.DataFrame(self._heads, columns=["layer", "head"])
+            frame["mention_type"], frame["candidates"] = mention_type, rule
+            frame["correct"], frame["count"] = scores.right, scores.count
+            frame["accuracy"] = scores.right / scores.count
+            frame["low"], frame["high"] = scores.intervals
+            frames.append(frame)
+        columns = ["layer", "head", "mention_type", "candidates", "correct", "count", "accuracy", "low", "high"]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+    def best(self) -> pd.DataFrame:
+        """The best head for each type and rule, with p-values against each baseline."""
+        rows = []
+        for rule, mention_type, scores in self._scored():
+            low, high = scores.intervals
+            best = scores.best
+            values = (scores.accuracy(scores.right[best]), low[best], high[best], scores.held_out())
+            tests = (scores.p_value(baseline) for baseline in range(len(BASELINES)))
+            rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *tests))
+        columns = ["mention_type", "candidates", "count", "layer", "head", "accuracy", "low", "high", "held_out"]
+        return pd.DataFrame(rows, columns=[*columns, *(f"p_{baseline}" for baseline in BASELINES)])
+
+    def baselines(self) -> pd.DataFrame:
+        """baseline, mention_type, correct, count, accuracy, low, high."""
+        rows = []
+        for rule, mention_type, scores in self._scored():
+            if rule == RULES[0]:
+                low, high = scores.baseline_intervals
+                for number, baseline in enumerate(BASELINES):
+                    right = scores.baselines_right[number]
+                    accuracy = scores.accuracy(right)
+                    rows.append((baseline, mention_type, right, scores.count, accuracy, low[number], high[number]))
+        columns = ["baseline", "mention_type", "correct", "count", "accuracy", "low", "high"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _scored(self) -> list[tuple[str, str, Scores]]:
+        """Rule, type and scores: all types together, then each that occurs."""
+        types = {"all": list(range(len(MENTION_TYPES)))} | {name: [n] for n, name in enumerate(MENTION_TYPES)}
+        scored = [
+            (rule, name, tally.scores(numbers))
+            for rule, tally in self._tallies.items()
+            for name, numbers in types.items()
+        ]
+        return [(rule, name, scores) for rule, name, scores in scored if scores.count]
+
+
+def _mask(places: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
+    mask = np.zeros(width, dtype=np.bool_)
+    mask[places] = True
+    return mask
+
+
+def _segments(batch: Batch) -> list[MentionSegment]:
+    segments = [segment for segment in batch.segments if isinstance(segment, MentionSegment)]
+    if len(segments) < len(batch.segments):
+        raise TypeError("The batch has segments without mentions; encode it with encoding.mention_segments.")
+    return segments

@@ -1,0 +1,233 @@
+"""Which head finds the heads of words? Each head as a classifier of dependency relations (section 4.2, table 1).
+
+For every word, does the head's prediction (see `statistics.classifier`), in either direction, name the word's true
+head? Counted for each relation over all words that have it, and for three readings of *all*:
+
+- ``all``: every word, as in the paper's table. The root of a sentence can never be found; punctuation counts.
+- ``all_but_root``: words that have a head.
+- ``all_but_root_punct``: the same without punctuation.
+
+A root is a word without a head, whatever its label. Where a sentence names another word whose prediction counts (the
+clitic in *the dog 's bone*, for *dog*), that holds for heads of the model and for baselines alike.
+
+Baselines predict the word at a fixed offset, -5 to -1 and 1 to 5. Clamped, as in the paper's code: beyond the last
+word they predict the last, and before the first word the root, so that in ``all`` a baseline of negative offset can
+be right about a root at the beginning. Not clamped, they predict nothing outside the sentence.
+
+Intervals and tests resample sentences; see `statistics.scores` for what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Self
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.corpora.trees import ROOT
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.word_segments import ParsedSegment
+from headatlas.models.stacks import HeadShape
+from headatlas.statistics.classifier import predictions
+from headatlas.statistics.scores import Scores
+from headatlas.statistics.tally import Tally
+from headatlas.statistics.words import FromTokens, WordIndex, word_attention, word_index
+from headatlas.studies.study import LayerMap, State, Study, refuse_non_finite
+
+DIRECTIONS = ("dependent_to_head", "head_to_dependent")
+OFFSETS = (*range(-5, 0), *range(1, 6))
+READINGS = ("all", "all_but_root", "all_but_root_punct")
+_NOWHERE = -2  # neither a word nor ROOT
+
+
+@dataclass(frozen=True)
+class Instances:
+    """The words of a batch whose heads are to be found, N of them, in reading order."""
+
+    segment: NDArray[np.int64]  # [N], row of the batch
+    predictor: NDArray[np.int64]  # [N], the word whose prediction counts
+    head: NDArray[np.int64]  # [N], the true head, or ROOT
+    relation: NDArray[np.int64]  # [N]
+    size: NDArray[np.int64]  # [N], words of the sentence
+
+
+def instances_of(segments: Sequence[ParsedSegment]) -> Instances:
+    """Every word of every sentence."""
+    sizes = np.array([segment.size for segment in segments], dtype=np.int64)
+    return Instances(
+        np.repeat(np.arange(len(segments)), sizes),
+        np.concatenate([segment.counts_as for segment in segments]).astype(np.int64),
+        np.concatenate([segment.heads for segment in segments]).astype(np.int64),
+        np.concatenate([segment.relations for segment in segments]).astype(np.int64),
+        np.repeat(sizes, sizes),
+    )
+
+
+def heads_right(maps: Tensor, index: WordIndex, words: Instances) -> Tensor:
+    """Whether each head is right about each word, in both directions: [N, H, 2] bool. maps: [B, H, W, W]."""
+    device = maps.device
+    segment, predictor = (torch.from_numpy(part).to(device) for part in (words.segment, words.predictor))
+    true = torch.from_numpy(np.where(words.head == ROOT, _NOWHERE, words.head)).to(device)
+    both = [by[segment, :, predictor] for by in predictions(maps, index.has_tokens)]  # [N, H]
+    return torch.stack(both, -1) == true[:, None, None]
+
+
+def offsets_right(words: Instances, clamp: bool) -> NDArray[np.bool_]:
+    """Whether the word at each of OFFSETS is the true head: [N, 10]."""
+    predicted = words.predictor[:, None] + np.array(OFFSETS)
+    last = words.size[:, None] - 1
+    if clamp:
+        predicted = predicted.clip(ROOT, last)
+    else:
+        predicted = np.where((predicted < 0) | (predicted > last), _NOWHERE, predicted)
+    right: NDArray[np.bool_] = predicted == words.head[:, None]
+    return right
+
+
+class Dependencies(Study):
+    """How often each head finds the heads of words, by relation, beside fixed offsets.
+
+    relations: the sample's, in its order. punctuation: those left out of ``all_but_root_punct`` and, since the paper
+    does so, of the best heads. least_count: relations with fewer words are left out of the best heads too.
+    folds_by: whether halves for the held-out choice are made of documents, or of sentences where documents are few.
+    """
+
+    name = "dependencies"
+    corpus = "treebank"
+
+    def __init__(
+        self,
+        relations: Sequence[str],
+        *,
+        punctuation: Collection[str] = ("punct",),
+        how: FromTokens = "mean",
+        clamp_offsets: bool = True,
+        least_count: int = 100,
+        folds_by: Literal["document", "sentence"] = "document",
+        seed: int = 0,
+        replicates: int = 1000,
+        permutations: int = 1000,
+        causal: bool = False,
+    ) -> None:
+        super().__init__(causal)
+        self._relations, self._punctuation = tuple(relations), frozenset(punctuation)
+        self._how, self._clamp, self._least_count, self._folds_by = how, clamp_offsets, least_count, folds_by
+        self._resampling = {"seed": seed, "replicates": replicates, "permutations": permutations}
+
+    def start(self, shape: HeadShape) -> None:
+        """Prepare empty sums for a stack of heads."""
+        self._candidates = [
+            (layer + 1, head + 1, direction)
+            for layer, heads in enumerate(shape.heads)
+            for head in range(heads)
+            for direction in DIRECTIONS
+        ]
+        categories = len(self._relations) + 1  # the last one: roots
+        self._tally = Tally(len(self._candidates), len(OFFSETS), categories, **self._resampling)
+        self._words: tuple[WordIndex, Instances] | None = None
+        self._right: dict[int, Tensor] = {}
+        self._mass: dict[int, Tensor] = {}
+
+    def see(self, layer: int, layer_map: LayerMap) -> None:
+        """Keep which heads of the layer are right about which words, on their device, until the batch ends."""
+        if self._words is None:
+            self._words = word_index(layer_map.batch), instances_of(_parsed(layer_map.batch))
+        index, words = self._words
+        maps = word_attention(layer_map.weights, index.index, index.size, self._how)
+        self._right[layer] = heads_right(maps, index, words).flatten(1)  # [N, H * 2]
+        self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
+
+    def end_batch(self, batch: Batch) -> None:
+        """Add the batch's words to the sums."""
+        for layer, mass in sorted(self._mass.items()):
+            refuse_non_finite(layer, mass.cpu().double().numpy())
+        segments = _parsed(batch)
+        _, words = self._words or (None, instances_of(segments))
+        self._tally.add(
+            torch.cat([right for _, right in sorted(self._right.items())], 1),
+            torch.from_numpy(offsets_right(words, self._clamp)),
+            np.where(words.head == ROOT, len(self._relations), words.relation),
+            words.segment,
+            [segment.id for segment in segments],
+            [segment.document if self._folds_by == "document" else segment.id for segment in segments],
+        )
+        self._words = None
+        self._right.clear()
+        self._mass.clear()
+
+    def merge(self, other: Self) -> None:
+        """Add another study's sums to these."""
+        self._tally.merge(other._tally)
+
+    def state(self) -> State:
+        """The sums, to be saved."""
+        return self._tally.state()
+
+    def restore(self, state: State) -> None:
+        """Take over saved sums."""
+        self._tally.restore(state)
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """Every head's accuracy (`dependencies`), and the best head of each relation (`dependency_best`)."""
+        return {self.name: self.table(), "dependency_best": self.best()}
+
+    def table(self) -> pd.DataFrame:
+        """relation, layer, head, direction, correct, count, accuracy, low, high."""
+        frames = []
+        for relation, scores in self._scored():
+            frame = pd.DataFrame(self._candidates, columns=["layer", "head", "direction"])
+            frame.insert(0, "relation", relation)
+            frame["correct"], frame["count"] = scores.right, scores.count
+            frame["accuracy"] = scores.right / scores.count
+            frame["low"], frame["high"] = scores.intervals
+            frames.append(frame)
+        columns = ["relation", "layer", "head", "direction", "correct", "count", "accuracy", "low", "high"]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+
+    def best(self) -> pd.DataFrame:
+        """The best head and direction of each relation, `all` first, then by count."""
+        rows = [
+            (relation, *self._best_row(scores))
+            for relation, scores in self._scored()
+            if relation in READINGS or (scores.count >= self._least_count and relation not in self._punctuation)
+        ]
+        columns = ["relation", "count", "layer", "head", "direction", "accuracy", "low", "high", "held_out"]
+        columns += ["baseline", "baseline_offset", "baseline_held_out", "p_value"]
+        return pd.DataFrame(rows, columns=columns)
+
+    def _best_row(self, scores: Scores) -> tuple[object, ...]:
+        return (
+            scores.count,
+            *self._candidates[scores.best],
+            scores.accuracy(scores.right[scores.best]),
+            *scores.interval(scores.best),
+            scores.held_out(),
+            scores.accuracy(scores.baselines_right[scores.best_baseline]),
+            OFFSETS[scores.best_baseline],
+            scores.baseline_held_out(),
+            scores.p_value(),
+        )
+
+    def _scored(self) -> Iterator[tuple[str, Scores]]:
+        """The readings of *all*, then the relations, the most frequent first; those that do not occur are left out."""
+        relations = range(len(self._relations))
+        not_punctuation = [number for number in relations if self._relations[number] not in self._punctuation]
+        readings = ([*relations, len(relations)], list(relations), not_punctuation)
+        counts = self._tally.counts()
+        by_count = sorted(relations, key=lambda number: (-counts[number], self._relations[number]))
+        single = [(self._relations[number], [number]) for number in by_count]
+        for name, numbers in [*zip(READINGS, readings, strict=True), *single]:
+            if sum(counts[number] for number in numbers):
+                yield name, self._tally.scores(numbers)
+
+
+def _parsed(batch: Batch) -> list[ParsedSegment]:
+    segments = [segment for segment in batch.segments if isinstance(segment, ParsedSegment)]
+    if len(segments) < len(batch.segments):
+        raise TypeError("The batch has segments without a tree; encode it with encoding.word_segments.")
+    return segments
