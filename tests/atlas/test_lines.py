@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from headatlas.atlas.lines import attention_lines, attention_lines_figure
+from headatlas.atlas.lines import Panel, attention_lines, attention_lines_figure, panels_figure
 from headatlas.atlas.style import VERMILLION, save_figure
 from headatlas.errors import SettingError
 from tests.atlas.synthetic_tables import maps
@@ -35,7 +35,7 @@ HOSTILE = [
 
 def drawn(weights, **options):
     axes = Figure().subplots()
-    lines = attention_lines(axes, [f"t{i}" for i in range(len(weights))], weights, **options)
+    lines = attention_lines(axes, Panel("", [f"t{i}" for i in range(len(weights))], weights, **options))
     return axes, lines
 
 
@@ -66,6 +66,18 @@ def test_red_tokens_and_the_lines_that_leave_them():
     assert [text.get_text() for text in axes.texts if text.get_color() == VERMILLION] == ["t1", "t1"]
 
 
+def test_red_lines_and_their_two_ends():
+    axes, lines = drawn(np.full((3, 3), 1 / 3), red_lines={(1, 2)}, hidden={0})
+    red = {
+        (int(a[1]), int(b[1]))
+        for (a, b), colour in zip(lines.get_segments(), lines.get_colors(), strict=True)
+        if tuple(colour[:3]) == to_rgb(VERMILLION)
+    }
+    assert red == {(0, 1)}
+    coloured = [(text.get_text(), text.get_ha()) for text in axes.texts if text.get_color() == VERMILLION]
+    assert coloured == [("t1", "right"), ("t2", "left")]
+
+
 def test_hidden_tokens_vanish_with_their_lines():
     axes, lines = drawn(np.full((4, 4), 0.25), hidden={0, 2})
     assert [text.get_text() for text in axes.texts] == ["t1", "t1", "t3", "t3"]
@@ -74,7 +86,7 @@ def test_hidden_tokens_vanish_with_their_lines():
 
 def test_a_map_of_another_size_is_refused():
     with pytest.raises(SettingError, match=r"\[3, 3\]"):
-        attention_lines(Figure().subplots(), ["a", "b", "c"], np.eye(2))
+        Panel("", ["a", "b", "c"], np.eye(2))
 
 
 def test_hostile_tokens_are_text_in_the_svg_and_raise_no_warnings(tmp_path):
@@ -120,6 +132,17 @@ def test_heads_wrap_into_rows_of_at_most_four(number, shape):
     figure = attention_lines_figure(["a", "b"], [(f"h{i}", np.eye(2)) for i in range(number)])
     assert len(figure.axes) == number
     assert figure.axes[0].get_gridspec().get_geometry() == shape
+
+
+def test_rows_of_panels_are_as_high_as_their_longest_and_words_stand_equally_far_apart():
+    panels = [Panel(f"h{n}", ["word"] * n, maps(n, n)) for n in (3, 12, 5, 2, 4)]
+    figure = panels_figure(panels)
+    assert inside(figure)
+    pitches = []
+    for axes in figure.axes:
+        rows = sorted({round(text.get_window_extent().y0, 2) for text in axes.texts})
+        pitches += [above - below for below, above in pairwise(rows)]
+    assert max(pitches) < 1.25 * min(pitches)
 
 
 def test_no_heads_is_an_error_and_all_hidden_is_not(tmp_path):

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from headatlas.atlas.lines import attention_lines_figure
-from headatlas.atlas.style import drawable, families_for, save_figure
+from headatlas.atlas.style import drawable, families_for, picture_file, save_figure
 from headatlas.errors import SettingError
 from tests.atlas.synthetic_tables import maps
 
@@ -74,3 +74,14 @@ def test_tokens_become_drawable(token, shown):
 def test_fallback_fonts_only_where_needed():
     assert families_for(["plain", "Ġ", "שלום"]) == ["DejaVu Sans"]
     assert families_for(["中"])[0] == "DejaVu Sans"
+
+
+@pytest.mark.parametrize(("name", "form"), [("a.png", "png"), ("v1.2 b.SVG", "svg"), ("c.pdf", "pdf")])
+def test_a_picture_file_has_a_known_suffix(tmp_path, name, form):
+    assert picture_file(tmp_path / name) == ((tmp_path / name).with_suffix(""), form)
+
+
+@pytest.mark.parametrize("name", ["a", "a.gif", ".png", "nowhere/a.png"])
+def test_a_picture_that_cannot_be_written_is_refused(tmp_path, name):
+    with pytest.raises(SettingError):
+        picture_file(tmp_path / name)

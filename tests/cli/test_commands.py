@@ -96,7 +96,8 @@ def test_several_texts_and_studies_in_a_row(tiny_folder, text, tmp_path):
     done = headatlas("survey", tiny_folder("bert"), "--text", text, other, *options)
     assert done.returncode == 0, done.stderr
     atlas = open_atlas(out)
-    assert [Path(record["file"]).name for record in atlas.manifest["corpus"]["files"]] == ["text.txt", "other.txt"]
+    files = atlas.manifest["corpora"]["text"]["files"]
+    assert [Path(record["file"]).name for record in files] == ["text.txt", "other.txt"]
     assert set(atlas.tables) == {"positions", "entropy"}
 
 
@@ -130,7 +131,7 @@ def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tiny_folder, text, t
     _, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors
     assert "the same command continues" in errors
-    assert (out / "state.safetensors").exists()
+    assert (out / "state" / "text.safetensors").exists()
     again = headatlas(*arguments, "--no-figures", env=os.environ | {"COLUMNS": "120"})
     assert again.returncode == 0, again.stderr
     assert "8 heads" in again.stdout

@@ -116,6 +116,16 @@ def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) ->
     return paths
 
 
+def picture_file(path: Path) -> tuple[Path, str]:
+    """Stem and format of one picture to be written, as `save_figure` takes them; refused where it could not be."""
+    form = path.suffix.lower().removeprefix(".")
+    if form not in FORMATS:
+        raise SettingError(f"{path}: unknown kind of picture. End the name in .{', .'.join(FORMATS)}.")
+    if not path.parent.is_dir():
+        raise SettingError(f"{path}: there is no folder {path.parent}. Make it, or choose another.")
+    return path.with_suffix(""), form
+
+
 def _save(figure: Figure, name: str, path: Path) -> None:
     figure.savefig(path, format=name, dpi=PNG_DPI, metadata=_NO_DATE[name])
 

@@ -9,10 +9,12 @@ import typer
 
 from headatlas.cli.arguments import spread
 from headatlas.cli.demo import demo
+from headatlas.cli.draw import draw
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
 from headatlas.cli.survey import survey
+from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
 
 ABOUT = """An atlas of a transformer's attention heads: what each one looks at.
@@ -26,6 +28,8 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "survey": survey,
     "fit-mlm": fit_mlm,
+    "table": table,
+    "draw": draw,
     "figures": figures,
     "models": models,
 }

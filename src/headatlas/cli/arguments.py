@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-SEVERAL = frozenset({"--text", "--studies"})
+SEVERAL = frozenset({"--text", "--treebank", "--coreference", "--studies", "--head", "--red"})
 
 
 def spread(arguments: Sequence[str]) -> list[str]:

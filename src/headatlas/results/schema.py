@@ -19,6 +19,32 @@ from headatlas.errors import AtlasError
 LAYER = ("layer", "int64", "layer, from 1, nearest the input first")
 HEAD = ("head", "int64", "head within the layer, from 1")
 COUNT = ("count", "int64", "segments in the mean; 0 where the value does not exist")
+RELATION = (
+    "relation",
+    "str",
+    "the treebank's own name; or all: every word, roots never found; all_but_root; all_but_root_punct: nor punctuation",
+)
+DIRECTION = ("direction", "str", "dependent_to_head or head_to_dependent: which of the two attends")
+ACCURACY = ("accuracy", "float64", "share of right choices, 0 to 1")
+INTERVAL = (
+    ("low", "float64", "lower end of the accuracy's 95 % bootstrap interval, for a head given beforehand"),
+    ("high", "float64", "its upper end"),
+)
+HELD_OUT = (
+    "held_out",
+    "float64",
+    "accuracy where the head is chosen on one half of the documents, scored on the other",
+)
+P_VALUE = "permutation test, with the choice among heads part of it, of the null that no head is better than"
+MENTION_TYPE = ("mention_type", "str", "all, or by the part of speech of its head word: pronoun, proper, nominal")
+CANDIDATES = ("candidates", "str", "among which the head chooses: words, mentions, or preceding (mentions)")
+MENTIONS = ("count", "int64", "mentions of this type that have an antecedent in the window")
+CHOSEN_ANTECEDENTS = (
+    ("correct", "int64", "mentions whose chosen antecedent is a true one"),
+    MENTIONS,
+    ACCURACY,
+    *INTERVAL,
+)
 
 
 @dataclass(frozen=True)
@@ -89,6 +115,77 @@ TABLES: dict[str, Table] = {
             ("kind", "str", "kind of the token attended to: cls, sep, period_comma, other"),
             ("value", "float64", "mean |dL/da| over pairs of tokens, L a segment's mean loss in nats"),
             COUNT,
+        ),
+    ),
+    # paper, section 4.2, table 1
+    "dependencies": Table(
+        "how often each head picks out the other end of a dependency",
+        (
+            RELATION,
+            LAYER,
+            HEAD,
+            DIRECTION,
+            ("correct", "int64", "dependents for which the most attended word is the right one"),
+            ("count", "int64", "dependents with this relation"),
+            ACCURACY,
+            *INTERVAL,
+        ),
+    ),
+    "dependency_best": Table(
+        "the best head for each relation, and the best fixed offset",
+        (
+            RELATION,
+            ("count", "int64", "dependents with this relation"),
+            LAYER,
+            HEAD,
+            DIRECTION,
+            ACCURACY,
+            *INTERVAL,
+            HELD_OUT,
+            ("baseline", "float64", "accuracy of always choosing the word at the best fixed offset"),
+            ("baseline_offset", "int64", "that offset from the dependent in words, -1 the word before"),
+            ("baseline_held_out", "float64", "accuracy where the offset is chosen on one half and scored on the other"),
+            ("p_value", "float64", f"{P_VALUE} the baseline"),
+            (
+                "control",
+                "float64",
+                "accuracy of the best head of the same network with random weights; empty if not run",
+            ),
+        ),
+    ),
+    # paper, section 4.3, table 2
+    "coreference": Table(
+        "how often each head picks out an antecedent",
+        (
+            LAYER,
+            HEAD,
+            MENTION_TYPE,
+            CANDIDATES,
+            *CHOSEN_ANTECEDENTS,
+        ),
+    ),
+    "coreference_best": Table(
+        "the best head for each type of mention",
+        (
+            MENTION_TYPE,
+            CANDIDATES,
+            MENTIONS,
+            LAYER,
+            HEAD,
+            ACCURACY,
+            *INTERVAL,
+            HELD_OUT,
+            ("p_nearest", "float64", f"{P_VALUE} the nearest mention"),
+            ("p_head_match", "float64", f"{P_VALUE} the nearest with the same head word"),
+            ("p_sieves", "float64", f"{P_VALUE} the four sieves"),
+        ),
+    ),
+    "coreference_baselines": Table(
+        "how often simple rules pick out an antecedent",
+        (
+            ("baseline", "str", "nearest mention; head_match: nearest with the same head word; sieves: four in order"),
+            MENTION_TYPE,
+            *CHOSEN_ANTECEDENTS,
         ),
     ),
 }

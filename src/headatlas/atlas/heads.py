@@ -1,0 +1,34 @@
+"""Heads by the names people use for them: `8-10` is layer 8, head 10, both from 1."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from headatlas.errors import SettingError
+
+if TYPE_CHECKING:
+    from headatlas.models.stacks import HeadShape
+
+
+def parse_head(name: str) -> tuple[int, int]:
+    """Layer and head of a name.
+
+    >>> parse_head("8-10")
+    (8, 10)
+    """
+    found = re.fullmatch(r"([0-9]{1,6})-([0-9]{1,6})", name.strip())
+    if found is None:
+        raise SettingError(f"{name!r} is no head. Write layer-head, both from 1, such as 8-10.")
+    return int(found[1]), int(found[2])
+
+
+def check_head(layer: int, head: int, shape: HeadShape, model: str) -> None:
+    """Refuse a head that the model does not have, and say which it has."""
+    if not 1 <= layer <= shape.layers:
+        has = f"{model} has {shape}"
+    elif not 1 <= head <= shape.heads[layer - 1]:
+        has = f"{model} has {shape}" if len(set(shape.heads)) == 1 else f"that layer has {shape.heads[layer - 1]} heads"
+    else:
+        return
+    raise SettingError(f"There is no head {layer}-{head}: {has}: 1-1 to {shape.layers}-{shape.heads[-1]}.")

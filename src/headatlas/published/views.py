@@ -1,0 +1,61 @@
+"""A table of an atlas by its name, ready to be printed: as it is, or with the published figures beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from headatlas.errors import AtlasError
+from headatlas.published.compare import compare_coreference, compare_dependencies
+from headatlas.results.atlas import Atlas
+from headatlas.results.schema import TABLES
+from headatlas.results.view import View, plain_view
+
+NEEDS = {
+    "dependencies": ("treebank", ("dependency_best",)),
+    "dependency_best": ("treebank", ("dependency_best",)),
+    "coreference": ("coreference", ("coreference", "coreference_best", "coreference_baselines")),
+    "coreference_best": ("coreference", ("coreference_best",)),
+    "coreference_baselines": ("coreference", ("coreference_baselines",)),
+}
+"""Table -> the corpus it comes from, which is also the option of `survey`, and the tables its comparison is made of."""
+
+
+def view_of(atlas: Atlas, name: str, raw: bool = False) -> View:
+    """A table to print. `dependencies` and `coreference` are comparisons with the paper unless `raw`."""
+    compared = name in ("dependencies", "coreference") and not raw
+    for needed in NEEDS[name][1] if compared else (name,):
+        if needed not in atlas.tables:
+            raise AtlasError(_why_not(atlas, name))
+    if not compared:
+        about = f": {TABLES[name].about}" if name in TABLES else ""
+        return plain_view(atlas.tables[name], f"{name}{about}")
+    corpus, tables = NEEDS[name]
+    frames, surveyed = [atlas.tables[table] for table in tables], _surveyed(atlas, corpus)
+    if name == "dependencies":
+        universal = _about(atlas, corpus)["label_set"] == "universal"
+        return compare_dependencies(frames[0], surveyed, universal)
+    return compare_coreference(frames[0], frames[1], frames[2], surveyed)
+
+
+def _why_not(atlas: Atlas, name: str) -> str:
+    if name not in NEEDS:
+        return f"{atlas.folder}: no table {name!r} here. There are: {', '.join(atlas.tables)}."
+    corpus = NEEDS[name][0]
+    data = {"treebank": "treebank", "coreference": "text with coreference"}[corpus]
+    return (
+        f"{atlas.folder}: no {data} was surveyed, so there is no table {name!r}. "
+        f"Make an atlas with one: headatlas survey {atlas.manifest['model']['name']} --{corpus} FILE --out DIR"
+    )
+
+
+def _surveyed(atlas: Atlas, corpus: str) -> str:
+    """The model and the files of a corpus, as the manifest names them."""
+    about = _about(atlas, corpus)
+    files = ", ".join(Path(record["file"]).name for record in about["files"])
+    parsed = f", trees by {about['parsed_by']}" if about.get("parsed_by") else ""
+    return f"{atlas.manifest['model']['name']} on {files}{parsed}"
+
+
+def _about(atlas: Atlas, corpus: str) -> dict[str, Any]:
+    return dict(atlas.manifest["corpora"][corpus])

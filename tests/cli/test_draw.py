@@ -1,0 +1,64 @@
+"""headatlas draw, as typed."""
+
+from __future__ import annotations
+
+import pytest
+from typer.testing import CliRunner
+
+from headatlas.cli import app as cli
+from headatlas.cli.arguments import spread
+from headatlas.errors import HeadatlasError
+
+
+def draw(*arguments):
+    done = CliRunner().invoke(cli.app, spread(["draw", *map(str, arguments)]))
+    if done.exception and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+@pytest.fixture
+def bert(tiny_folder):
+    return tiny_folder("bert")
+
+
+@pytest.mark.parametrize("suffix", ["png", "svg", "pdf"])
+def test_a_picture_of_each_kind(bert, tmp_path, suffix):
+    out = tmp_path / f"v1.2 picture.{suffix}"
+    assert draw(bert, "The dog saw a cat.", "--head", "1-2", "2-4", "--red", "dog", "cat", "--out", out).strip() == str(
+        out
+    )
+    assert out.stat().st_size > 1000
+
+
+def test_a_picture_named_after_its_heads(bert, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert draw(bert, "The dog ran.", "It sat.", "--head", "1-2", "2-4", "--tokens", "--hide-special").strip() == (
+        "head_1-2_2-4.png"
+    )
+    assert (tmp_path / "head_1-2_2-4.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["A dog.", "--head", "3-1"], "2 layers x 4 heads: 1-1 to 2-4"),
+        (["A dog.", "--head", "../x"], "is no head"),
+        (["", "--head", "1-1"], "empty"),
+        (["dog " * 80, "--head", "1-1"], "at most 64"),
+        (["A dog.", "--head", "1-1", "--red", "cat"], "There are: .*dog"),
+        (["A dog.", "--head", "1-1", "--out", "picture.gif"], r"\.svg, \.png, \.pdf"),
+        (["A dog.", "--head", "1-1", "--out", "nowhere/picture.png"], "no folder nowhere"),
+    ],
+)
+def test_mistakes_are_explained_and_leave_nothing(bert, tmp_path, monkeypatch, arguments, message):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(HeadatlasError, match=message):
+        draw(bert, *arguments)
+    assert not list(tmp_path.iterdir())
+
+
+def test_help_teaches_with_examples():
+    shown = CliRunner().invoke(cli.app, ["draw", "--help"], env={"COLUMNS": "200"}).output
+    assert "--head 8-10" in shown
+    assert "--red its --hide-special --out its.pdf" in shown
