@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.sample import sample_text
+from headatlas.corpora.sample import sample_text, sample_treebank
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -33,6 +34,7 @@ def workplace(tiny_folder, tmp_path_factory):
 
     make_tiny("bert", max_position_embeddings=128).save_pretrained(folder / "bert-base-uncased")
     shutil.copy(sample_text(), folder / "wiki.txt")
+    shutil.copy(sample_treebank(), folder / "dev.conllu")
     return folder
 
 
@@ -47,7 +49,7 @@ def test_the_readme_has_commands():
 def test_the_shell_commands_run(workplace):
     for line in SHELL:
         if line.startswith("headatlas "):
-            command = [sys.executable, "-m", "headatlas.cli.app", *line.split()[1:]]
+            command = [sys.executable, "-m", "headatlas.cli.app", *shlex.split(line)[1:]]
             done = subprocess.run(command, cwd=workplace, capture_output=True, text=True, check=False)
             assert done.returncode == 0, f"{line}\n{done.stderr}"
     assert (workplace / "atlas" / "index.html").exists()

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 from headatlas.errors import HeadatlasError
 
 if TYPE_CHECKING:
+    from headatlas.atlas.draw import draw
     from headatlas.atlas.figures import write_figures
-    from headatlas.corpora.sample import sample_text
+    from headatlas.corpora.sample import sample_text, sample_treebank
     from headatlas.fitting.fit import fit_mlm
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
@@ -30,11 +31,13 @@ __version__ = version("headatlas")
 _HOMES = {
     "Atlas": "headatlas.results.atlas",
     "Model": "headatlas.models.model",
+    "draw": "headatlas.atlas.draw",
     "fit_mlm": "headatlas.fitting.fit",
     "load_model": "headatlas.models.loading",
     "observe_network": "headatlas.models.observing",
     "open_atlas": "headatlas.results.atlas",
     "sample_text": "headatlas.corpora.sample",
+    "sample_treebank": "headatlas.corpora.sample",
     "survey": "headatlas.surveying",
     "write_figures": "headatlas.atlas.figures",
 }
@@ -44,11 +47,13 @@ __all__ = [
     "HeadatlasError",
     "Model",
     "__version__",
+    "draw",
     "fit_mlm",
     "load_model",
     "observe_network",
     "open_atlas",
     "sample_text",
+    "sample_treebank",
     "survey",
     "write_figures",
 ]

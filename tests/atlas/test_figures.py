@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from headatlas.atlas.figures import Example, heads_figure, write_figures
+from headatlas.atlas.relations import clearest
+from headatlas.results.relation_examples import RelationExample
 from tests.atlas.synthetic_tables import all_tables, heads_of, maps
 
 
@@ -24,6 +26,7 @@ class Atlas:
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     manifest: dict[str, Any] = field(default_factory=dict)
     example: Example | None = None
+    relation_examples: list[RelationExample] = field(default_factory=list)
 
 
 EXAMPLE = Text(["[CLS]", "a", ".", "[SEP]"], maps(3, 4, 4, 4), [True, False, False, True])
@@ -63,3 +66,16 @@ def test_the_manifest_names_the_models_own_tokens(tmp_path):
     paths = {path.stem: path.read_text() for path in write_figures(atlas, formats=("svg",))}
     assert "&lt;/s&gt;" in paths["figure2_token_kinds"]
     assert "from &lt;s&gt;" in paths["figure4_entropy"]
+
+
+def test_figure_5_shows_the_relations_whose_heads_lead_most(tmp_path):
+    best = pd.DataFrame(
+        {"relation": [f"r{n}" for n in range(10)], "accuracy": 0.9, "baseline": np.linspace(0, 0.9, 10)}
+    )
+    examples = [
+        RelationExample(f"r{n}", 1, 1, "dependent_to_head", ("a", "b"), maps(2, 2), ((0, 1),)) for n in range(10)
+    ]
+    chosen = clearest([*reversed(examples), *examples], {"dependency_best": best})
+    assert [example.relation for example in chosen] == [f"r{n}" for n in range(8)]
+    atlas = Atlas(tmp_path, {"dependency_best": best}, relation_examples=examples)
+    assert [path.name for path in write_figures(atlas, formats=("svg",))] == ["figure5_relations.svg"]

@@ -53,3 +53,21 @@ def test_entropy_and_gradients():
         "entropy from all tokens: 4.00 nats in layer 1, 3.00 in layer 2 (uniform: 4.80)",
         "|dL/da| towards [SEP] is 2.00 times that towards other tokens in layer 1, 0.10 times in layer 2",
     ]
+
+
+def test_heads_as_classifiers_are_quoted_held_out():
+    columns = ["relation", "layer", "head", "held_out", "baseline_held_out", "p_value"]
+    rows = [("all", 3, 2, 0.4, 0.3, 0.001), ("det", 3, 9, 0.8, 0.6, 0.001), ("obj", 3, 1, 0.7, 0.3, 0.001)]
+    rows += [("flat", 2, 12, 0.77, 0.75, 0.35), ("acl", 2, 1, 0.3, 0.5, 0.001)]
+    assert findings({"dependency_best": pd.DataFrame(rows, columns=columns)}) == [
+        "no single head parses: the best, 3-2, finds the heads of 40% of all words (held out), a fixed offset 30%",
+        "2 of 4 relations have a head that beats every fixed offset (p < 0.01); furthest above it, held out: "
+        "obj 3-1 70% (offset: 30%), det 3-9 80% (offset: 60%)",
+    ]
+    coreference = pd.DataFrame(
+        [("all", "preceding", 3, 5, 0.76, 0.75), ("all", "words", 1, 1, 0.5, 0.5)],
+        columns=["mention_type", "candidates", "layer", "head", "accuracy", "held_out"],
+    )
+    assert findings({"coreference_best": coreference}) == [
+        "head 3-5 picks an antecedent for 76% of mentions among those before them (75% held out)"
+    ]

@@ -19,16 +19,18 @@ class Atlas:
     tables: dict[str, pd.DataFrame]
     manifest: dict[str, Any] = field(default_factory=dict)
     example: None = None
+    relation_examples: tuple[()] = ()
 
 
 @pytest.fixture
 def atlas(tmp_path):
+    text = {"segments": 3, "tokens": 300, "segments_available": 5, "documents": 2}
+    text |= {"files": [{"file": f"/data/{HOSTILE}"}], "left_out": {"last_line_alone": 1234}}
     manifest = {
         "model": {"name": HOSTILE, "class": HOSTILE, "heads": [2], "layers": 1},
-        "corpus": {"segments": 3, "tokens": 300, "files": [{"file": f"/data/{HOSTILE}"}]},
+        "corpora": {"text": text},
         "settings": {"seed": 0},
         "studies_skipped": {"gradients": HOSTILE},
-        "left_out": {"last_line_alone": 1234},
     }
     table = pd.DataFrame(
         [(1, 1, HOSTILE, 0.25, 3), (1, 2, "sep", 0.5, 3)], columns=["layer", "head", "kind", "value", "count"]
@@ -55,4 +57,4 @@ def test_tables_and_what_was_left_out_are_shown(atlas):
     html = page_html(atlas)
     assert "gradients (2 rows)" in html
     assert "0.2500" in html
-    assert "last_line_alone, 1,234" in html
+    assert "last_line_alone 1,234 (text)" in html

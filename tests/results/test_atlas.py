@@ -21,7 +21,8 @@ from random_maps import batch_of, random_segments, segment, show
 @pytest.fixture
 def tables():
     batches = [batch_of(random_segments([5, 3]))]
-    return {name: show(study(), batches).table() for name, study in STUDIES.items()}
+    on_text = [study for study in STUDIES.values() if study.corpus == "text"]
+    return {study.name: show(study(), batches).table() for study in on_text}
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def folder(tmp_path, tables):
 
 
 def test_every_study_has_a_schema_and_keeps_it(tables):
-    assert tables.keys() == TABLES.keys()
+    assert {name for name, study in STUDIES.items() if study.corpus == "text"} == tables.keys() <= TABLES.keys()
     for name, table in tables.items():
         assert list(conform(name, table)) == [column for column, _, _ in TABLES[name].columns]
 

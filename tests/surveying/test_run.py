@@ -14,8 +14,8 @@ import pytest
 import torch
 
 import headatlas as ha
-from headatlas import surveying
 from headatlas.errors import AtlasError, CorpusError, ModelError, SettingError
+from headatlas.surveying import run as surveying
 
 LINES = (
     "The old man saw a little dog, and the dog ran.",
@@ -63,21 +63,21 @@ def test_a_masked_language_model_gives_every_table(survey):
 
 def test_the_manifest_says_what_was_done(survey, text):
     manifest = survey().manifest
-    assert manifest["corpus"]["files"][0]["sha256"] == ha.files.sha256(text)
-    assert manifest["corpus"]["documents"] == 5
-    assert manifest["corpus"]["segments"] == 6
-    assert manifest["corpus"]["segments_available"] == 6
+    assert manifest["corpora"]["text"]["files"][0]["sha256"] == ha.files.sha256(text)
+    assert manifest["corpora"]["text"]["documents"] == 5
+    assert manifest["corpora"]["text"]["segments"] == 6
+    assert manifest["corpora"]["text"]["segments_available"] == 6
     assert manifest["model"]["heads"] == [4, 4]
     assert list(manifest["model"]["weights_sha256"]) == ["model.safetensors"]
     assert manifest["versions"]["torch"] == torch.__version__
-    assert "left_out" in manifest
+    assert "left_out" in manifest["corpora"]["text"]
 
 
 @pytest.mark.parametrize("model", ["gpt2", "t5", "bart", "deberta-v2", "roberta"])
 def test_other_families(survey, model):
     atlas = survey(model)
     kinds = atlas.tables["token_kinds"].groupby("kind")["count"].max()
-    assert kinds["other"] == atlas.manifest["corpus"]["segments"]
+    assert kinds["other"] == atlas.manifest["corpora"]["text"]["segments"]
     assert (kinds["sep"] == 0) == (model == "gpt2")
     assert ("gradients" in atlas.tables) == (model not in ("t5", "bart"))
     assert atlas.tables["entropy"]["nats"].max() <= atlas.tables["entropy"]["uniform_nats"].max()
@@ -152,7 +152,7 @@ def dying(self, batch):
     see(self, batch)
 Observer.see = dying
 run = engine.run_studies
-import headatlas.surveying as s
+import headatlas.surveying.run as s
 s.run_studies = lambda *a, **k: run(*a, **k, seconds_between_saves=0)
 ha.survey(sys.argv[1], text=sys.argv[2], out=sys.argv[3], segments=8, max_tokens=40, device="cpu", batch_tokens=40,
           progress=False)
@@ -241,7 +241,7 @@ def test_a_folder_of_another_survey_is_left_alone(survey, change, named):
 def test_a_folder_of_another_corpus_is_left_alone(survey, text):
     survey()
     text.write_text("\n".join(LINES), encoding="utf-8")
-    with pytest.raises(AtlasError, match="corpus was"):
+    with pytest.raises(AtlasError, match="corpora was"):
         survey()
 
 
@@ -262,7 +262,7 @@ def test_a_full_disk_keeps_what_was_saved(survey, monkeypatch, tmp_path):
     write_bytes = Path.write_bytes
 
     def full(self, content):
-        if "state" in self.name:
+        if "state" in self.parts:
             raise OSError(errno.ENOSPC, "No space left on device")
         return write_bytes(self, content)
 
@@ -279,9 +279,9 @@ def test_a_state_file_cut_short_is_named_with_its_remedy(survey, tmp_path, monke
         patch.setattr(surveying, "write_tables", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             survey()
-    state = tmp_path / "atlas" / "state.safetensors"
+    state = tmp_path / "atlas" / "state" / "text.safetensors"
     state.write_bytes(state.read_bytes()[:-20])
-    with pytest.raises(AtlasError, match=r"state\.safetensors: the saved state is damaged.*Delete this file"):
+    with pytest.raises(AtlasError, match=r"text\.safetensors: the saved state is damaged.*Delete this file"):
         survey()
     state.unlink()
     assert survey().complete

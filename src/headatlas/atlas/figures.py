@@ -12,7 +12,9 @@ from matplotlib.figure import Figure
 from headatlas.atlas.choice import characteristic_heads
 from headatlas.atlas.layers import entropy_figure, gradients_figure, positions_figure, token_kinds_figure
 from headatlas.atlas.lines import Weights, attention_lines_figure
+from headatlas.atlas.relations import clearest, relations_figure
 from headatlas.atlas.style import FORMATS, save_figure
+from headatlas.results.relation_examples import RelationExample
 
 
 class Example(Protocol):
@@ -35,10 +37,12 @@ class SurveyedAtlas(Protocol):
     def manifest(self) -> dict[str, Any]: ...
     @property
     def example(self) -> Example | None: ...
+    @property
+    def relation_examples(self) -> Sequence[RelationExample]: ...
 
 
 def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write figures 1 to 4 where their tables exist, by default to the atlas's own `figures` folder."""
+    """Write figures 1 to 5 where their tables exist, by default to the atlas's own `figures` folder."""
     folder = atlas.folder / "figures" if folder is None else folder
     own = atlas.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in own.items() if token}  # the model's own names for [CLS] and [SEP]
@@ -52,6 +56,8 @@ def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Seq
         "gradients": ("figure3_gradients", lambda table: gradients_figure(table, labels)),
         "entropy": ("figure4_entropy", lambda table: entropy_figure(table, labels)),
     }
+    if examples := clearest(atlas.relation_examples, atlas.tables):
+        paths += save_figure(relations_figure(examples), folder / "figure5_relations", formats)
     for name, (stem, draw) in drawings.items():
         if name in atlas.tables:
             paths += save_figure(draw(atlas.tables[name]), folder / stem, formats)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from headatlas.atlas.about import corpora_read, left_out
 from headatlas.atlas.figures import SurveyedAtlas
 from headatlas.atlas.findings import findings
 from headatlas.files import write_text
@@ -18,6 +19,8 @@ CAPTIONS = {
     "figure2_token_kinds": "Attention to kinds of tokens. A point is a head, the line is the layer's mean.",
     "figure2_positions": "Attention to the previous, current and next token.",
     "figure3_gradients": "How much the loss depends on attention to a kind of token.",
+    "figure5_relations": "The best heads for some dependency relations, on sentences chosen because the head is right "
+    "about them: red lines join a word and its head.",
     "figure4_entropy": "How broadly heads attend; dashed: attending to all tokens alike.",
 }
 CAVEATS = (
@@ -47,16 +50,15 @@ def write_page(atlas: SurveyedAtlas) -> Path:
 def page_html(atlas: SurveyedAtlas) -> str:
     """The page as text. Everything that comes from a model or corpus is escaped."""
     manifest = atlas.manifest
-    model, corpus = manifest["model"], manifest["corpus"]
+    model = manifest["model"]
     local = model.get("kind") in ("folder", "gguf file")
     name = escape(Path(model["name"]).name if local else model["name"])
     skipped = [f"Not run: {study}: {reason}" for study, reason in manifest["studies_skipped"].items()]
-    left_out = [f"Left out: {reason}, {count:,}" for reason, count in manifest["left_out"].items()]
-    files = ", ".join(Path(record["file"]).name for record in corpus["files"])
+    omitted = [f"Left out: {what}" for what in left_out(manifest)]
     body = [
         f"<h1>{name}</h1>",
         f"<p>{sum(model['heads'])} heads in {model['layers']} layers ({escape(str(model['class']))}), "
-        f"on {corpus['segments']:,} segments ({corpus['tokens']:,} tokens) of {escape(files)}; "
+        f"on {escape('; '.join(corpora_read(manifest)))}; "
         f"seed {manifest['settings']['seed']}.</p>",
         "<h2>What the heads do</h2>",
         _list(findings(atlas.tables)),
@@ -65,7 +67,7 @@ def page_html(atlas: SurveyedAtlas) -> str:
         "<h2>Tables</h2>",
         *(_table(table, atlas.tables[table]) for table in atlas.tables),
         "<h2>Before you conclude</h2>",
-        _list([*CAVEATS, *skipped, *left_out]),
+        _list([*CAVEATS, *skipped, *omitted]),
     ]
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'

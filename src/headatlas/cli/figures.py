@@ -15,7 +15,8 @@ def figures(
     """Draw an atlas's figures again, as SVG, PNG and PDF.
 
     Figure 1: heads at work on one input. Figure 2: attention to kinds of tokens and to positions, over layers.
-    Figure 3: gradients (where the model has a language model head). Figure 4: entropy.
+    Figure 3: gradients (where the model has a language model head). Figure 4: entropy. Figure 5: the best heads for
+    dependency relations (where a treebank was surveyed).
 
     **Example**
 

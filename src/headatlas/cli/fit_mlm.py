@@ -39,7 +39,7 @@ def fit_mlm(
     batch_tokens: Annotated[
         int, typer.Option(help="Tokens in a batch, padding included. Fewer need less memory.")
     ] = 2048,
-    learning_rate: Annotated[float, typer.Option(help="Highest learning rate, after the warm-up.")] = 5e-4,
+    learning_rate: Annotated[float, typer.Option(help="Highest learning rate, after the warm-up.")] = 2e-3,
     rank: Annotated[int, typer.Option(help="Rank of the LoRA matrices: larger learns more and takes more room.")] = 16,
     alpha: Annotated[float, typer.Option(help="Scale of the LoRA matrices, commonly twice the rank.")] = 32,
     freeze: Annotated[

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from headatlas.atlas.about import corpora_read, left_out
 from headatlas.atlas.figures import write_figures
 from headatlas.atlas.findings import findings
 from headatlas.atlas.page import write_page
@@ -13,17 +14,16 @@ from headatlas.results.atlas import Atlas
 def finish(atlas: Atlas, draw: bool) -> None:
     """Print the findings and what was left out; draw the figures and the page; end with their place."""
     manifest = atlas.manifest
-    model, corpus = manifest["model"], manifest["corpus"]
-    typer.echo(
-        f"\n{model['name']}: {model['layers']} layers, {sum(model['heads'])} heads, on {corpus['segments']:,} segments "
-        f"({corpus['tokens']:,} tokens) of {corpus['segments_available']:,} in {corpus['documents']:,} documents"
-    )
+    model = manifest["model"]
+    typer.echo(f"\n{model['name']}: {model['layers']} layers, {sum(model['heads'])} heads, on")
+    for corpus in corpora_read(manifest):
+        typer.echo(f"  {corpus}")
     for finding in findings(atlas.tables):
         typer.echo(f"  - {finding}")
     for study, reason in manifest["studies_skipped"].items():
         typer.secho(f"Not run: {study}: {reason}", fg="yellow")
-    if manifest["left_out"]:
-        typer.echo("Left out: " + ", ".join(f"{reason} {count:,}" for reason, count in manifest["left_out"].items()))
+    if omitted := left_out(manifest):
+        typer.echo(f"Left out: {', '.join(omitted)}")
     typer.echo(f"Tables:  {atlas.folder / 'tables'}")
     if draw:
         write_figures(atlas)

@@ -17,21 +17,35 @@ def survey(
             "(see `headatlas models`).",
         ),
     ],
+    out: Annotated[Path, typer.Option(help="The atlas folder to make, or to continue.")],
     text: Annotated[
-        list[Path],
+        Optional[list[Path]],  # noqa: UP045
         typer.Option(
             metavar="FILE...",
             help="UTF-8 text, plain or .gz: one sentence or paragraph a line, an empty line between documents.",
         ),
-    ],
-    out: Annotated[Path, typer.Option(help="The atlas folder to make, or to continue.")],
+    ] = None,
+    treebank: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            metavar="FILE...",
+            help="Sentences with dependency trees: CoNLL-U, CoNLL-X, `word head-label` lines or a spaCy DocBin.",
+        ),
+    ] = None,
+    coreference: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            metavar="FILE...",
+            help="Documents with coreferent mentions: CoNLL-2012, CoNLL-U with `Entity=`, or bracket columns.",
+        ),
+    ] = None,
     segments: Annotated[int, typer.Option(help="How many segments to sample from the whole text.")] = 1000,
     max_tokens: Annotated[int, typer.Option(help="Longest segment, special tokens included.")] = 128,
     studies: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            help="Studies to run: positions, token_kinds, entropy, max_attention, gradients, one or several, or "
-            "separated by commas. Default: all that the model allows."
+            help="Studies to run: positions, token_kinds, entropy, max_attention, gradients, dependencies, "
+            "coreference, one or several, or separated by commas. Default: all that the model and the corpora allow."
         ),
     ] = None,
     batch_tokens: Annotated[
@@ -54,6 +68,41 @@ def survey(
         str,
         typer.Option(help="pair ([CLS] A [SEP] B [SEP]), single (one span), or auto: pair where the tokenizer can."),
     ] = "auto",
+    parse_with: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(
+            metavar="PIPELINE",
+            help="No treebank? A spaCy pipeline, such as en_core_web_sm, that parses --text; its trees are marked as "
+            "silver.",
+        ),
+    ] = None,
+    treebank_format: Annotated[str, typer.Option(help="conllu, conllx, head-label, spacy, or auto.")] = "auto",
+    label_set: Annotated[
+        str,
+        typer.Option(help="The treebank's relations: stanford (the paper's), universal, clearnlp (spaCy), or auto."),
+    ] = "auto",
+    least_count: Annotated[int, typer.Option(help="Relations with fewer words get no row among the best heads.")] = 100,
+    clamp_offsets: Annotated[
+        bool,
+        typer.Option(help="Offset baselines stop at the ends of the sentence, as in the paper's code."),
+    ] = True,
+    coreference_format: Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")] = "auto",
+    coreference_windows: Annotated[
+        bool,
+        typer.Option(
+            "--coreference-windows", help="All of each document in windows of --max-tokens, not only its beginning."
+        ),
+    ] = False,
+    words_from: Annotated[
+        str, typer.Option(help="Attention from a split word: the mean of its tokens, the first, or the max.")
+    ] = "mean",
+    bootstrap: Annotated[
+        int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")
+    ] = 1000,
+    control: Annotated[
+        bool,
+        typer.Option("--control", help="Also run the network with random weights over the treebank, for comparison."),
+    ] = False,
     attention: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
@@ -74,7 +123,7 @@ def survey(
     ] = False,
     figures: Annotated[bool, typer.Option(help="Draw the figures at the end.")] = True,
 ) -> None:
-    """Chart every head of a model on a text: one pass, all studies.
+    """Chart every head of a model on a text, a treebank, a coreference corpus, or all three: one pass each.
 
     Writes tables (Parquet and CSV), figures and a manifest into the --out folder. Stop it with Ctrl-C whenever you
     like: the same command continues where it stopped.
@@ -82,6 +131,8 @@ def survey(
     **Examples**
 
     `headatlas survey bert-base-uncased --text wiki.txt --out atlas`
+
+    `headatlas survey bert-base-uncased --text wiki.txt --treebank dev.conllu --coreference dev.conll --out atlas`
 
     `headatlas survey gpt2 --text a.txt b.txt.gz --segments 300 --out atlas-gpt2`
 
@@ -94,7 +145,9 @@ def survey(
 
     atlas = run(
         model,
-        text=text,
+        text=text or None,
+        treebank=treebank or None,
+        coreference=coreference or None,
         out=out,
         segments=segments,
         max_tokens=max_tokens,
@@ -106,7 +159,17 @@ def survey(
         revision=revision,
         random_weights=random_weights,
         text_format=text_format,  # type: ignore[arg-type]
+        treebank_format=treebank_format,  # type: ignore[arg-type]
+        coreference_format=coreference_format,  # type: ignore[arg-type]
         segment_style=segment_style,  # type: ignore[arg-type]
+        parse_with=parse_with,
+        label_set=label_set,
+        words_from=words_from,  # type: ignore[arg-type]
+        least_count=least_count,
+        clamp_offsets=clamp_offsets,
+        coreference_windows=coreference_windows,
+        bootstrap=bootstrap,
+        control=control,
         stack=attention,  # type: ignore[arg-type]
         zero_token_types=zero_token_types,
         smooth_entropy=smooth_entropy,

@@ -9,16 +9,18 @@ from typing import Any
 from headatlas.errors import CorpusError, SettingError
 from headatlas.files import sha256
 
+Files = str | Path | Sequence[str | Path]
 
-def find_texts(text: str | Path | Sequence[str | Path]) -> list[Path]:
-    """The text files meant, all of which exist."""
-    files = [Path(path) for path in ([text] if isinstance(text, (str, Path)) else text)]
+
+def find_files(given: Files, corpus: str) -> list[Path]:
+    """The files meant by the option of that name, all of which exist."""
+    files = [Path(path) for path in ([given] if isinstance(given, (str, Path)) else given)]
     if not files:
-        raise SettingError("No text is given. Name at least one file with --text.")
+        raise SettingError(f"No {corpus} is given. Name at least one file with --{corpus}.")
     for path in files:
         if not path.is_file():
             kind = "is a folder" if path.is_dir() else "no such file"
-            raise CorpusError(f"{kind}. Give a UTF-8 text file, plain or gzipped.", path)
+            raise CorpusError(f"{kind}. Give a file, plain or gzipped.", path)
     return files
 
 

@@ -6,6 +6,7 @@ into no tokens, which are counted.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,21 +87,21 @@ def cut(
     """
     room = max_tokens - frame.size
     pieces: list[Piece] = []
-    gathered: list[int] = []
+    gathered = array("i")
     silent = 0
     document: tuple[Path, int] | None = None
 
     def close() -> None:
-        ids = np.asarray(gathered, dtype=np.int32)
+        ids = np.array(gathered, dtype=np.int32)
         pieces.extend(frame.ids(ids[start : start + room]) for start in range(0, len(ids), room))
-        gathered.clear()
+        del gathered[:]
 
     for line, encoded in encode_lines(lines, tokenizer):
         here = (line.path, line.document)
         if here != document:
             close()
             document = here
-        gathered += encoded.ids
+        gathered.extend(encoded.ids)
         silent += not encoded.ids
     close()
     return pieces, silent

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from headatlas.corpora.files import describe_files, find_texts
+from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, sha256, write_text
@@ -48,14 +47,14 @@ class Fit:
 def fit_mlm(
     model: str,
     *,
-    text: str | Path | Sequence[str | Path],
+    text: Files,
     out: str | Path,
     tokens: int | None = None,
     epochs: int | None = None,
     max_tokens: int = 128,
     hold_out: int = 1000,
     batch_tokens: int = 2048,
-    learning_rate: float = 5e-4,
+    learning_rate: float = 2e-3,
     rank: int = 16,
     alpha: float = 32,
     freeze: bool = False,
@@ -84,7 +83,7 @@ def fit_mlm(
         tokens, epochs, max_tokens, hold_out, batch_tokens, learning_rate, rank, alpha, freeze, seed, text_format
     )
     chosen.check()
-    files = find_texts(text)
+    files = find_files(text, "text")
     target, folder = choose_device(device), Path(out)
     require_peft()
     base = load_base(model, revision=revision, force=force, trust_remote_code=trust_remote_code)

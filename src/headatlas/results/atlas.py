@@ -3,7 +3,8 @@
 DIR/manifest.json      what was surveyed: model, corpus, settings, versions, what was left out
 DIR/tables/            every table as .parquet and .csv (see `schema.py`)
 DIR/example.safetensors   one short input with all its maps
-DIR/state.safetensors  the studies' sums: what a stopped survey continues from
+DIR/relation_examples.safetensors  sentences on which the best heads get a dependency relation right
+DIR/state/             the studies' sums, a file a corpus: what a stopped survey continues from
 DIR/figures/           pictures, once drawn
 """
 
@@ -20,9 +21,11 @@ import pandas as pd
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically, write_text
 from headatlas.results.example import Example, load_example, save_example
+from headatlas.results.relation_examples import RelationExample, load_relation_examples
 from headatlas.results.schema import conform
 
 FORMAT = "headatlas-atlas-1"
+RELATION_EXAMPLES = "relation_examples.safetensors"
 
 
 class Tables(Mapping[str, pd.DataFrame]):
@@ -77,6 +80,12 @@ class Atlas:
         """One short input with all its maps."""
         path = self.folder / "example.safetensors"
         return load_example(path) if path.exists() else None
+
+    @cached_property
+    def relation_examples(self) -> list[RelationExample]:
+        """Sentences on which the best heads get their relation right; none where no treebank was surveyed."""
+        path = self.folder / RELATION_EXAMPLES
+        return load_relation_examples(path) if path.exists() else []
 
     def __repr__(self) -> str:
         return f"Atlas({str(self.folder)!r}, tables: {', '.join(self.tables)})"

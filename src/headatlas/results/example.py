@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,7 +35,7 @@ class Example:
     maps: NDArray[np.float32]  # [layers, heads, n, n]; zero where a layer has fewer heads
 
 
-def choose_example(segments: list[Segment]) -> Segment:
+def choose_example(segments: Sequence[Segment]) -> Segment:
     """The segment nearest to a picture's length, cut where it is longer."""
     nearest = min(segments, key=lambda segment: (abs(len(segment) - FITTING_TOKENS), segment.id))
     return shorten(nearest, FITTING_TOKENS)

@@ -1,4 +1,4 @@
-"""The embedded sample: original documents with coreference, shipped with the package (see README.md beside this)."""
+"""The embedded sample: original documents with syntax and coreference, shipped with the package (see README.md beside this)."""
 
 from __future__ import annotations
 
@@ -8,3 +8,8 @@ from pathlib import Path
 def sample_text() -> Path:
     """The sample as plain text: one sentence a line, an empty line between documents."""
     return Path(__file__).with_name("sample.txt")
+
+
+def sample_treebank() -> Path:
+    """The sample as CoNLL-U, with dependency trees and, as `Entity=`, coreference."""
+    return Path(__file__).with_name("sample.conllu")

@@ -1,0 +1,154 @@
+"""The parts of a survey: one corpus each, read and encoded for the model, with the studies that watch it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headatlas.corpora.coreference import read_coreference
+from headatlas.corpora.label_sets import LABEL_SETS, LabelSet, detect_label_set, possessive_clitic
+from headatlas.corpora.parsing import parse_text
+from headatlas.corpora.text import read_text
+from headatlas.corpora.treebank import read_treebank
+from headatlas.corpora.trees import ROOT, Sentence
+from headatlas.encoding.mention_segments import mention_segments
+from headatlas.encoding.segments import Segment, sample_segments
+from headatlas.encoding.word_segments import ParsedSample, parsed_segments
+from headatlas.models.model import Model
+from headatlas.studies import STUDIES, Study
+from headatlas.studies.coreference import Coreference
+from headatlas.studies.dependencies import Dependencies
+from headatlas.surveying.settings import SurveySettings
+
+FEWEST_DOCUMENTS = 8  # to choose a head on half of them and score it on the other; with fewer, sentences are halved
+
+
+@dataclass(frozen=True)
+class Part:
+    """One corpus as the model sees it, the studies that watch, and what the manifest says of it."""
+
+    name: str
+    segments: Sequence[Segment]
+    studies: dict[str, Study]
+    about: dict[str, Any]
+    left_out: dict[str, int]
+    trees: ParsedSample | None = None  # a treebank's sentences
+    control: Dependencies | None = None  # to watch the network with random weights
+
+
+def read_parts(
+    model: Model, files: dict[str, list[Path]], chosen: Sequence[str], settings: SurveySettings, causal: bool
+) -> list[Part]:
+    """Read every corpus that a chosen study needs."""
+    parts = []
+    if names := [name for name in chosen if STUDIES[name].corpus == "text"]:
+        parts.append(_text(model, files["text"], names, settings, causal))
+    if "dependencies" in chosen:
+        parts.append(_treebank(model, files["treebank"], settings, causal))
+    if "coreference" in chosen:
+        parts.append(_coreference(model, files["coreference"], settings, causal))
+    return parts
+
+
+def _text(model: Model, files: list[Path], names: Sequence[str], settings: SurveySettings, causal: bool) -> Part:
+    """Plain text as pre-training style segments (paper, section 3)."""
+    sample = sample_segments(
+        read_text(files, settings.text_format),
+        model.tokenizer,
+        count=settings.segments,
+        max_tokens=settings.max_tokens,
+        seed=settings.seed,
+        style=settings.segment_style,
+        zero_token_types=settings.zero_token_types,
+    )
+    about = {
+        "documents": sample.documents,
+        "lines": sample.lines,
+        "segments_available": sample.available,
+        "segments": len(sample.segments),
+        "segment_style": sample.style,
+        "tokens": sum(map(len, sample.segments)),
+    }
+    return Part("text", sample.segments, {name: STUDIES[name](causal=causal) for name in names}, about, sample.left_out)
+
+
+def _treebank(model: Model, files: list[Path], settings: SurveySettings, causal: bool) -> Part:
+    """Sentences with trees, one an input (paper, section 4.2)."""
+    left_out: Counter[str] = Counter()
+    if settings.parse_with:
+        trees = list(parse_text(read_text(files, settings.text_format), settings.parse_with, left_out))
+    else:
+        trees = list(read_treebank(files, settings.treebank_format, left_out))
+    labels = _labels_of(trees) if settings.label_set == "auto" else LABEL_SETS[settings.label_set]
+    sample = parsed_segments(
+        trees,
+        model.tokenizer,
+        max_tokens=settings.max_tokens,
+        counts_as=lambda sentence: possessive_clitic(sentence, labels),
+    )
+    about = {
+        "documents": sample.documents,
+        "sentences": len(sample.segments),
+        "words": sample.words,
+        "tokens": sum(map(len, sample.segments)),
+        "label_set": labels.name,
+        "halved_by": _halved_by(sample),
+        "parsed_by": settings.parse_with,
+    }
+    study = _dependencies(sample, labels, settings, causal)
+    control = _dependencies(sample, labels, settings, causal) if settings.control else None
+    left_out.update(sample.left_out)
+    return Part("treebank", sample.segments, {study.name: study}, about, dict(left_out), sample, control)
+
+
+def _dependencies(sample: ParsedSample, labels: LabelSet, settings: SurveySettings, causal: bool) -> Dependencies:
+    return Dependencies(
+        sample.relations,
+        punctuation=labels.punct,
+        how=settings.words_from,
+        clamp_offsets=settings.clamp_offsets,
+        least_count=settings.least_count,
+        folds_by=_halved_by(sample),
+        seed=settings.seed,
+        replicates=settings.bootstrap,
+        permutations=settings.bootstrap,
+        causal=causal,
+    )
+
+
+def _coreference(model: Model, files: list[Path], settings: SurveySettings, causal: bool) -> Part:
+    """Documents with mentions, cut to what the model sees at once (paper, section 4.3)."""
+    left_out: Counter[str] = Counter()
+    sample = mention_segments(
+        read_coreference(files, settings.coreference_format, left_out),
+        model.tokenizer,
+        max_tokens=settings.max_tokens,
+        windows=settings.coreference_windows,
+    )
+    study = Coreference(
+        how=settings.words_from,
+        seed=settings.seed,
+        replicates=settings.bootstrap,
+        permutations=settings.bootstrap,
+        causal=causal,
+    )
+    about = {
+        "documents": sample.documents,
+        "segments": len(sample.segments),
+        "words": sample.words,
+        "tokens": sum(map(len, sample.segments)),
+        "mentions": sample.mentions,
+    }
+    return Part("coreference", sample.segments, {study.name: study}, about, {**left_out, **sample.left_out})
+
+
+def _labels_of(trees: Sequence[Sentence]) -> LabelSet:
+    relations = {relation for tree in trees for relation in tree.relations}
+    return detect_label_set(relations, {tree.relations[tree.heads.index(ROOT)] for tree in trees})
+
+
+def _halved_by(sample: ParsedSample) -> Any:
+    return "document" if sample.documents >= FEWEST_DOCUMENTS else "sentence"
