@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
+
+from headatlas.corpora.files import name_files
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
@@ -21,15 +22,10 @@ def left_out(manifest: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _files(about: Mapping[str, Any]) -> str:
-    names = [Path(record["file"]).name for record in about["files"]]
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more files"
-
-
 def _text(about: Mapping[str, Any]) -> str:
     return (
         f"{about['segments']:,} segments ({about['tokens']:,} tokens) of {about['segments_available']:,} in "
-        f"{about['documents']:,} documents of {_files(about)}"
+        f"{about['documents']:,} documents of {name_files(about['files'])}"
     )
 
 
@@ -37,14 +33,14 @@ def _treebank(about: Mapping[str, Any]) -> str:
     silver = f", parsed by {about['parsed_by']}: silver trees" if about.get("parsed_by") else ""
     return (
         f"{about['sentences']:,} parsed sentences ({about['words']:,} words, {about['label_set']} labels{silver}) in "
-        f"{about['documents']:,} documents of {_files(about)}"
+        f"{about['documents']:,} documents of {name_files(about['files'])}"
     )
 
 
 def _coreference(about: Mapping[str, Any]) -> str:
     return (
         f"{about['mentions']:,} mentions ({about['segments']:,} stretches of {about['words']:,} words) in "
-        f"{about['documents']:,} documents of {_files(about)}"
+        f"{about['documents']:,} documents of {name_files(about['files'])}"
     )
 
 

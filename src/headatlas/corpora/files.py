@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,3 +27,9 @@ def find_files(given: Files, corpus: str) -> list[Path]:
 def describe_files(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Name, size and SHA-256 of each file."""
     return [{"file": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)} for path in files]
+
+
+def name_files(records: Sequence[Mapping[str, Any]]) -> str:
+    """What `describe_files` recorded, in a few words."""
+    names = [Path(record["file"]).name for record in records]
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more files"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
+from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.published.compare import compare_coreference, compare_dependencies
 from headatlas.results.atlas import Atlas
@@ -52,7 +52,7 @@ def _why_not(atlas: Atlas, name: str) -> str:
 def _surveyed(atlas: Atlas, corpus: str) -> str:
     """The model and the files of a corpus, as the manifest names them."""
     about = _about(atlas, corpus)
-    files = ", ".join(Path(record["file"]).name for record in about["files"])
+    files = name_files(about["files"])
     parsed = f", trees by {about['parsed_by']}" if about.get("parsed_by") else ""
     return f"{atlas.manifest['model']['name']} on {files}{parsed}"
 

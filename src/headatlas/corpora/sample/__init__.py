@@ -1,4 +1,4 @@
-"""The embedded sample: original documents with syntax and coreference, shipped with the package (see README.md beside this)."""
+"""The embedded sample: original documents with syntax and coreference, shipped with the package (see README.md)."""
 
 from __future__ import annotations
 
