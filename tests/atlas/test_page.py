@@ -58,3 +58,11 @@ def test_tables_and_what_was_left_out_are_shown(atlas):
     assert "gradients (2 rows)" in html
     assert "0.2500" in html
     assert "last_line_alone 1,234 (text)" in html
+
+
+def test_a_long_table_is_cut_and_says_so(atlas):
+    atlas.tables["gradients"] = pd.concat([atlas.tables["gradients"]] * 501, ignore_index=True)
+    html = page_html(atlas)
+    assert "gradients (1,002 rows)" in html
+    assert "The first 1,000 rows; all are in tables/gradients.csv." in html
+    assert html.count("<td>sep</td>") == 500

@@ -29,6 +29,8 @@ CAVEATS = (
     "Attention shows where a head looks, not what the model uses. A pattern is a reason to test further, not an "
     "explanation.",
 )
+MOST_ROWS = 1000  # of a table: more make the page slow to open
+
 _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
@@ -92,5 +94,9 @@ def _figure(path: Path, caption: str) -> str:
 
 
 def _table(name: str, frame: pd.DataFrame) -> str:
-    html = frame.to_html(index=False, border=0, float_format="{:.4f}".format, na_rep="", escape=True)
-    return f'<details><summary>{escape(name)} ({len(frame):,} rows)</summary><div class="scroll">{html}</div></details>'
+    shown = frame.head(MOST_ROWS)
+    html = shown.to_html(index=False, border=0, float_format="{:.4f}".format, na_rep="", escape=True)
+    cut = len(frame) > MOST_ROWS
+    more = f"<p>The first {MOST_ROWS:,} rows; all are in tables/{escape(name)}.csv.</p>" if cut else ""
+    rows = f"<summary>{escape(name)} ({len(frame):,} rows)</summary>"
+    return f'<details>{rows}{more}<div class="scroll">{html}</div></details>'
