@@ -13,15 +13,17 @@ from headatlas.atlas.about import corpora_read, left_out
 from headatlas.atlas.figures import SurveyedAtlas
 from headatlas.atlas.findings import findings
 from headatlas.files import write_text
+from headatlas.published.views import comparisons
+from headatlas.results.markup import html
 
 CAPTIONS = {
     "figure1_heads": "Heads at work on one input: darker lines are larger weights.",
     "figure2_token_kinds": "Attention to kinds of tokens. A point is a head, the line is the layer's mean.",
     "figure2_positions": "Attention to the previous, current and next token.",
     "figure3_gradients": "How much the loss depends on attention to a kind of token.",
+    "figure4_entropy": "How broadly heads attend; dashed: attending to all tokens alike.",
     "figure5_relations": "The best heads for some dependency relations, on sentences chosen because the head is right "
     "about them: red lines join a word and its head.",
-    "figure4_entropy": "How broadly heads attend; dashed: attending to all tokens alike.",
 }
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
@@ -38,6 +40,9 @@ h1 { margin-bottom: 0; } figure { margin: 2rem 0; } figcaption { font-size: .9re
 img { width: 100%; max-width: 48rem; background: #fff; border-radius: 4px; padding: .5rem; box-sizing: border-box; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .8rem; text-align: right; border-bottom: 1px solid #8884; }
+.text, caption { text-align: left; } .group { text-align: center; } caption { font-weight: 600; padding: .5rem 0; }
+.compared { overflow-x: auto; margin: 1.5rem 0; } .compared td, .compared th { white-space: nowrap; padding: .1rem .45rem; font-size: .85rem; }
+.compared p { font-size: .85rem; margin: .2rem 0; }
 .scroll { max-height: 24rem; overflow: auto; } summary { cursor: pointer; font-weight: 600; margin: .5rem 0; }
 """
 
@@ -66,6 +71,7 @@ def page_html(atlas: SurveyedAtlas) -> str:
         _list(findings(atlas.tables)),
         "<h2>Figures</h2>",
         *(_figure(atlas.folder / "figures" / f"{stem}.svg", caption) for stem, caption in CAPTIONS.items()),
+        *_comparisons(atlas),
         "<h2>Tables</h2>",
         *(_table(table, atlas.tables[table]) for table in atlas.tables),
         "<h2>Before you conclude</h2>",
@@ -93,10 +99,15 @@ def _figure(path: Path, caption: str) -> str:
     return f'<figure><img src="data:image/svg+xml;base64,{data}" alt="{text}"><figcaption>{text}</figcaption></figure>'
 
 
+def _comparisons(atlas: SurveyedAtlas) -> list[str]:
+    views = [f'<div class="compared">{html(view)}</div>' for view in comparisons(atlas)]
+    return ["<h2>Beside the paper</h2>", *views] if views else []
+
+
 def _table(name: str, frame: pd.DataFrame) -> str:
     shown = frame.head(MOST_ROWS)
-    html = shown.to_html(index=False, border=0, float_format="{:.4f}".format, na_rep="", escape=True)
+    body = shown.to_html(index=False, border=0, float_format="{:.4f}".format, na_rep="", escape=True)
     cut = len(frame) > MOST_ROWS
     more = f"<p>The first {MOST_ROWS:,} rows; all are in tables/{escape(name)}.csv.</p>" if cut else ""
     rows = f"<summary>{escape(name)} ({len(frame):,} rows)</summary>"
-    return f'<details>{rows}{more}<div class="scroll">{html}</div></details>'
+    return f'<details>{rows}{more}<div class="scroll">{body}</div></details>'

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
 
 from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.published.compare import compare_coreference, compare_dependencies
-from headatlas.results.atlas import Atlas
 from headatlas.results.schema import TABLES
 from headatlas.results.view import View, plain_view
 
@@ -21,7 +24,27 @@ NEEDS = {
 """Table -> the corpus it comes from, which is also the option of `survey`, and the tables its comparison is made of."""
 
 
-def view_of(atlas: Atlas, name: str, raw: bool = False) -> View:
+class Surveyed(Protocol):
+    """What is needed of an atlas."""
+
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]: ...
+    @property
+    def manifest(self) -> dict[str, Any]: ...
+
+
+def comparisons(atlas: Surveyed) -> list[View]:
+    """The paper's tables 1 and 2 with this atlas beside them, where it has what they need."""
+    return [
+        view_of(atlas, name)
+        for name in ("dependencies", "coreference")
+        if all(table in atlas.tables for table in NEEDS[name][1])
+    ]
+
+
+def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
     """A table to print. `dependencies` and `coreference` are comparisons with the paper unless `raw`."""
     compared = name in ("dependencies", "coreference") and not raw
     for needed in NEEDS[name][1] if compared else (name,):
@@ -38,7 +61,7 @@ def view_of(atlas: Atlas, name: str, raw: bool = False) -> View:
     return compare_coreference(frames[0], frames[1], frames[2], surveyed)
 
 
-def _why_not(atlas: Atlas, name: str) -> str:
+def _why_not(atlas: Surveyed, name: str) -> str:
     if name not in NEEDS:
         return f"{atlas.folder}: no table {name!r} here. There are: {', '.join(atlas.tables)}."
     corpus = NEEDS[name][0]
@@ -49,7 +72,7 @@ def _why_not(atlas: Atlas, name: str) -> str:
     )
 
 
-def _surveyed(atlas: Atlas, corpus: str) -> str:
+def _surveyed(atlas: Surveyed, corpus: str) -> str:
     """The model and the files of a corpus, as the manifest names them."""
     about = _about(atlas, corpus)
     files = name_files(about["files"])
@@ -57,5 +80,5 @@ def _surveyed(atlas: Atlas, corpus: str) -> str:
     return f"{atlas.manifest['model']['name']} on {files}{parsed}"
 
 
-def _about(atlas: Atlas, corpus: str) -> dict[str, Any]:
+def _about(atlas: Surveyed, corpus: str) -> dict[str, Any]:
     return dict(atlas.manifest["corpora"][corpus])

@@ -1,9 +1,10 @@
-"""A view as Markdown, and as LaTeX with booktabs: whatever a cell holds, it is text there and no markup."""
+"""A view as Markdown, as LaTeX with booktabs, and as HTML: whatever a cell holds, it is text there and no markup."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from html import escape
 from itertools import groupby
 
 from rich.cells import cell_len
@@ -91,6 +92,28 @@ def _latex_row(cells: Sequence[str]) -> str:
 def _latex_text(text: str) -> str:
     """Text with every character that LaTeX reads as a command escaped, and the minus before a number as one."""
     return _MINUS.sub("$-$", _LATEX_READS.sub(lambda found: _LATEX[found.group()], text))
+
+
+def html(view: View) -> str:
+    """A table with its title as the caption and its notes below."""
+    rows = "".join(f"<tr>{''.join(map(_html_cell, view.columns, row))}</tr>" for row in view.cells)
+    titles = "".join(f"<th{_html_side(column)}>{escape(column.title)}</th>" for column in view.columns)
+    groups = "".join(
+        f'<th class="group" colspan="{len(list(members))}">{escape(group)}</th>'
+        for group, members in groupby(view.columns, key=lambda column: column.group)
+    )
+    grouped = f"<tr>{groups}</tr>" if any(column.group for column in view.columns) else ""
+    caption = f"<caption>{'<br>'.join(map(escape, view.title))}</caption>" if view.title else ""
+    notes = "".join(f"<p>{escape(note)}</p>" for note in view.notes)
+    return f"<table>{caption}<thead>{grouped}<tr>{titles}</tr></thead><tbody>{rows}</tbody></table>{notes}"
+
+
+def _html_cell(column: Column, cell: str) -> str:
+    return f"<td{_html_side(column)}>{escape(cell)}</td>"
+
+
+def _html_side(column: Column) -> str:
+    return "" if column.number else ' class="text"'
 
 
 def padded(text: str, width: int, right: bool) -> str:
