@@ -92,8 +92,8 @@ def test_other_families_and_batches_give_one_row_a_head(survey, treebank, model,
     pd.testing.assert_frame_equal(atlas.tables["dependencies"], small.tables["dependencies"])
 
 
-def test_the_control_stands_in_the_same_table(survey, treebank, tmp_path):
-    atlas = survey(treebank=treebank, control=True)
+def test_the_control_stands_in_the_same_table(survey, treebank, coreference, tmp_path):
+    atlas = survey(treebank=treebank, coreference=coreference, control=True)
     random = survey(treebank=treebank, random_weights=True, out=tmp_path / "random")
     best = random.tables["dependency_best"]
     expected = pd.Series(best["accuracy"].to_numpy(), best["relation"])

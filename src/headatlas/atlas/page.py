@@ -40,8 +40,10 @@ h1 { margin-bottom: 0; } figure { margin: 2rem 0; } figcaption { font-size: .9re
 img { width: 100%; max-width: 48rem; background: #fff; border-radius: 4px; padding: .5rem; box-sizing: border-box; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: .15rem .8rem; text-align: right; border-bottom: 1px solid #8884; }
-.text, caption { text-align: left; } .group { text-align: center; } caption { font-weight: 600; padding: .5rem 0; }
-.compared { overflow-x: auto; margin: 1.5rem 0; } .compared td, .compared th { white-space: nowrap; padding: .1rem .45rem; font-size: .85rem; }
+.text, caption { text-align: left; } .group { text-align: center; }
+caption { font-weight: 600; padding: .5rem 0; }
+.compared { overflow-x: auto; margin: 1.5rem 0; }
+.compared td, .compared th { white-space: nowrap; padding: .1rem .45rem; font-size: .85rem; }
 .compared p { font-size: .85rem; margin: .2rem 0; }
 .scroll { max-height: 24rem; overflow: auto; } summary { cursor: pointer; font-weight: 600; margin: .5rem 0; }
 """

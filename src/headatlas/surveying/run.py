@@ -242,7 +242,7 @@ def _tables(parts: Sequence[Part]) -> dict[str, pd.DataFrame]:
     for part in parts:
         for study in part.studies.values():
             tables |= study.tables()
-        if "dependency_best" in tables:
+        if part.trees is not None:
             best = part.control.best().set_index("relation")["accuracy"] if part.control else pd.Series(dtype=float)
             table = tables["dependency_best"]
             tables["dependency_best"] = table.assign(control=table["relation"].map(best).astype(float))
