@@ -325,3 +325,24 @@ def batch_for() -> Callable[..., Batch]:
         return make_batch(chosen, kind_table(model.tokenizer), model.pad_id)
 
     return batch
+
+
+@pytest.fixture(scope="session")
+def spacy_pipeline(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A folder with a spaCy parser that has learned three sentences by heart."""
+    import spacy
+    from spacy.training import Example
+
+    one = ["nsubj", "ROOT", "punct"]
+    trees = [("Dogs bark .", [1, 1, 1], one), ("Cats sleep .", [1, 1, 1], one)]
+    trees.append(("Dogs bark . Cats sleep .", [1, 1, 1, 4, 4, 4], one * 2))
+    spacy.util.fix_random_seed(0)
+    nlp = spacy.blank("en")
+    nlp.add_pipe("parser", config={"min_action_freq": 1})
+    examples = [Example.from_dict(nlp.make_doc(text), {"heads": heads, "deps": deps}) for text, heads, deps in trees]
+    optimizer = nlp.initialize(lambda: examples)
+    for _ in range(30):
+        nlp.update(examples, sgd=optimizer)
+    folder = tmp_path_factory.mktemp("pipeline")
+    nlp.to_disk(folder)
+    return str(folder)

@@ -1,38 +1,17 @@
+"""Text parsed by a spaCy pipeline, and what is said of pipelines that cannot parse."""
+
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import spacy
 
 from headatlas.corpora.parsing import LINES_AT_ONCE, parse_text
 from headatlas.corpora.text import TextLine
 from headatlas.corpora.trees import ROOT
 from headatlas.errors import SettingError
-
-spacy = pytest.importorskip("spacy")
-from spacy.training import Example  # noqa: E402
-
-TREES = [
-    ("Dogs bark .", [1, 1, 1], ["nsubj", "ROOT", "punct"]),
-    ("Cats sleep .", [1, 1, 1], ["nsubj", "ROOT", "punct"]),
-    ("Dogs bark . Cats sleep .", [1, 1, 1, 4, 4, 4], ["nsubj", "ROOT", "punct"] * 2),
-]
-
-
-@pytest.fixture(scope="module")
-def pipeline(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A folder with a parser that has learned three sentences by heart."""
-    spacy.util.fix_random_seed(0)
-    nlp = spacy.blank("en")
-    nlp.add_pipe("parser", config={"min_action_freq": 1})
-    examples = [Example.from_dict(nlp.make_doc(text), {"heads": heads, "deps": deps}) for text, heads, deps in TREES]
-    optimizer = nlp.initialize(lambda: examples)
-    for _ in range(30):
-        nlp.update(examples, sgd=optimizer)
-    folder = tmp_path_factory.mktemp("pipeline")
-    nlp.to_disk(folder)
-    return str(folder)
 
 
 def lines() -> Iterator[TextLine]:
@@ -43,8 +22,8 @@ def lines() -> Iterator[TextLine]:
     yield TextLine(b, 9, 0, "Dogs bark .")
 
 
-def test_sentences_keep_file_document_and_line(pipeline: str) -> None:
-    sentences = list(parse_text(lines(), pipeline))
+def test_sentences_keep_file_document_and_line(spacy_pipeline: str) -> None:
+    sentences = list(parse_text(lines(), spacy_pipeline))
     assert [(sentence.id, sentence.path.name, sentence.line) for sentence in sentences] == [
         ("0.0.0", "a.txt", 1),
         ("0.0.1", "a.txt", 1),
@@ -57,7 +36,7 @@ def test_sentences_keep_file_document_and_line(pipeline: str) -> None:
     assert {sentence.relations for sentence in sentences} == {("nsubj", "ROOT", "punct")}
 
 
-def test_lines_are_read_as_they_are_needed(pipeline: str) -> None:
+def test_lines_are_read_as_they_are_needed(spacy_pipeline: str) -> None:
     read = []
 
     def endless() -> Iterator[TextLine]:
@@ -65,7 +44,7 @@ def test_lines_are_read_as_they_are_needed(pipeline: str) -> None:
             read.append(1)
             yield TextLine(Path("a.txt"), len(read), 0, "Dogs bark .")
 
-    sentences = parse_text(endless(), pipeline)
+    sentences = parse_text(endless(), spacy_pipeline)
     assert [next(sentences).line for _ in range(3)] == [1, 2, 3]
     assert len(read) <= 4 * LINES_AT_ONCE
 

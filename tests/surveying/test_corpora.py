@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 import headatlas as ha
+from headatlas.atlas.about import corpora_read
 from headatlas.errors import CorpusError, SettingError
 from headatlas.surveying import run as surveying
 
@@ -117,6 +118,15 @@ def test_a_stopped_survey_goes_on_with_the_part_it_was_at(survey, treebank, core
     atlas = survey(treebank=treebank, coreference=coreference)
     for name in whole.tables:
         pd.testing.assert_frame_equal(atlas.tables[name], whole.tables[name], check_exact=True)
+
+
+def test_text_without_a_treebank_is_parsed_and_marked_as_silver(survey, spacy_pipeline, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("Dogs bark .\nCats sleep .\n", encoding="utf-8")
+    atlas = survey(text=text, parse_with=spacy_pipeline, studies=["dependencies", "positions"])
+    assert atlas.manifest["corpora"]["treebank"]["parsed_by"] == spacy_pipeline
+    assert atlas.tables["dependencies"].query("relation == 'nsubj'")["count"].eq(2).all()
+    assert "silver" in corpora_read(atlas.manifest)[1]
 
 
 def test_few_documents_are_halved_by_sentence(survey, treebank, tmp_path):
