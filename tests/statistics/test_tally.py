@@ -75,6 +75,16 @@ def test_sums_are_those_of_the_loop():
     np.testing.assert_array_equal(found(add(empty(), units)), by_hand(units))
 
 
+def test_sums_are_taken_whenever_enough_instances_wait(monkeypatch):
+    monkeypatch.setattr("headatlas.statistics.tally.SETTLED_AT_ONCE", 7)
+    units = [unit for unit in random_units(20) if len(unit[2])]
+    tally = empty()
+    for unit in units:
+        add(tally, [unit])
+    assert tally.counts() == [sum(int(np.sum(unit[2] == number)) for unit in units) for number in range(CATEGORIES)]
+    np.testing.assert_array_equal(found(tally), by_hand(units))
+
+
 def test_the_totals_are_integers():
     assert found(add(empty(), random_units(3))).dtype == np.int32
 

@@ -6,9 +6,6 @@ then does the loop run eight numbers at a time. Numbers are float32 within a row
 
 from __future__ import annotations
 
-import threading
-
-import numba
 import numpy as np
 import torch
 from numba import njit, prange
@@ -16,13 +13,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.kinds import Kind
+from headatlas.statistics.threads import numba_threads
 
 SMALL = 100_000  # numbers; less work than this is not worth a second thread
 COLUMNS = 12  # of Sum; written out, since compiled code is cached and cannot follow a Python enum
 _CLS, _SEP, _PERIOD_COMMA = int(Kind.CLS), int(Kind.SEP), int(Kind.PERIOD_COMMA)
 _REORDER = {"reassoc", "contract", "nsz", "arcp"}  # may reorder sums, but NaN stays NaN
-
-_one_caller = threading.Lock()  # not every threading layer of numba bears two callers at a time
 
 # log(1 + t) = t - t^2/2 + t^3 P(t) for m = 1 + t between sqrt(1/2) and sqrt(2)
 _P = tuple(
@@ -50,9 +46,7 @@ def surface_sums_cpu(weights: Tensor, lengths: Tensor, kinds: Tensor, smoothing:
     """All sums of one layer: [B, H, COLUMNS] float64. weights: [B, H, Q, K] on the CPU, any float type."""
     maps = weights.detach().to(torch.float32).contiguous().numpy()
     out = np.zeros((*maps.shape[:2], COLUMNS))
-    threads = torch.get_num_threads() if maps.size >= SMALL else 1
-    with _one_caller:
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    with numba_threads(maps.size >= SMALL):
         _all_heads(maps, lengths.numpy(), kinds.numpy(), np.float32(smoothing), out)
     return torch.from_numpy(out)
 

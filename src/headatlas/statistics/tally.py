@@ -14,7 +14,7 @@ their order, or how often the run was stopped. Instances wait until there are so
 category takes all its sums, in float32, which is exact since none of them reaches 2^24.
 
 Memory does not grow with the corpus: 4 bytes x categories x (2 + replicates + permutations) x (candidates + baselines
-+ 1). For 45 relations, 10 baselines and 1,000 replicates and permutations that is 56 MB with the 144 candidates of a
++ 1). For 45 categories, 10 baselines and 1,000 replicates and permutations that is 56 MB with the 144 candidates of a
 model of 6 x 12 heads in two directions, 108 MB with 12 x 12 heads, 742 MB with 32 x 32. Sums are int32: at most 2^31
 instances a category.
 """
@@ -31,6 +31,7 @@ from torch import Tensor
 
 from headatlas.statistics.resampling import LARGEST_WEIGHT, fold_of, poisson_weights, signs
 from headatlas.statistics.scores import Scores
+from headatlas.statistics.threads import one_thread, side_by_side
 
 FOLDS = 2
 SETTLED_AT_ONCE = 1 << 14  # instances: few large products are quicker than many small ones
@@ -95,13 +96,17 @@ class Tally:
     def scores(self, categories: Sequence[int]) -> Scores:
         """The sums of one category, or of several pooled, to be judged."""
         self._settle()
-        sums = self._sums[list(categories)].sum(0, dtype=torch.int64).cpu().numpy()
-        folds, replicates, flipped = np.split(sums, [FOLDS, FOLDS + self._replicates])
+        with one_thread():
+            pooled = torch.zeros(self._sums.shape[1:], dtype=torch.int64, device=self._sums.device)
+            for number in categories:
+                pooled += self._sums[number]
+        folds, replicates, flipped = np.split(pooled.cpu().numpy(), [FOLDS, FOLDS + self._replicates])
         return Scores(folds, replicates, flipped, self.candidates)
 
     def merge(self, other: Tally) -> None:
         """Add another tally's sums to these."""
-        self._settle(), other._settle()
+        self._settle()
+        other._settle()
         self._sums += other._sums.to(self._sums.device)
 
     def state(self) -> dict[str, NDArray[np.int32]]:
@@ -124,13 +129,23 @@ class Tally:
         unit = np.concatenate([first + batch.unit for first, batch in zip(first_units, self._pending, strict=False)])
         category = np.concatenate([batch.category for batch in self._pending])
         order = np.argsort(category, kind="stable")
-        units, ordered = (torch.from_numpy(array.astype(np.int64)).to(device) for array in (unit[order], order))
-        weights = torch.from_numpy(self._weights()).to(device, torch.float32)  # [units, weightings]
-        right = torch.cat([torch.cat([batch.right, batch.baselines_right], 1) for batch in self._pending])
-        values = torch.nn.functional.pad(right[ordered].float(), (0, 1), value=1)  # [N, columns]
-        present, starts = np.unique(category[order], return_index=True)
-        for number, start, end in zip(present, starts, [*starts[1:], len(order)], strict=True):
+        with one_thread():
+            units, ordered = (torch.from_numpy(array.astype(np.int64)).to(device) for array in (unit[order], order))
+            weights = torch.from_numpy(self._weights()).to(device, torch.float32)  # [units, weightings]
+            right = torch.cat([torch.cat([batch.right, batch.baselines_right], 1) for batch in self._pending])
+            values = torch.nn.functional.pad(right[ordered].float(), (0, 1), value=1)  # [N, columns]
+
+        def add_category(part: tuple[int, int, int]) -> None:
+            number, start, end = part
             self._sums[number].add_((weights[units[start:end]].T @ values[start:end]).to(torch.int32))
+
+        present, starts = np.unique(category[order], return_index=True)
+        parts = list(zip(present.tolist(), starts.tolist(), [*starts[1:].tolist(), len(order)], strict=True))
+        if device.type == "cpu":
+            side_by_side(add_category, sorted(parts, key=lambda part: part[1] - part[2]))  # the largest first
+        else:
+            for part in parts:
+                add_category(part)
         self._pending.clear()
 
     def _weights(self) -> NDArray[np.int8]:

@@ -6,17 +6,13 @@ taken in the order of the tokens, so a sentence's numbers do not depend on the b
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-import numba
 import numpy as np
 import torch
 from numba import njit, prange
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.statistics.surface_cpu import _one_caller
+from headatlas.statistics.threads import numba_threads
 
 SMALL = 2_000_000  # numbers; less work than this, about a millisecond, is not worth a second thread
 _MEAN, _FIRST, _MAX = 0, 1, 2
@@ -27,7 +23,7 @@ def word_attention_cpu(weights: Tensor, index: Tensor, size: int, how: str) -> T
     """Attention between words: [B, H, size, size] float32. weights: [B, H, Q, K] on the CPU, any float type."""
     maps = weights.detach().to(torch.float32).contiguous().numpy()
     out = np.zeros((*maps.shape[:2], size, size), dtype=np.float32)
-    with _threads(maps.size):
+    with numba_threads(maps.size >= SMALL):
         _all_maps(maps, index.numpy(), _MODES[how], out)
     return torch.from_numpy(out)
 
@@ -36,18 +32,9 @@ def predictions_cpu(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
     """Row and column argmax among the other candidates: two of [B, H, W] int32. maps: [B, H, W, W] float32."""
     bits = maps.contiguous().numpy().view(np.int32)
     rows, columns = (np.full(bits.shape[:3], -1, dtype=np.int32) for _ in range(2))
-    with _threads(bits.size):
+    with numba_threads(bits.size >= SMALL):
         _all_predictions(bits, candidates.contiguous().numpy(), rows, columns)
     return torch.from_numpy(rows), torch.from_numpy(columns)
-
-
-@contextmanager
-def _threads(numbers: int) -> Iterator[None]:
-    """One caller of numba's threads at a time, with as many as torch uses where the work is worth it."""
-    threads = torch.get_num_threads() if numbers >= SMALL else 1
-    with _one_caller:
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-        yield
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

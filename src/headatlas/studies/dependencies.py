@@ -36,6 +36,7 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.classifier import predictions
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.tally import Tally
+from headatlas.statistics.threads import one_thread
 from headatlas.statistics.words import FromTokens, WordIndex, word_attention, word_index
 from headatlas.studies.study import LayerMap, State, Study, refuse_non_finite
 
@@ -139,8 +140,9 @@ class Dependencies(Study):
             self._words = word_index(layer_map.batch), instances_of(_parsed(layer_map.batch))
         index, words = self._words
         maps = word_attention(layer_map.weights, index.index, index.size, self._how)
-        self._right[layer] = heads_right(maps, index, words).flatten(1)  # [N, H * 2]
-        self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
+        with one_thread():
+            self._right[layer] = heads_right(maps, index, words).flatten(1)  # [N, H * 2]
+            self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
 
     def end_batch(self, batch: Batch) -> None:
         """Add the batch's words to the sums."""
@@ -148,8 +150,10 @@ class Dependencies(Study):
             refuse_non_finite(layer, mass.cpu().double().numpy())
         segments = _parsed(batch)
         _, words = self._words or (None, instances_of(segments))
+        with one_thread():
+            right = torch.cat([right for _, right in sorted(self._right.items())], 1)
         self._tally.add(
-            torch.cat([right for _, right in sorted(self._right.items())], 1),
+            right,
             torch.from_numpy(offsets_right(words, self._clamp)),
             np.where(words.head == ROOT, len(self._relations), words.relation),
             words.segment,
