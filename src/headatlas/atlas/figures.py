@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -14,6 +14,7 @@ from headatlas.atlas.layers import entropy_figure, gradients_figure, positions_f
 from headatlas.atlas.lines import Weights, attention_lines_figure
 from headatlas.atlas.relations import clearest, relations_figure
 from headatlas.atlas.style import FORMATS, save_figure
+from headatlas.published.views import Surveyed
 from headatlas.results.relation_examples import RelationExample
 
 
@@ -26,15 +27,9 @@ class Example(Protocol):
     def maps(self) -> Weights: ...
 
 
-class SurveyedAtlas(Protocol):
+class SurveyedAtlas(Surveyed, Protocol):
     """What the figures and the page need of an atlas."""
 
-    @property
-    def folder(self) -> Path: ...
-    @property
-    def tables(self) -> Mapping[str, pd.DataFrame]: ...
-    @property
-    def manifest(self) -> dict[str, Any]: ...
     @property
     def example(self) -> Example | None: ...
     @property

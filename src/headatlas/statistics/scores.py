@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +91,12 @@ class Scores:
         drawn = self.replicates[self.replicates[:, -1] > 0]
         low, high = percentile_interval(drawn[:, candidate] / drawn[:, -1])
         return float(low), float(high)
+
+    def table(self) -> dict[str, Any]:
+        """The columns of a table that says how often each candidate is right."""
+        low, high = self.intervals
+        share = self.right / self.count
+        return {"correct": self.right, "count": self.count, "accuracy": share, "low": low, "high": high}
 
     @cached_property
     def baseline_intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

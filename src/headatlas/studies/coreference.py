@@ -30,6 +30,7 @@ from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.tally import Tally
+from headatlas.statistics.threads import one_thread
 from headatlas.statistics.words import FromTokens, word_attention, word_index
 from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
 from headatlas.studies.study import LayerMap, State, Study, refuse_non_finite
@@ -123,12 +124,13 @@ class Coreference(Study):
         index, size, asked = self._asked
         maps = word_attention(layer_map.weights, index, size, self._how)
         segment, head = (torch.from_numpy(part).to(maps.device) for part in (asked.segment, asked.head))
-        rows, true = maps[segment, :, head], torch.from_numpy(asked.true).to(maps.device)
-        self._right[layer] = {
-            rule: heads_right(rows, torch.from_numpy(mask).to(maps.device), true)
-            for rule, mask in asked.candidates.items()
-        }
-        self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
+        with one_thread():
+            rows, true = maps[segment, :, head], torch.from_numpy(asked.true).to(maps.device)
+            self._right[layer] = {
+                rule: heads_right(rows, torch.from_numpy(mask).to(maps.device), true)
+                for rule, mask in asked.candidates.items()
+            }
+            self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
 
     def end_batch(self, batch: Batch) -> None:
         """Add the batch's mentions to the sums."""
@@ -170,14 +172,11 @@ class Coreference(Study):
 
     def table(self) -> pd.DataFrame:
         """layer, head, mention_type, candidates, correct, count, accuracy, low, high."""
-        frames = []
-        for rule, mention_type, scores in self._scored():
-            frame = pd.DataFrame(self._heads, columns=["layer", "head"])
-            frame["mention_type"], frame["candidates"] = mention_type, rule
-            frame["correct"], frame["count"] = scores.right, scores.count
-            frame["accuracy"] = scores.right / scores.count
-            frame["low"], frame["high"] = scores.intervals
-            frames.append(frame)
+        heads = pd.DataFrame(self._heads, columns=["layer", "head"])
+        frames = [
+            heads.assign(mention_type=mention_type, candidates=rule, **scores.table())
+            for rule, mention_type, scores in self._scored()
+        ]
         columns = ["layer", "head", "mention_type", "candidates", "correct", "count", "accuracy", "low", "high"]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
 

@@ -182,16 +182,10 @@ class Dependencies(Study):
 
     def table(self) -> pd.DataFrame:
         """relation, layer, head, direction, correct, count, accuracy, low, high."""
-        frames = []
-        for relation, scores in self._scored():
-            frame = pd.DataFrame(self._candidates, columns=["layer", "head", "direction"])
-            frame.insert(0, "relation", relation)
-            frame["correct"], frame["count"] = scores.right, scores.count
-            frame["accuracy"] = scores.right / scores.count
-            frame["low"], frame["high"] = scores.intervals
-            frames.append(frame)
+        heads = pd.DataFrame(self._candidates, columns=["layer", "head", "direction"])
+        frames = [heads.assign(relation=relation, **scores.table()) for relation, scores in self._scored()]
         columns = ["relation", "layer", "head", "direction", "correct", "count", "accuracy", "low", "high"]
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+        return pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
 
     def best(self) -> pd.DataFrame:
         """The best head and direction of each relation, `all` first, then by count."""
