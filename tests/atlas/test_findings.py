@@ -46,12 +46,20 @@ def test_entropy_and_gradients():
         columns=["layer", "head", "source", "nats", "uniform_nats"],
     )
     gradients = pd.DataFrame(
-        [(1, 1, "sep", 0.2), (1, 1, "other", 0.1), (2, 1, "sep", 0.01), (2, 1, "other", 0.1)],
+        [
+            (1, 1, "sep", 0.2),
+            (1, 1, "other", 0.1),
+            (1, 1, "cls", 0.05),
+            (2, 1, "sep", 0.01),
+            (2, 1, "other", 0.1),
+            (2, 1, "cls", 0.001),
+        ],
         columns=["layer", "head", "kind", "value"],
     )
     assert findings({"entropy": entropy, "gradients": gradients}) == [
         "entropy from all tokens: 4.00 nats in layer 1, 3.00 in layer 2 (uniform: 4.80)",
         "|dL/da| towards [SEP] is 2.00 times that towards other tokens in layer 1, 0.10 times in layer 2",
+        "|dL/da| towards [CLS] is 0.50 times that towards other tokens in layer 1, 0.01 times in layer 2",
     ]
 
 

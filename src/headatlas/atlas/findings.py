@@ -71,12 +71,13 @@ def _entropy(table: pd.DataFrame) -> Iterator[str]:
 
 def _gradients(table: pd.DataFrame) -> Iterator[str]:
     layers = table.pivot_table(index="layer", columns="kind", values="value")
-    if "sep" in layers and "other" in layers:
-        ratio = layers["sep"] / layers["other"]
-        yield (
-            f"|dL/da| towards [SEP] is {ratio.iloc[0]:.2f} times that towards other tokens in layer 1, "
-            f"{ratio.iloc[-1]:.2f} times in layer {ratio.index[-1]}"
-        )
+    for kind, name in (("sep", "[SEP]"), ("cls", "[CLS]")):
+        if kind in layers and "other" in layers:
+            ratio = layers[kind] / layers["other"]
+            yield (
+                f"|dL/da| towards {name} is {ratio.iloc[0]:.2f} times that towards other tokens in layer 1, "
+                f"{ratio.iloc[-1]:.2f} times in layer {ratio.index[-1]}"
+            )
 
 
 def _dependencies(table: pd.DataFrame) -> Iterator[str]:

@@ -11,13 +11,14 @@ import typer
 def demo(
     out: Annotated[Path, typer.Option(help="The atlas folder to make.")] = Path("atlas-demo"),
 ) -> None:
-    """Survey the embedded model on the embedded sample; ends with an atlas to look at.
+    """Survey the embedded masked language model on the embedded sample; ends with an atlas to look at.
 
-    Needs no network: the model is all-MiniLM-L6-v2 from the Python package index (extra `embedded`), the text ships
-    with headatlas.
+    Needs no network: the model is all-MiniLM-L6-v2 from the Python package index with a masked language model head
+    that ships with headatlas (extra `embedded-mlm`), and so does the text.
     """
     from headatlas.cli.report import finish
-    from headatlas.corpora.sample import sample_text
+    from headatlas.corpora.sample import sample_text, sample_treebank
     from headatlas.surveying import survey
 
-    finish(survey("embedded", text=sample_text(), out=out), draw=True)
+    trees = sample_treebank()
+    finish(survey("embedded-mlm", text=sample_text(), treebank=trees, coreference=trees, out=out), draw=True)

