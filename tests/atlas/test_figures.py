@@ -73,9 +73,11 @@ def test_figure_5_shows_the_relations_whose_heads_lead_most(tmp_path):
         {"relation": [f"r{n}" for n in range(10)], "accuracy": 0.9, "baseline": np.linspace(0, 0.9, 10)}
     )
     examples = [
-        RelationExample(f"r{n}", 1, 1, "dependent_to_head", ("a", "b"), maps(2, 2), ((0, 1),)) for n in range(10)
+        RelationExample(f"r{n}", 1, 1, "dependent_to_head", ("a", "b"), np.full((2, 2), 0.5), ((0, 1),))
+        for n in range(10)
     ]
-    chosen = clearest([*reversed(examples), *examples], {"dependency_best": best})
+    faint = RelationExample("faint", 1, 1, "head_to_dependent", ("a", "b"), np.array([[1, 1], [0.1, 1]]), ((0, 1),))
+    chosen = clearest([faint, *reversed(examples), *examples], {"dependency_best": best})
     assert [example.relation for example in chosen] == [f"r{n}" for n in range(8)]
     atlas = Atlas(tmp_path, {"dependency_best": best}, relation_examples=examples)
     assert [path.name for path in write_figures(atlas, formats=("svg",))] == ["figure5_relations.svg"]

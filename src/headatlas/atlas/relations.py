@@ -15,6 +15,7 @@ from headatlas.errors import SettingError
 from headatlas.results.relation_examples import RelationExample
 
 MOST_SHOWN = 8
+VISIBLE = 0.15  # of the attention on each true pair
 
 _WHO = {
     "dependent_to_head": "{relation} dependents attend to their heads",
@@ -23,13 +24,22 @@ _WHO = {
 
 
 def clearest(examples: Sequence[RelationExample], tables: Mapping[str, pd.DataFrame]) -> list[RelationExample]:
-    """One example of each of the relations whose best head leads its baseline most, as many as a page shows."""
+    """One example of each of the relations whose best head leads its baseline most, as many as a page shows.
+
+    Relations whose lines would hardly be seen are passed over.
+    """
     if not examples:
         return []
     best = tables["dependency_best"].set_index("relation")
     lead = best["accuracy"] - best["baseline"]
-    first = {example.relation: example for example in reversed(examples)}
+    first = {example.relation: example for example in reversed(examples) if _faintest(example) >= VISIBLE}
     return sorted(first.values(), key=lambda example: -lead[example.relation])[:MOST_SHOWN]
+
+
+def _faintest(example: RelationExample) -> float:
+    """The least weight on one of its pairs."""
+    turned = example.direction == "head_to_dependent"
+    return min(float(example.weights[(head, word) if turned else (word, head)]) for word, head in example.pairs)
 
 
 def relations_figure(examples: Sequence[RelationExample]) -> Figure:
