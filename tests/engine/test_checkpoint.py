@@ -13,7 +13,7 @@ from safetensors import numpy as safetensors_numpy
 from headatlas.engine.checkpoint import Checkpoint, read_state
 from headatlas.errors import AtlasError
 from headatlas.models.stacks import HeadShape
-from headatlas.studies import STUDIES
+from headatlas.studies import TEXT_STUDIES
 from random_maps import batch_of, random_segments, show
 
 SETTINGS = {"model": "tiny", "seed": 0}
@@ -22,7 +22,7 @@ SETTINGS = {"model": "tiny", "seed": 0}
 @pytest.fixture
 def studies():
     batches = [batch_of(random_segments([5, 3]))]
-    return {name: show(study(), batches) for name, study in STUDIES.items()}
+    return {name: show(study(), batches) for name, study in TEXT_STUDIES.items()}
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def saved(tmp_path, studies):
 
 
 def empty_studies(heads=3):
-    fresh = {name: study() for name, study in STUDIES.items()}
+    fresh = {name: study() for name, study in TEXT_STUDIES.items()}
     for study in fresh.values():
         study.start(HeadShape((heads, heads)))
     return fresh
@@ -72,7 +72,9 @@ def test_another_models_shape_is_refused(saved):
 @given(data=st.data())
 def test_a_file_cut_anywhere_is_an_error_with_a_remedy(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("cut") / "state.safetensors"
-    Checkpoint(path, SETTINGS).save({"positions": show(STUDIES["positions"](), [batch_of(random_segments([4]))])}, 1)
+    Checkpoint(path, SETTINGS).save(
+        {"positions": show(TEXT_STUDIES["positions"](), [batch_of(random_segments([4]))])}, 1
+    )
     whole = path.read_bytes()
     path.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
     with pytest.raises(AtlasError, match=r"damaged.*Delete this file"):

@@ -14,7 +14,7 @@ from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.observer import Observer
 from headatlas.engine.run import run_studies
 from headatlas.errors import SurveyInterruptedError
-from headatlas.studies import STUDIES
+from headatlas.studies import TEXT_STUDIES
 
 TEXTS = (
     "the old man saw a little dog, and the dog ran.\tshe sat by the river.",
@@ -39,8 +39,8 @@ def segments(bert, segments_for):
     return segments_for(bert.tokenizer, TEXTS)
 
 
-def run(model, segments, names=tuple(STUDIES), **options):
-    studies = {name: STUDIES[name]() for name in names}
+def run(model, segments, names=tuple(TEXT_STUDIES), **options):
+    studies = {name: TEXT_STUDIES[name]() for name in names}
     options = {"batch_tokens": 40, "kinds": kind_table(model.tokenizer)} | options
     run_studies(model, segments, studies, **options)
     return {name: study.table() for name, study in studies.items()}
@@ -58,9 +58,9 @@ def test_studies_share_passes_and_do_not_disturb_each_other(bert, segments, monk
     monkeypatch.setattr(type(bert), "observe", lambda self, *rest: calls.append(1) or forward(*rest))
     together = run(bert, segments)
     batches = len(calls)
-    for name in STUDIES:
+    for name in TEXT_STUDIES:
         equal(run(bert, segments, (name,)), {name: together[name]})
-    attention_studies = len(STUDIES) - 1
+    attention_studies = len(TEXT_STUDIES) - 1
     assert len(calls) == batches * (1 + attention_studies)
 
 
@@ -87,7 +87,7 @@ def test_a_killed_run_goes_on_to_the_same_bits(bert, segments, tmp_path, monkeyp
 
         return dying
 
-    target = Checkpoint if moment == "save" else STUDIES["entropy"]
+    target = Checkpoint if moment == "save" else TEXT_STUDIES["entropy"]
     with monkeypatch.context() as patch:
         patch.setattr(target, moment, dies(getattr(target, moment)))
         with pytest.raises(KilledError):

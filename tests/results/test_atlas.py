@@ -14,15 +14,14 @@ from headatlas.errors import AtlasError
 from headatlas.results.atlas import open_atlas, write_example, write_manifest, write_tables
 from headatlas.results.example import Example, choose_example, shorten
 from headatlas.results.schema import TABLES, conform
-from headatlas.studies import STUDIES
+from headatlas.studies import TEXT_STUDIES
 from random_maps import batch_of, random_segments, segment, show
 
 
 @pytest.fixture
 def tables():
     batches = [batch_of(random_segments([5, 3]))]
-    on_text = [study for study in STUDIES.values() if study.corpus == "text"]
-    return {study.name: show(study(), batches).table() for study in on_text}
+    return {name: show(study(), batches).table() for name, study in TEXT_STUDIES.items()}
 
 
 @pytest.fixture
@@ -33,7 +32,7 @@ def folder(tmp_path, tables):
 
 
 def test_every_study_has_a_schema_and_keeps_it(tables):
-    assert {name for name, study in STUDIES.items() if study.corpus == "text"} == tables.keys() <= TABLES.keys()
+    assert TEXT_STUDIES.keys() == tables.keys() <= TABLES.keys()
     for name, table in tables.items():
         assert list(conform(name, table)) == [column for column, _, _ in TABLES[name].columns]
 

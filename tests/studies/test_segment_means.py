@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
-from headatlas.studies import STUDIES
+from headatlas.studies import TEXT_STUDIES
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, random_maps, random_segments, segment, show
 
-NAMES = sorted(STUDIES)
+NAMES = sorted(TEXT_STUDIES)
 lengths_of_several = st.lists(st.integers(1, 9), min_size=2, max_size=6)
 
 
@@ -29,11 +29,11 @@ def same_table(left: pd.DataFrame, right: pd.DataFrame) -> None:
 def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
     segments = random_segments(lengths, seed)
     cut = data.draw(st.integers(1, len(lengths) - 1))
-    whole = show(STUDIES[name](), [batch_of([one]) for one in segments])
-    left = show(STUDIES[name](), [batch_of([one]) for one in segments[:cut]])
-    right = show(STUDIES[name](), [batch_of([one]) for one in segments[cut:]])
-    other_way = show(STUDIES[name](), [batch_of([one]) for one in segments[cut:]])
-    left_again = show(STUDIES[name](), [batch_of([one]) for one in segments[:cut]])
+    whole = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments])
+    left = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments[:cut]])
+    right = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments[cut:]])
+    other_way = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments[cut:]])
+    left_again = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments[:cut]])
     left.merge(right)
     other_way.merge(left_again)
     same_table(left.table(), whole.table())
@@ -45,20 +45,22 @@ def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
 @given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
 def test_batches_padding_and_order_change_nothing(name, lengths, seed, order):
     segments = random_segments(lengths, seed)
-    one_by_one = show(STUDIES[name](), [batch_of([one]) for one in segments]).table()
-    together = show(STUDIES[name](), [batch_of(segments)]).table()
+    one_by_one = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments]).table()
+    together = show(TEXT_STUDIES[name](), [batch_of(segments)]).table()
     shuffled = order.sample(segments, len(segments))
     pd.testing.assert_frame_equal(together, one_by_one, rtol=1e-5, atol=1e-6)
-    pd.testing.assert_frame_equal(show(STUDIES[name](), [batch_of(shuffled)]).table(), together, rtol=1e-5, atol=1e-6)
+    pd.testing.assert_frame_equal(
+        show(TEXT_STUDIES[name](), [batch_of(shuffled)]).table(), together, rtol=1e-5, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_restored_state_goes_on_to_the_same_bits(name):
     segments = random_segments([5, 3, 8, 2])
     batches = [batch_of(segments[:2]), batch_of(segments[2:])]
-    through = show(STUDIES[name](), batches)
-    first = show(STUDIES[name](), batches[:1])
-    again = STUDIES[name]()
+    through = show(TEXT_STUDIES[name](), batches)
+    first = show(TEXT_STUDIES[name](), batches[:1])
+    again = TEXT_STUDIES[name]()
     again.start(HeadShape((3, 3)))
     again.restore({key: array.copy() for key, array in first.state().items()})
     for layer, weights in enumerate(random_maps(batches[1], 2)):
@@ -72,8 +74,8 @@ def test_a_restored_state_goes_on_to_the_same_bits(name):
 def test_long_and_short_segments_weigh_the_same(name):
     """The paper's mean: over the tokens of a segment, then over segments."""
     segments = [segment([1, 0, 3, 0, 0, 3, 0, 2], "0.0.0"), segment([1, 3, 2], "0.1.0")]
-    apart = [show(STUDIES[name](), [batch_of([one])]).table() for one in segments]
-    both = show(STUDIES[name](), [batch_of(segments)]).table()
+    apart = [show(TEXT_STUDIES[name](), [batch_of([one])]).table() for one in segments]
+    both = show(TEXT_STUDIES[name](), [batch_of(segments)]).table()
     column = "nats" if name == "entropy" else "value"
     expected = (apart[0][column] + apart[1][column]) / 2
     counted_twice = both["count"] == 2
@@ -83,7 +85,7 @@ def test_long_and_short_segments_weigh_the_same(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_layers_may_have_different_numbers_of_heads(name):
-    study = STUDIES[name]()
+    study = TEXT_STUDIES[name]()
     study.start(HeadShape((3, 1)))
     batch = batch_of(random_segments([6]))
     study.see(0, LayerMap(random_maps(batch, heads=3)[0], batch, None))
@@ -95,7 +97,7 @@ def test_layers_may_have_different_numbers_of_heads(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_not_a_number_names_layer_and_head_and_leaves_the_sums_alone(name):
-    study = STUDIES[name]()
+    study = TEXT_STUDIES[name]()
     study.start(HeadShape((3, 3)))
     batch = batch_of([segment([1, 0, 3, 2])])
     maps = random_maps(batch, 2)

@@ -15,4 +15,6 @@ STUDIES: dict[str, type[Study]] = {
     study.name: study for study in (Positions, TokenKinds, Entropy, MaxAttention, Gradients, Dependencies, Coreference)
 }
 
-__all__ = ["STUDIES", "Study"]
+TEXT_STUDIES = {name: study for name, study in STUDIES.items() if study.corpus == "text"}
+
+__all__ = ["STUDIES", "TEXT_STUDIES", "Study"]

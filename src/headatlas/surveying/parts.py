@@ -18,7 +18,7 @@ from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.encoding.word_segments import ParsedSample, parsed_segments
 from headatlas.models.model import Model
-from headatlas.studies import STUDIES, Study
+from headatlas.studies import TEXT_STUDIES, Study
 from headatlas.studies.coreference import Coreference
 from headatlas.studies.dependencies import Dependencies
 from headatlas.surveying.settings import SurveySettings
@@ -44,7 +44,7 @@ def read_parts(
 ) -> list[Part]:
     """Read every corpus that a chosen study needs."""
     parts = []
-    if names := [name for name in chosen if STUDIES[name].corpus == "text"]:
+    if names := [name for name in chosen if name in TEXT_STUDIES]:
         parts.append(_text(model, files["text"], names, settings, causal))
     if "dependencies" in chosen:
         parts.append(_treebank(model, files["treebank"], settings, causal))
@@ -72,7 +72,9 @@ def _text(model: Model, files: list[Path], names: Sequence[str], settings: Surve
         "segment_style": sample.style,
         "tokens": sum(map(len, sample.segments)),
     }
-    return Part("text", sample.segments, {name: STUDIES[name](causal=causal) for name in names}, about, sample.left_out)
+    return Part(
+        "text", sample.segments, {name: TEXT_STUDIES[name](causal=causal) for name in names}, about, sample.left_out
+    )
 
 
 def _treebank(model: Model, files: list[Path], settings: SurveySettings, causal: bool) -> Part:
