@@ -11,7 +11,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from headatlas.cli.app import app
+from headatlas.cli.arguments import spread
 from headatlas.corpora.sample import sample_text, sample_treebank
 
 ROOT = Path(__file__).parents[1]
@@ -46,12 +49,12 @@ def test_the_readme_has_commands():
 
 
 @pytest.mark.weights
-def test_the_shell_commands_run(workplace):
+def test_the_shell_commands_run(workplace, monkeypatch):
+    monkeypatch.chdir(workplace)
     for line in SHELL:
         if line.startswith("headatlas "):
-            command = [sys.executable, "-m", "headatlas.cli.app", *shlex.split(line)[1:]]
-            done = subprocess.run(command, cwd=workplace, capture_output=True, text=True, check=False)
-            assert done.returncode == 0, f"{line}\n{done.stderr}"
+            done = CliRunner().invoke(app, spread(shlex.split(line)[1:]))
+            assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception}"
     assert (workplace / "atlas" / "index.html").exists()
 
 

@@ -22,8 +22,31 @@ def demo(tmp_path_factory):
 def test_the_demo_ends_with_a_page(demo):
     folder, output = demo
     assert output.strip().splitlines()[-1].endswith("index.html")
-    assert len(list((folder / "figures").glob("*.svg"))) == 4
-    assert "gradients: embedded has no masked language model head" in output
+    assert len(list((folder / "figures").glob("*.svg"))) == 6
+    assert "Not run" not in output
+    assert "Beside the paper" in (folder / "index.html").read_text(encoding="utf-8")
+
+
+def test_heads_of_the_demo_know_some_syntax_and_coreference(demo):
+    """As the paper finds: heads far above any offset for some relations, none for all, one for antecedents."""
+    tables = ha.open_atlas(demo[0]).tables
+    best = tables["dependency_best"].set_index("relation")
+    lead = best["held_out"] - best["baseline_held_out"]
+    assert lead[["obj", "case", "det", "xcomp"]].gt(0.15).all()
+    assert best.loc["all", "accuracy"] < 0.5
+    rules = tables["coreference_baselines"].query("mention_type == 'all'").set_index("baseline")["accuracy"]
+    head = tables["coreference_best"].query("mention_type == 'all' and candidates == 'preceding'")["held_out"].item()
+    assert rules["nearest"] + 0.1 < head
+    assert rules["head_match"] + 0.1 < head
+
+
+def test_attention_to_what_takes_no_part_has_small_gradients(demo):
+    """The paper's no-op, which is [SEP] in BERT and [CLS] in this model."""
+    tables = ha.open_atlas(demo[0]).tables
+    attention = tables["token_kinds"].query("kind == 'cls'").groupby("layer")["value"].mean()
+    gradients = tables["gradients"].pivot_table(index="layer", columns="kind", values="value")
+    assert attention[3:6].gt(0.5).all()
+    assert (gradients["cls"] / gradients["other"])[3:6].lt(0.15).all()
 
 
 def test_real_heads_behave_as_the_paper_says(demo):

@@ -17,6 +17,7 @@ from headatlas.models import embedded
 from headatlas.models.embedded import EMBEDDED
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
+from headatlas.surveying.choices import why_no_gradients
 
 pytestmark = pytest.mark.weights
 
@@ -50,6 +51,12 @@ def test_the_encoder_has_six_layers_of_twelve_heads(encoder: Model, batch_for: C
         torch.testing.assert_close(weights.sum(-1), torch.ones_like(weights.sum(-1)))
         assert (weights * ~batch.mask[:, None, None, :]).abs().max() == 0
         assert (weights.triu(1) > 0).any()
+
+
+def test_a_survey_names_the_twin_that_has_a_head(encoder: Model) -> None:
+    reason = why_no_gradients(encoder)
+    assert reason is not None
+    assert reason.endswith("or embedded-mlm, which is this model with a fitted head.")
 
 
 def test_the_decoder_is_causal(decoder: Model, batch_for: Callable[..., Batch]) -> None:

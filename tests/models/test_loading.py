@@ -326,7 +326,7 @@ def test_code_of_a_model_runs_only_if_asked(copy_of_tiny: CopyOf, tmp_path: Path
 
 
 def test_a_name_that_is_nowhere() -> None:
-    with pytest.raises(ModelError, match="embedded, embedded-decoder"):
+    with pytest.raises(ModelError, match="embedded, embedded-mlm, embedded-decoder"):
         load_model("no-such/model")
 
 
