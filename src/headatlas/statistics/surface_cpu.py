@@ -1,7 +1,6 @@
 """The fused CPU kernel of `surface_sums`: every row is read once, while it is in the cache.
 
-The logarithm is a polynomial on the bits of a float32 (after Cephes' logf, relative error about 1e-7), because only
-then does the loop run eight numbers at a time. Numbers are float32 within a row and float64 from row to row.
+With `fast_log` the loop runs eight numbers at a time. Numbers are float32 within a row and float64 from row to row.
 """
 
 from __future__ import annotations
@@ -13,32 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.kinds import Kind
+from headatlas.statistics.fast_log import REORDER, fast_log
 from headatlas.statistics.threads import numba_threads
 
 SMALL = 100_000  # numbers; less work than this is not worth a second thread
 COLUMNS = 12  # of Sum; written out, since compiled code is cached and cannot follow a Python enum
 _CLS, _SEP, _PERIOD_COMMA = int(Kind.CLS), int(Kind.SEP), int(Kind.PERIOD_COMMA)
-_REORDER = {"reassoc", "contract", "nsz", "arcp"}  # may reorder sums, but NaN stays NaN
-
-# log(1 + t) = t - t^2/2 + t^3 P(t) for m = 1 + t between sqrt(1/2) and sqrt(2)
-_P = tuple(
-    np.float32(c)
-    for c in (
-        7.0376836292e-2,
-        -1.1514610310e-1,
-        1.1676998740e-1,
-        -1.2420140846e-1,
-        1.4249322787e-1,
-        -1.6668057665e-1,
-        2.0000714765e-1,
-        -2.4999993993e-1,
-        3.3333331174e-1,
-    )
-)
-_SQRT_HALF_BITS = np.int32(0x3F3504F3)
-_MANTISSA_BITS = np.int32(23)
-_LOG2 = np.float32(0.69314718056)
-_HALF = np.float32(0.5)
 _ONE = np.float32(1.0)
 
 
@@ -51,27 +30,7 @@ def surface_sums_cpu(weights: Tensor, lengths: Tensor, kinds: Tensor, smoothing:
     return torch.from_numpy(out)
 
 
-@njit(inline="always", fastmath=_REORDER)  # type: ignore[untyped-decorator]
-def _log(x: np.float32) -> np.float32:
-    """Natural logarithm; finite (about -88) at 0, so that 0 log 0 = 0."""
-    bits = np.float32(x).view(np.int32)
-    exponent = np.int32(np.int32(bits - _SQRT_HALF_BITS) >> _MANTISSA_BITS)
-    mantissa = np.int32(bits - np.int32(exponent << _MANTISSA_BITS)).view(np.float32)
-    t = mantissa - _ONE
-    p = _P[0]
-    p = p * t + _P[1]
-    p = p * t + _P[2]
-    p = p * t + _P[3]
-    p = p * t + _P[4]
-    p = p * t + _P[5]
-    p = p * t + _P[6]
-    p = p * t + _P[7]
-    p = p * t + _P[8]
-    square = t * t
-    return t - _HALF * square + square * t * p + np.float32(exponent) * _LOG2
-
-
-@njit(cache=True, fastmath=_REORDER)  # type: ignore[untyped-decorator]
+@njit(cache=True, fastmath=REORDER)  # type: ignore[untyped-decorator]
 def _row(
     row: NDArray[np.float32], n: int, keep: np.float32, add: np.float32
 ) -> tuple[np.float32, np.float32, np.float32]:
@@ -86,7 +45,7 @@ def _row(
         a = row[j]
         total += a
         p = keep * a + add
-        plogp += p * _log(p)
+        plogp += p * fast_log(p)
         largest = max(largest, np.float32(a).view(np.int32))
     return total, plogp, np.int32(largest).view(np.float32)
 

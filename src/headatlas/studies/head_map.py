@@ -1,0 +1,83 @@
+"""What the distances between heads show: a map of the heads, clusters, and whether layers matter (section 6, figure 6).
+
+The map and the clusters are made of the root of the Jensen-Shannon divergence, which is a metric; or the map of the
+divergence itself, as in the paper's figure. What the paper sees in its figure, that a layer's heads tend to lie
+together, is put to a test, for all layers, each layer, and each pair of layers.
+
+A head that lacks a distance to another, because in no text both attended to anything, cannot be placed: it is counted,
+has no coordinates, and belongs to cluster 0.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headatlas.statistics.clusters import clusters_of
+from headatlas.statistics.embedding import comparable, embed
+from headatlas.statistics.groups import GroupDistances, group_distances
+
+NO_CLUSTER = 0
+
+
+def map_tables(
+    distances: NDArray[np.float64],
+    heads: NDArray[np.int64],
+    clusters: int,
+    map_distance: str = "sqrt_js",
+    seed: int = 0,
+) -> dict[str, pd.DataFrame]:
+    """Three tables from divergences [H, H] of heads [H, 2], given as layer and head from 0.
+
+    `head_map`: layer, head, x, y, cluster. `layer_distances`: layer_a, layer_b, value, count, p_value, p_adjusted.
+    `similarity`: measure, distance, value.
+    """
+    kept = comparable(distances)
+    js = distances[np.ix_(kept, kept)]
+    given = {"sqrt_js": np.sqrt(js), "js": js}
+    pictures = {name: embed(one, seed) for name, one in given.items()}
+    groups = clusters_of(given["sqrt_js"], clusters)
+    layers = group_distances(js, heads[kept, 0], len(np.unique(heads[:, 0])), seed)
+    measures = [
+        *(("stress", name, picture.stress) for name, picture in pictures.items()),
+        *(("disparity", name, picture.disparity) for name, picture in pictures.items()),
+        ("clusters", "sqrt_js", groups.number),
+        ("silhouette", "sqrt_js", groups.silhouette),
+        ("within_layers", "js", layers.within),
+        ("between_layers", "js", layers.between),
+        ("p_layers", "js", layers.p_value),
+        ("heads_left_out", "js", int((~kept).sum())),
+    ]
+    return {
+        "head_map": _head_map(heads, kept, pictures[map_distance].points, groups.labels),
+        "layer_distances": _layer_table(layers),
+        "similarity": pd.DataFrame(measures, columns=["measure", "distance", "value"]).astype({"value": np.float64}),
+    }
+
+
+def _head_map(
+    heads: NDArray[np.int64], kept: NDArray[np.bool_], points: NDArray[np.float64], labels: NDArray[np.int64]
+) -> pd.DataFrame:
+    """layer, head, x, y, cluster: for all heads, though only the kept ones have a place."""
+    places = np.full((len(heads), 2), np.nan)
+    places[kept] = points
+    clusters = np.full(len(heads), NO_CLUSTER)
+    clusters[kept] = labels
+    layer, head = heads.T + 1
+    return pd.DataFrame({"layer": layer, "head": head, "x": places[:, 0], "y": places[:, 1], "cluster": clusters})
+
+
+def _layer_table(layers: GroupDistances) -> pd.DataFrame:
+    """layer_a, layer_b, value, count, p_value, p_adjusted: each layer with itself and those after it."""
+    a, b = np.triu_indices(len(layers.means))
+    return pd.DataFrame(
+        {
+            "layer_a": a + 1,
+            "layer_b": b + 1,
+            "value": layers.means[a, b],
+            "count": layers.pairs[a, b],
+            "p_value": layers.p_values[a, b],
+            "p_adjusted": layers.p_adjusted[a, b],
+        }
+    )

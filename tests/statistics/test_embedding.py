@@ -1,0 +1,98 @@
+"""Plane pictures: exact where one exists, the same for the same seed, and honest about what they lose."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.spatial.distance import pdist, squareform
+
+from headatlas.statistics.embedding import comparable, embed, stress
+
+
+def points(number, dimensions, seed=0):
+    return np.random.default_rng(seed).normal(size=(number, dimensions))
+
+
+def distances(number, dimensions, seed=0):
+    return squareform(pdist(points(number, dimensions, seed)))
+
+
+@settings(deadline=None, max_examples=15)
+@given(number=st.integers(2, 12), seed=st.integers(0, 99))
+def test_points_of_the_plane_are_found_again(number, seed):
+    true = distances(number, 2, seed)
+    found = embed(true, runs=1)
+    np.testing.assert_allclose(squareform(pdist(found.points)), true, atol=1e-2 * true.max())
+    assert found.stress < 0.005
+
+
+def test_stress_against_a_loop():
+    given_distances, drawn = distances(7, 4), points(7, 2, seed=1)
+    wrong = total = 0.0
+    for i in range(7):
+        for j in range(i):
+            length = math.dist(drawn[i], drawn[j])
+            wrong += (length - given_distances[i, j]) ** 2
+            total += length**2
+    assert stress(drawn, given_distances) == pytest.approx(math.sqrt(wrong / total))
+
+
+def test_the_kept_run_is_the_best():
+    many = distances(30, 6)
+    alone, among = embed(many, runs=1), embed(many, runs=6)
+    assert among.stress <= alone.stress
+    assert among.stress == pytest.approx(stress(among.points, many))
+    assert math.isnan(alone.disparity)
+
+
+def test_disparity_tells_stable_pictures_from_arbitrary_ones():
+    flat = embed(distances(20, 2))
+    equal = embed(np.ones((20, 20)) - np.eye(20))  # no picture is better than another
+    assert flat.disparity < 0.05 < 0.2 < equal.disparity
+
+
+def test_the_same_seed_the_same_points():
+    many = distances(15, 4)
+    assert embed(many, seed=3).points.tobytes() == embed(many, seed=3).points.tobytes()
+
+
+def test_the_picture_stands_upright():
+    turned = points(12, 2) @ np.array([[0.6, -0.8], [0.8, 0.6]]) + 5
+    found = embed(squareform(pdist(turned)), runs=1).points
+    np.testing.assert_allclose(found.mean(0), 0, atol=1e-9)
+    assert found[:, 0].std() >= found[:, 1].std()
+    assert found[:, 0] @ found[:, 1] == pytest.approx(0, abs=1e-8)
+    assert (found.max(0) >= -found.min(0)).all()
+
+
+def test_units_do_not_matter():
+    many = distances(14, 3)
+    np.testing.assert_allclose(embed(1e3 * many).points, 1e3 * embed(many).points, rtol=1e-6, atol=1e-3)
+
+
+@pytest.mark.parametrize("number", [0, 1, 2, 5])
+def test_no_distance_at_all(number):
+    found = embed(np.zeros((number, number)))
+    assert found.points.shape == (number, 2)
+    assert not found.points.any()
+    assert found.stress == 0
+
+
+def test_two_points_have_a_distance_and_no_shape():
+    found = embed(np.array([[0, 3.0], [3.0, 0]]))
+    assert math.dist(*found.points) == pytest.approx(3, rel=1e-3)
+    assert math.isnan(found.disparity)
+
+
+def test_what_lacks_distances_is_left_out_and_no_more():
+    given_distances = distances(6, 2)
+    assert comparable(given_distances).all()
+    given_distances[2, :] = given_distances[:, 2] = np.nan
+    given_distances[4, 5] = given_distances[5, 4] = np.nan
+    kept = comparable(given_distances)
+    assert kept.tolist() in ([True, True, False, True, False, True], [True, True, False, True, True, False])
+    assert not comparable(np.full((3, 3), np.nan)).any()

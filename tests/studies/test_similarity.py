@@ -1,0 +1,190 @@
+"""Distances of all pairs of heads against a loop over segments, and what every study promises."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headatlas.errors import ModelError
+from headatlas.models.stacks import HeadShape
+from headatlas.results.schema import TABLES, conform
+from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
+from headatlas.studies.study import LayerMap
+from random_maps import batch_of, pad, random_maps, random_segments, segment, show
+
+SHAPE = HeadShape((3, 3))
+lengths_of_several = st.lists(st.integers(1, 9), min_size=2, max_size=5)
+
+
+def see(study, batch, maps):
+    for layer, weights in enumerate(maps):
+        study.see(layer, LayerMap(weights, batch, None))
+    study.end_batch(batch)
+    return study
+
+
+def started(**options):
+    study = Similarity(**options)
+    study.start(SHAPE)
+    return study
+
+
+def divergence(p, q):
+    p, q = p / p.sum(), q / q.sum()
+    m = (p + q) / 2
+    return sum(
+        (a * math.log(a / c) if a else 0) / 2 + (b * math.log(b / c) if b else 0) / 2
+        for a, b, c in zip(p, q, m, strict=True)
+    )
+
+
+def by_hand(batch, maps, a, b, per_token, smoothing):
+    """The distance of heads a and b, each (layer, head), and the segments in it."""
+    values = []
+    for row, one in enumerate(batch.segments):
+        n = len(one)
+        p, q = (maps[layer][row, head, :n, :n].double().numpy() for layer, head in (a, b))
+        p, q = ((1 - smoothing) * end + smoothing / n for end in (p, q))
+        counted = [divergence(p[i], q[i]) for i in range(n) if p[i].sum() > 0 and q[i].sum() > 0]
+        if counted:
+            values.append(sum(counted) / len(counted) * (1 if per_token else n))
+    return (sum(values) / len(values) if values else math.nan), len(values)
+
+
+@pytest.mark.parametrize("smoothing", [0.0, AUTHORS_SMOOTHING])
+@pytest.mark.parametrize("per_token", [False, True])
+def test_the_table_equals_the_loop(per_token, smoothing):
+    batch = batch_of(random_segments([7, 3, 5, 1]))
+    maps = random_maps(batch, layers=2)
+    for weights in maps:
+        weights[0, 1, 2] = 0  # all mass of a row went to a sink
+        weights[1, 2] *= 0.25
+    maps[1][3, 0] = 0  # one segment with nothing from this head
+    table = see(started(per_token=per_token, smoothing=smoothing), batch, maps).table()
+    assert len(table) == 15
+    for row in table.itertuples():
+        a, b = (row.layer_a - 1, row.head_a - 1), (row.layer_b - 1, row.head_b - 1)
+        assert a < b
+        value, count = by_hand(batch, maps, a, b, per_token, smoothing)
+        assert row.value == pytest.approx(value, rel=1e-5, abs=1e-7)
+        assert row.count == count
+    if not smoothing:
+        assert set(table["count"]) == {3, 4}
+
+
+def test_float64_maps_are_compared_in_float64():
+    batch = batch_of(random_segments([6, 4]))
+    maps = [weights.double() for weights in random_maps(batch, layers=2)]
+    for row in see(started(), batch, maps).table().itertuples():
+        a, b = (row.layer_a - 1, row.head_a - 1), (row.layer_b - 1, row.head_b - 1)
+        assert row.value == pytest.approx(by_hand(batch, maps, a, b, False, 0.0)[0], rel=1e-12)
+
+
+@settings(deadline=None, max_examples=25)
+@given(lengths=lengths_of_several, seed=st.integers(0, 50), data=st.data())
+def test_merging_parts_in_any_order_equals_one_pass(lengths, seed, data):
+    segments = random_segments(lengths, seed)
+    cut = data.draw(st.integers(1, len(lengths) - 1))
+    whole = show(Similarity(), [batch_of([one]) for one in segments])
+    parts = [[batch_of([one]) for one in part] for part in (segments[:cut], segments[cut:])]
+    for first, second in (parts, parts[::-1]):
+        merged = show(Similarity(), first)
+        merged.merge(show(Similarity(), second))
+        pd.testing.assert_frame_equal(merged.table(), whole.table(), rtol=1e-12, atol=1e-15)
+
+
+@settings(deadline=None, max_examples=25)
+@given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
+def test_batches_padding_and_order_change_nothing(lengths, seed, order):
+    segments = random_segments(lengths, seed)
+    one_by_one = show(Similarity(), [batch_of([one]) for one in segments]).table()
+    shuffled = batch_of(order.sample(segments, len(segments)))
+    pd.testing.assert_frame_equal(show(Similarity(), [shuffled]).table(), one_by_one, rtol=1e-6, atol=1e-9)
+    padded = see(started(), pad(shuffled, 3), random_maps(shuffled, layers=2, extra=3)).table()
+    pd.testing.assert_frame_equal(padded, one_by_one, rtol=1e-6, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=25)
+@given(lengths=lengths_of_several, seed=st.integers(0, 50))
+def test_distances_are_symmetric_bounded_and_a_metric(lengths, seed):
+    distances = show(Similarity(per_token=True), [batch_of(random_segments(lengths, seed))]).distances()
+    assert (distances == distances.T).all()
+    assert (distances.diagonal() == 0).all()
+    assert (distances >= 0).all()
+    assert (distances <= math.log(2) * (1 + 1e-6)).all()
+    root = np.sqrt(distances)
+    assert (root[:, :, None] <= root[:, None, :] + root[None] + 1e-6).all()
+
+
+def test_the_same_maps_have_no_distance():
+    batch = batch_of(random_segments([6, 4]))
+    maps = random_maps(batch)
+    table = see(started(), batch, [*maps, *maps]).table().set_index(["layer_a", "head_a", "layer_b", "head_b"])
+    assert all(table.loc[(1, head, 2, head), "value"] == 0 for head in (1, 2, 3))
+    assert table["value"].max() > 0.1
+
+
+def test_a_restored_state_goes_on_to_the_same_bits():
+    segments = random_segments([5, 3, 8, 2])
+    batches = [batch_of(segments[:2]), batch_of(segments[2:])]
+    through, first = show(Similarity(), batches), show(Similarity(), batches[:1])
+    again = started()
+    again.restore({key: array.copy() for key, array in first.state().items()})
+    see(again, batches[1], random_maps(batches[1], 2))
+    assert {key: array.tobytes() for key, array in again.state().items()} == {
+        key: array.tobytes() for key, array in through.state().items()
+    }
+
+
+def test_one_state_serves_sum_and_mean():
+    batch = batch_of([segment([1, 0, 3, 2]), segment([1, 0, 0, 2], "t")])
+    summed, mean = show(Similarity(), [batch]), started(per_token=True)
+    mean.restore(summed.state())
+    np.testing.assert_allclose(summed.distances(), 4 * mean.distances(), rtol=1e-12)
+
+
+def test_layers_may_have_different_numbers_of_heads():
+    study = Similarity()
+    study.start(HeadShape((3, 1)))
+    batch = batch_of(random_segments([6]))
+    see(study, batch, [random_maps(batch, heads=3)[0], random_maps(batch, heads=1, seed=1)[0]])
+    pairs = study.table()[["layer_a", "head_a", "layer_b", "head_b"]]
+    expected = [(1, 1, 1, 2), (1, 1, 1, 3), (1, 1, 2, 1), (1, 2, 1, 3), (1, 2, 2, 1), (1, 3, 2, 1)]
+    assert list(pairs.itertuples(index=False, name=None)) == expected
+
+
+def test_not_a_number_names_layer_and_head_and_leaves_the_sums_alone():
+    study, batch = started(), batch_of([segment([1, 0, 3, 2])])
+    maps = random_maps(batch, 2)
+    maps[1][0, 2] = torch.nan
+    with pytest.raises(ModelError, match=r"head 2-3 .*not finite"):
+        see(study, batch, maps)
+    assert all((array == 0).all() for array in study.state().values())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_maps_of_inference_mode_are_taken(dtype):
+    batch = batch_of(random_segments([5, 4]))
+    with torch.inference_mode():
+        maps = [weights.to(dtype) + 0 for weights in random_maps(batch, layers=2)]
+    pd.testing.assert_frame_equal(see(started(), batch, maps).table(), show(Similarity(), [batch]).table(), rtol=1e-5)
+
+
+def test_maps_are_let_go_when_the_batch_ends():
+    study = show(Similarity(), [batch_of(random_segments([5]))])
+    assert not study._seen
+
+
+def test_every_table_is_as_its_schema_says():
+    tables = show(Similarity(clusters=2), [batch_of(random_segments([7, 5]))]).tables()
+    assert list(tables) == ["head_distances", "head_map", "layer_distances", "similarity"]
+    for name, table in tables.items():
+        assert list(conform(name, table).columns) == [column for column, _, _ in TABLES[name].columns]
+        assert list(table.columns) == [column for column, _, _ in TABLES[name].columns]
+    pd.testing.assert_frame_equal(tables["head_distances"].astype({"count": "int64"}), tables["head_distances"])
