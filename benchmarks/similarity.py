@@ -12,7 +12,7 @@ from headatlas.encoding.batches import Batch
 from headatlas.engine.observer import Observer
 from headatlas.models.loading import load_model
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.divergence import divergence_sums, rows_of_segment
+from headatlas.statistics.divergence import divergence_sums
 from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
 from headatlas.studies.study import LayerMap
 
@@ -72,7 +72,7 @@ def _over_the_forward_pass(rounds: int) -> float:
 
 def _largest_error(maps: list[Tensor]) -> float:
     """Of any pair's distance, relative to float64."""
-    rows = rows_of_segment(maps, 0, TOKENS)
+    rows = torch.cat([layer[0].transpose(0, 1) for layer in maps], 1)  # [Q, H, K]
     upper = torch.triu_indices(rows.shape[1], rows.shape[1], 1).unbind()
     found, exact = divergence_sums(rows)[0][upper], divergence_sums(rows.double())[0][upper]
     return float(((found - exact).abs() / exact).max())

@@ -37,6 +37,10 @@ def test_plan_written_out() -> None:
     assert plan_batches([], 20) == []
 
 
+def test_plan_within_a_budget_of_pairs() -> None:
+    assert plan_batches([segment(size) for size in (4, 3, 4, 9, 2)], 1000, 40) == [[3], [0, 2], [1, 4]]
+
+
 def test_batch_tensors() -> None:
     corpus = lines([["the cat .", "sat"], ["a , b c", "dogs"]])
     segments = sample_segments(corpus, bert(), count=2, max_tokens=32, seed=0).segments

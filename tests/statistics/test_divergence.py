@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
-from headatlas.statistics.divergence import divergence_sums, divergence_sums_torch, rows_of_segment
+from headatlas.statistics.divergence import divergence_sums, divergence_sums_torch
 from headatlas.statistics.divergence_cpu import divergence_sums_cpu
 from random_maps import batch_of, random_maps, random_segments
 
@@ -179,15 +179,6 @@ def test_every_number_type_is_taken(dtype):
     sums, mass = divergence_sums(rows)
     assert sums.dtype == mass.dtype == torch.float64
     np.testing.assert_allclose(sums.numpy(), by_hand(rows), rtol=1e-5, atol=1e-7)
-
-
-def test_the_rows_of_a_segment_have_no_padding():
-    batch = batch_of(random_segments([6, 3]))
-    layers = random_maps(batch, layers=2)
-    rows = rows_of_segment(layers, 1, 3)
-    assert rows.shape == (3, 6, 3)
-    for layer, head, i in ((0, 2, 1), (1, 0, 2)):
-        torch.testing.assert_close(rows[i, 3 * layer + head], layers[layer][1, head, i, :3], rtol=0, atol=0)
 
 
 def test_a_single_head_has_no_pairs():

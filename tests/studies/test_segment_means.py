@@ -12,11 +12,16 @@ from hypothesis import strategies as st
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
 from headatlas.studies import TEXT_STUDIES
-from headatlas.studies.study import LayerMap
+from headatlas.statistics.resampling import poisson_weights
+from headatlas.studies.study import LayerMap, SegmentMeans
 from random_maps import batch_of, random_maps, random_segments, segment, show
 
-NAMES = sorted(TEXT_STUDIES)
+NAMES = sorted(name for name, study in TEXT_STUDIES.items() if issubclass(study, SegmentMeans))
 lengths_of_several = st.lists(st.integers(1, 9), min_size=2, max_size=6)
+
+
+def study_of(name: str) -> SegmentMeans:
+    return TEXT_STUDIES[name](replicates=20)
 
 
 def same_table(left: pd.DataFrame, right: pd.DataFrame) -> None:
@@ -29,11 +34,11 @@ def same_table(left: pd.DataFrame, right: pd.DataFrame) -> None:
 def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
     segments = random_segments(lengths, seed)
     cut = data.draw(st.integers(1, len(lengths) - 1))
-    whole = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments])
-    left = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments[:cut]])
-    right = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments[cut:]])
-    other_way = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments[cut:]])
-    left_again = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments[:cut]])
+    whole = show(study_of(name), [batch_of([one]) for one in segments])
+    left = show(study_of(name), [batch_of([one]) for one in segments[:cut]])
+    right = show(study_of(name), [batch_of([one]) for one in segments[cut:]])
+    other_way = show(study_of(name), [batch_of([one]) for one in segments[cut:]])
+    left_again = show(study_of(name), [batch_of([one]) for one in segments[:cut]])
     left.merge(right)
     other_way.merge(left_again)
     same_table(left.table(), whole.table())
@@ -45,12 +50,12 @@ def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
 @given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
 def test_batches_padding_and_order_change_nothing(name, lengths, seed, order):
     segments = random_segments(lengths, seed)
-    one_by_one = show(TEXT_STUDIES[name](), [batch_of([one]) for one in segments]).table()
-    together = show(TEXT_STUDIES[name](), [batch_of(segments)]).table()
+    one_by_one = show(study_of(name), [batch_of([one]) for one in segments]).table()
+    together = show(study_of(name), [batch_of(segments)]).table()
     shuffled = order.sample(segments, len(segments))
     pd.testing.assert_frame_equal(together, one_by_one, rtol=1e-5, atol=1e-6)
     pd.testing.assert_frame_equal(
-        show(TEXT_STUDIES[name](), [batch_of(shuffled)]).table(), together, rtol=1e-5, atol=1e-6
+        show(study_of(name), [batch_of(shuffled)]).table(), together, rtol=1e-5, atol=1e-6
     )
 
 
@@ -58,9 +63,9 @@ def test_batches_padding_and_order_change_nothing(name, lengths, seed, order):
 def test_a_restored_state_goes_on_to_the_same_bits(name):
     segments = random_segments([5, 3, 8, 2])
     batches = [batch_of(segments[:2]), batch_of(segments[2:])]
-    through = show(TEXT_STUDIES[name](), batches)
-    first = show(TEXT_STUDIES[name](), batches[:1])
-    again = TEXT_STUDIES[name]()
+    through = show(study_of(name), batches)
+    first = show(study_of(name), batches[:1])
+    again = study_of(name)
     again.start(HeadShape((3, 3)))
     again.restore({key: array.copy() for key, array in first.state().items()})
     for layer, weights in enumerate(random_maps(batches[1], 2)):
@@ -74,8 +79,8 @@ def test_a_restored_state_goes_on_to_the_same_bits(name):
 def test_long_and_short_segments_weigh_the_same(name):
     """The paper's mean: over the tokens of a segment, then over segments."""
     segments = [segment([1, 0, 3, 0, 0, 3, 0, 2], "0.0.0"), segment([1, 3, 2], "0.1.0")]
-    apart = [show(TEXT_STUDIES[name](), [batch_of([one])]).table() for one in segments]
-    both = show(TEXT_STUDIES[name](), [batch_of(segments)]).table()
+    apart = [show(study_of(name), [batch_of([one])]).table() for one in segments]
+    both = show(study_of(name), [batch_of(segments)]).table()
     column = "nats" if name == "entropy" else "value"
     expected = (apart[0][column] + apart[1][column]) / 2
     counted_twice = both["count"] == 2
@@ -85,7 +90,7 @@ def test_long_and_short_segments_weigh_the_same(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_layers_may_have_different_numbers_of_heads(name):
-    study = TEXT_STUDIES[name]()
+    study = study_of(name)
     study.start(HeadShape((3, 1)))
     batch = batch_of(random_segments([6]))
     study.see(0, LayerMap(random_maps(batch, heads=3)[0], batch, None))
@@ -97,7 +102,7 @@ def test_layers_may_have_different_numbers_of_heads(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_not_a_number_names_layer_and_head_and_leaves_the_sums_alone(name):
-    study = TEXT_STUDIES[name]()
+    study = study_of(name)
     study.start(HeadShape((3, 3)))
     batch = batch_of([segment([1, 0, 3, 2])])
     maps = random_maps(batch, 2)
@@ -107,3 +112,27 @@ def test_not_a_number_names_layer_and_head_and_leaves_the_sums_alone(name):
     with pytest.raises(ModelError, match=r"head 2-3 .*not finite"):
         study.end_batch(batch)
     assert all((array == 0).all() for array in study.state().values())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_replicates_are_means_over_segments_drawn_anew_and_intervals_their_percentiles(name):
+    segments = random_segments([5, 3, 8, 2, 6])
+    study = show(TEXT_STUDIES[name](seed=3, replicates=40), [batch_of(segments[:2]), batch_of(segments[2:])])
+    column = "nats" if name == "entropy" else "value"
+    alone = [show(study_of(name), [batch_of([one])]).table() for one in segments]
+    weights = poisson_weights([one.id for one in segments], 40, 3)
+    drawn = study.replicates()[name]
+    table = study.table()
+    assert drawn.shape == (40, len(table))
+    for row in range(len(table)):
+        counted = [k for k in range(len(segments)) if alone[k]["count"][row]]
+        for replicate in range(40):
+            weighted = [(weights[k, replicate], alone[k][column][row]) for k in counted]
+            size = sum(weight for weight, _ in weighted)
+            expected = sum(weight * value for weight, value in weighted) / size if size else np.nan
+            np.testing.assert_allclose(drawn[replicate, row], expected, rtol=1e-5, atol=1e-7)
+        there = drawn[:, row][~np.isnan(drawn[:, row])]
+        if len(there):
+            np.testing.assert_allclose(
+                table.loc[row, ["low", "high"]].astype(float), np.quantile(there, [0.025, 0.975]), atol=1e-12
+            )

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.schema import TABLES, conform
-from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
+from headatlas.statistics.resampling import poisson_weights
+from headatlas.studies import similarity
+from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity, rows_compared
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, pad, random_maps, random_segments, segment, show
 
@@ -188,3 +190,63 @@ def test_every_table_is_as_its_schema_says():
         assert list(conform(name, table).columns) == [column for column, _, _ in TABLES[name].columns]
         assert list(table.columns) == [column for column, _, _ in TABLES[name].columns]
     pd.testing.assert_frame_equal(tables["head_distances"].astype({"count": "int64"}), tables["head_distances"])
+
+
+def test_replicates_are_means_of_layers_over_segments_drawn_anew():
+    batch = batch_of(random_segments([7, 3, 5]))
+    maps = random_maps(batch, layers=2)
+    study = see(started(seed=1, replicates=30), batch, maps)
+    weights = poisson_weights([one.id for one in batch.segments], 30, 1)
+    pairs = {(0, 0): [], (0, 1): [], (1, 1): []}
+    heads = [(layer, head) for layer in range(2) for head in range(3)]
+    for place, one in enumerate(batch.segments):
+        alone = batch_of([one])
+        cut = [weights[place : place + 1, :, : len(one), : len(one)] for weights in maps]
+        for layers in pairs:
+            found = [
+                by_hand(alone, cut, a, b, False, 0.0)[0]
+                for number, a in enumerate(heads)
+                for b in heads[number + 1 :]
+                if (a[0], b[0]) == layers
+            ]
+            pairs[layers].append(sum(found) / len(found))
+    drawn = study.replicates()["layer_distances"]
+    for replicate in range(30):
+        if not weights[:, replicate].any():
+            assert np.isnan(drawn[replicate]).all()
+            continue
+        expected = [np.average(values, weights=weights[:, replicate]) for values in pairs.values()]
+        np.testing.assert_allclose(drawn[replicate], expected, rtol=1e-5)
+
+
+@given(length=st.integers(1, 5000), heads=st.integers(1, 2000))
+def test_rows_that_are_compared_fit_and_are_spread(length, heads):
+    rows = rows_compared(length, heads)
+    assert len(rows) == 1 or 4 * heads * length * len(rows) <= similarity.MOST_KEPT
+    assert len(rows) == length or 4 * heads * length * (len(rows) + 1) > similarity.MOST_KEPT
+    assert 0 <= rows[0]
+    assert rows[-1] < length
+    gaps = np.diff(rows)
+    assert len(gaps) == 0 or gaps.min() >= 1 and gaps.max() - gaps.min() <= 1
+
+
+def test_segments_too_long_for_all_rows_are_compared_on_some(monkeypatch):
+    batch = batch_of(random_segments([8, 4]))
+    maps = random_maps(batch, layers=2)
+    monkeypatch.setattr(similarity, "MOST_KEPT", 4 * 6 * 16)  # the maps of four tokens
+    study = see(started(), batch, maps)
+    measures = study.tables()["similarity"].set_index("measure")["value"]
+    assert measures["share_of_rows"] == (2 + 4) / 12
+    monkeypatch.undo()
+    rows = torch.tensor([2, 6])
+    expected = []
+    for n, place, chosen in ((8, 0, rows), (4, 1, torch.arange(4))):
+        p, q = (maps[layer][place, head, chosen][:, :n].double().numpy() for layer, head in ((0, 0), (1, 2)))
+        expected.append(n * np.mean([divergence(a, b) for a, b in zip(p, q, strict=True)]))
+    found = study.table().query("layer_a == 1 and head_a == 1 and layer_b == 2 and head_b == 3")["value"].item()
+    assert found == pytest.approx(np.mean(expected), rel=1e-5)
+
+
+def test_batches_are_small_enough_for_what_is_kept():
+    study = started()
+    assert study.batch_pairs() == similarity.MOST_KEPT // (4 * 6)

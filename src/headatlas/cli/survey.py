@@ -44,8 +44,9 @@ def survey(
     studies: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
-            help="Studies to run: positions, token_kinds, entropy, max_attention, gradients, dependencies, "
-            "coreference, one or several, or separated by commas. Default: all that the model and the corpora allow."
+            help="Studies to run: positions, token_kinds, entropy, max_attention, similarity, gradients, "
+            "dependencies, coreference, one or several, or separated by commas. Default: all that the model and the "
+            "corpora allow."
         ),
     ] = None,
     batch_tokens: Annotated[
@@ -117,6 +118,19 @@ def survey(
     smooth_entropy: Annotated[
         bool, typer.Option("--smooth-entropy", help="Smooth rows before the entropy, as in the paper's released code.")
     ] = False,
+    smooth_similarity: Annotated[
+        bool,
+        typer.Option(
+            "--smooth-similarity", help="Smooth rows before comparing heads, as in the paper's released code."
+        ),
+    ] = False,
+    per_token: Annotated[
+        bool, typer.Option("--per-token", help="Distances of heads as means over tokens; in the paper, sums.")
+    ] = False,
+    clusters: Annotated[int, typer.Option(help="How many clusters to make of the heads.")] = 8,
+    map_distance: Annotated[
+        str, typer.Option(help="What the map of heads keeps: sqrt_js, a metric, or js, as in the paper's figure 6.")
+    ] = "sqrt_js",
     trust_remote_code: Annotated[
         bool,
         typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
@@ -173,6 +187,10 @@ def survey(
         stack=attention,  # type: ignore[arg-type]
         zero_token_types=zero_token_types,
         smooth_entropy=smooth_entropy,
+        smooth_similarity=smooth_similarity,
+        per_token=per_token,
+        clusters=clusters,
+        map_distance=map_distance,  # type: ignore[arg-type]
         trust_remote_code=trust_remote_code,
     )
     finish(atlas, draw=figures)

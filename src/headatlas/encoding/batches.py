@@ -35,17 +35,19 @@ class Batch:
         return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 
 
-def plan_batches(segments: Sequence[Sized], batch_tokens: int) -> list[list[int]]:
+def plan_batches(segments: Sequence[Sized], batch_tokens: int, batch_pairs: int | None = None) -> list[list[int]]:
     """Indices of the segments of each batch: longest first, padded size at most `batch_tokens`.
 
-    A segment longer than the budget makes a batch of its own. Longest first, so that a batch too large for
+    `batch_pairs` also limits the pairs of tokens, which the size of attention maps goes with. A segment beyond either
+    budget makes a batch of its own. Longest first, so that a batch too large for
     the memory fails at the start of a run and not at its end.
     """
     order = sorted(range(len(segments)), key=lambda index: (-len(segments[index]), index))
     plan: list[list[int]] = []
     for index in order:
         width = len(segments[plan[-1][0]]) if plan else 0
-        if plan and width * (len(plan[-1]) + 1) <= batch_tokens:
+        tokens = width * (len(plan[-1]) + 1) if plan else 0
+        if plan and tokens <= batch_tokens and (batch_pairs is None or width * tokens <= batch_pairs):
             plan[-1].append(index)
         else:
             plan.append([index])

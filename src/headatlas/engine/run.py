@@ -47,7 +47,8 @@ def run_studies(
     for study in studies.values():
         study.start(model.shapes[stack])
     done = checkpoint.resume(studies) if checkpoint else 0
-    plan = plan_batches(segments, batch_tokens)
+    limits = [pairs for study in studies.values() if (pairs := study.batch_pairs()) is not None]
+    plan = plan_batches(segments, batch_tokens, min(limits, default=None))
     sizes = [sum(len(segments[index]) for index in indices) for indices in plan]
     observer = Observer(model, studies, stack, smoothing, seed)
     saved_at = time.monotonic()

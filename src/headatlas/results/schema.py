@@ -26,6 +26,10 @@ RELATION = (
 )
 DIRECTION = ("direction", "str", "dependent_to_head or head_to_dependent: which of the two attends")
 ACCURACY = ("accuracy", "float64", "share of right choices, 0 to 1")
+VALUE_INTERVAL = (
+    ("low", "float64", "lower end of its 95 % bootstrap interval, over segments"),
+    ("high", "float64", "its upper end"),
+)
 INTERVAL = (
     ("low", "float64", "lower end of the accuracy's 95 % bootstrap interval, for a head given beforehand"),
     ("high", "float64", "its upper end"),
@@ -64,6 +68,7 @@ TABLES: dict[str, Table] = {
             HEAD,
             ("offset", "int64", "-1 previous, 0 current, 1 next token"),
             ("value", "float64", "mean attention, 0 to 1; a token without such a neighbour counts with 0"),
+            *VALUE_INTERVAL,
             COUNT,
         ),
     ),
@@ -80,6 +85,7 @@ TABLES: dict[str, Table] = {
                 "takes); sep_to_sep: from [SEP] rows to [SEP]; other_to_sep: from all other rows to [SEP]",
             ),
             ("value", "float64", "mean attention, 0 to 1"),
+            *VALUE_INTERVAL,
             COUNT,
         ),
     ),
@@ -91,6 +97,7 @@ TABLES: dict[str, Table] = {
             HEAD,
             ("source", "str", "all: rows of all tokens; cls: rows of [CLS] alone"),
             ("nats", "float64", "mean entropy of the rows, each scaled to sum 1"),
+            *VALUE_INTERVAL,
             ("uniform_nats", "float64", "entropy of attending alike to every token the row may attend to"),
             COUNT,
         ),
@@ -102,6 +109,7 @@ TABLES: dict[str, Table] = {
             LAYER,
             HEAD,
             ("value", "float64", "mean over rows of the largest weight, 0 to 1"),
+            *VALUE_INTERVAL,
             ("highest", "float64", "the largest weight in any row of any segment"),
             COUNT,
         ),
@@ -114,6 +122,7 @@ TABLES: dict[str, Table] = {
             HEAD,
             ("kind", "str", "kind of the token attended to: cls, sep, period_comma, other"),
             ("value", "float64", "mean |dL/da| over pairs of tokens, L a segment's mean loss in nats"),
+            *VALUE_INTERVAL,
             COUNT,
         ),
     ),
@@ -238,7 +247,8 @@ TABLES: dict[str, Table] = {
                 "str",
                 "stress (Kruskal's stress-1) and disparity (Procrustes', median from other starts) of the map; number "
                 "of clusters and their silhouette; within_layers, between_layers: mean distance of heads of one layer, "
-                "of two; p_layers: permutation test of their difference; heads_left_out: heads without a place",
+                "of two; p_layers: permutation test of their difference; heads_left_out: heads without a place; "
+                "share_of_rows: compared, where segments are too long for all",
             ),
             ("distance", "str", "js: the value of head_distances; sqrt_js: its root, a metric"),
             ("value", "float64", "the measure"),

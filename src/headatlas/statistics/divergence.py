@@ -10,21 +10,12 @@ to the sink has no distribution to compare: it adds nothing to any sum, and its 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import torch
 from torch import Tensor
 
 from headatlas.statistics.surface import widest
-from headatlas.statistics.threads import one_thread
 
 AT_ONCE = 1 << 24  # numbers in one tensor: 64 MB of float32
-
-
-def rows_of_segment(layers: Sequence[Tensor], segment: int, length: int) -> Tensor:
-    """The rows of one segment in all heads of all layers, without padding: [Q, H, K]. layers: [B, heads, Q, K] each."""
-    with one_thread():
-        return torch.cat([layer[segment, :, :length, :length].transpose(0, 1) for layer in layers], 1)
 
 
 def divergence_sums(rows: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:

@@ -55,12 +55,19 @@ def fold_of(document: str, seed: int) -> int:
 
 
 def percentile_interval(replicates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The middle 95 % of bootstrap values: low and high, each [...]. replicates: [R, ...]; NaN where there are none."""
-    if not len(replicates):
-        nothing = np.full(replicates.shape[1:], np.nan)
-        return nothing, nothing
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(replicates, [tail, 1 - tail], axis=0)
+    """The middle 95 % of bootstrap values: low and high, each [...]. replicates: [R, ...]; NaN where there are none.
+
+    A replicate that is NaN, because nothing that counts was drawn, is passed over.
+    """
+    columns = replicates.reshape(len(replicates), math.prod(replicates.shape[1:]))
+    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
+    ends = np.full((2, columns.shape[1]), np.nan)
+    missing = np.isnan(columns).sum(0)
+    whole, some = missing == 0, (missing > 0) & (missing < len(columns))
+    if len(columns):
+        ends[:, whole] = np.quantile(columns[:, whole], tails, axis=0)
+        ends[:, some] = np.nanquantile(columns[:, some], tails, axis=0)
+    low, high = ends.reshape(2, *replicates.shape[1:])
     return low, high
 
 

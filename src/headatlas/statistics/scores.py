@@ -81,15 +81,23 @@ class Scores:
         return self._cross_fitted(self._of_baselines(self.folds))
 
     @cached_property
+    def drawn(self) -> NDArray[np.float64]:
+        """Every candidate's accuracy in every replicate: [replicates, candidates]; NaN where there is no instance."""
+        return self._shares(self._of_candidates(self.replicates))
+
+    @cached_property
+    def baselines_drawn(self) -> NDArray[np.float64]:
+        """The same of the baselines: [replicates, baselines]."""
+        return self._shares(self._of_baselines(self.replicates))
+
+    @cached_property
     def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every candidate's accuracy: low and high, each [candidates]."""
-        drawn = self.replicates[self.replicates[:, -1] > 0]
-        return percentile_interval(self._of_candidates(drawn) / drawn[:, -1:])
+        return percentile_interval(self.drawn)
 
     def interval(self, candidate: int) -> tuple[float, float]:
         """The same of one candidate alone: low and high."""
-        drawn = self.replicates[self.replicates[:, -1] > 0]
-        low, high = percentile_interval(drawn[:, candidate] / drawn[:, -1])
+        low, high = percentile_interval(self.drawn[:, candidate])
         return float(low), float(high)
 
     def table(self) -> dict[str, Any]:
@@ -101,8 +109,7 @@ class Scores:
     @cached_property
     def baseline_intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every baseline's accuracy: low and high, each [baselines]."""
-        drawn = self.replicates[self.replicates[:, -1] > 0]
-        return percentile_interval(self._of_baselines(drawn) / drawn[:, -1:])
+        return percentile_interval(self.baselines_drawn)
 
     def p_value(self, baseline: int | None = None) -> float:
         """Of the best candidate's lead over a baseline, by default the best one."""
@@ -115,6 +122,10 @@ class Scores:
         spread = np.sqrt(np.mean(np.square([*permuted, observed], dtype=np.float64), axis=0))
         spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
         return permutation_p_value((observed / spread)[self.best], (permuted / spread).max(1))
+
+    def _shares(self, right: Integers) -> NDArray[np.float64]:
+        count = self.replicates[:, -1:]
+        return right / np.where(count > 0, count, np.nan)
 
     def _of_candidates(self, sums: Integers) -> Integers:
         return sums[:, : self.candidates]

@@ -8,11 +8,13 @@ from headatlas.studies.entropy import Entropy
 from headatlas.studies.gradients import Gradients
 from headatlas.studies.max_attention import MaxAttention
 from headatlas.studies.positions import Positions
+from headatlas.studies.similarity import Similarity
 from headatlas.studies.study import Study
 from headatlas.studies.token_kinds import TokenKinds
 
 STUDIES: dict[str, type[Study]] = {
-    study.name: study for study in (Positions, TokenKinds, Entropy, MaxAttention, Gradients, Dependencies, Coreference)
+    study.name: study
+    for study in (Positions, TokenKinds, Entropy, MaxAttention, Similarity, Gradients, Dependencies, Coreference)
 }
 
 TEXT_STUDIES = {name: study for name, study in STUDIES.items() if study.corpus == "text"}

@@ -103,15 +103,15 @@ class Coreference(Study):
         permutations: int = 1000,
         causal: bool = False,
     ) -> None:
-        super().__init__(causal)
-        self._how = how
-        self._resampling = {"seed": seed, "replicates": replicates, "permutations": permutations}
+        super().__init__(causal, seed=seed, replicates=replicates)
+        self._how, self._permutations = how, permutations
 
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
         self._heads = [(layer + 1, head + 1) for layer, heads in enumerate(shape.heads) for head in range(heads)]
         sizes = len(self._heads), len(BASELINES), len(MENTION_TYPES)
-        self._tallies = {rule: Tally(*sizes, **self._resampling) for rule in RULES}
+        resampling = {"seed": self._seed, "replicates": self._replicates, "permutations": self._permutations}
+        self._tallies = {rule: Tally(*sizes, **resampling) for rule in RULES}
         self._asked: tuple[Tensor, int, Questions] | None = None
         self._right: dict[int, dict[str, Tensor]] = {}
         self._mass: dict[int, Tensor] = {}
@@ -204,6 +204,16 @@ class Coreference(Study):
                     rows.append((baseline, mention_type, right, scores.count, accuracy, low[number], high[number]))
         columns = ["baseline", "mention_type", "correct", "count", "accuracy", "low", "high"]
         return pd.DataFrame(rows, columns=columns)
+
+    def replicates(self) -> dict[str, NDArray[np.float64]]:
+        """Bootstrap accuracies of the rows of each table, [R, rows]; NaN where no such mention was drawn."""
+        scored = self._scored()
+        found = {
+            self.name: [scores.drawn for _, _, scores in scored],
+            "coreference_best": [scores.drawn[:, [scores.best]] for _, _, scores in scored],
+            "coreference_baselines": [scores.baselines_drawn for rule, _, scores in scored if rule == RULES[0]],
+        }
+        return {name: np.concatenate(columns, axis=1) for name, columns in found.items() if columns}
 
     def _scored(self) -> list[tuple[str, str, Scores]]:
         """Rule, type and scores: all types together, then each that occurs."""

@@ -115,10 +115,10 @@ class Dependencies(Study):
         permutations: int = 1000,
         causal: bool = False,
     ) -> None:
-        super().__init__(causal)
+        super().__init__(causal, seed=seed, replicates=replicates)
         self._relations, self._punctuation = tuple(relations), frozenset(punctuation)
         self._how, self._clamp, self._least_count, self._folds_by = how, clamp_offsets, least_count, folds_by
-        self._resampling = {"seed": seed, "replicates": replicates, "permutations": permutations}
+        self._permutations = permutations
 
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
@@ -129,7 +129,14 @@ class Dependencies(Study):
             for direction in DIRECTIONS
         ]
         categories = len(self._relations) + 1  # the last one: roots
-        self._tally = Tally(len(self._candidates), len(OFFSETS), categories, **self._resampling)
+        self._tally = Tally(
+            len(self._candidates),
+            len(OFFSETS),
+            categories,
+            seed=self._seed,
+            replicates=self._replicates,
+            permutations=self._permutations,
+        )
         self._words: tuple[WordIndex, Instances] | None = None
         self._right: dict[int, Tensor] = {}
         self._mass: dict[int, Tensor] = {}
@@ -192,11 +199,25 @@ class Dependencies(Study):
         rows = [
             (relation, *self._best_row(scores))
             for relation, scores in self._scored()
-            if relation in READINGS or (scores.count >= self._least_count and relation not in self._punctuation)
+            if self._has_best(relation, scores)
         ]
         columns = ["relation", "count", "layer", "head", "direction", "accuracy", "low", "high", "held_out"]
         columns += ["baseline", "baseline_offset", "baseline_held_out", "p_value"]
         return pd.DataFrame(rows, columns=columns)
+
+    def replicates(self) -> dict[str, NDArray[np.float64]]:
+        """Bootstrap accuracies of the rows of both tables, [R, rows]; NaN where a relation was not drawn."""
+        every, best = [], []
+        for relation, scores in self._scored():
+            every.append(scores.drawn)
+            if self._has_best(relation, scores):
+                best.append(scores.drawn[:, [scores.best]])
+        found = {self.name: every, "dependency_best": best}
+        return {name: np.concatenate(columns, axis=1) for name, columns in found.items() if columns}
+
+    def _has_best(self, relation: str, scores: Scores) -> bool:
+        """Whether a relation stands in the table of the best heads."""
+        return relation in READINGS or (scores.count >= self._least_count and relation not in self._punctuation)
 
     def _best_row(self, scores: Scores) -> tuple[object, ...]:
         return (

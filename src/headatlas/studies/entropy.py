@@ -82,11 +82,11 @@ class Entropy(SegmentMeans):
         self._uniform = state["uniform"].copy()
 
     def table(self) -> pd.DataFrame:
-        """layer, head, source, nats, uniform_nats, count."""
+        """layer, head, source, nats, low, high, uniform_nats, count."""
         with np.errstate(invalid="ignore"):
             uniform = dict(zip(SOURCES, self._uniform / self._count, strict=True))
         table = self.means().rename(columns={"column": "source", "value": "nats"})
-        table.insert(4, "uniform_nats", table["source"].map(uniform))
+        table.insert(6, "uniform_nats", table["source"].map(uniform))
         return table
 
 

@@ -59,5 +59,5 @@ class Gradients(SegmentMeans):
         return torch.stack([(kinds == kind).any(1) for kind in KINDS.values()], -1)
 
     def table(self) -> pd.DataFrame:
-        """layer, head, kind, value, count."""
+        """layer, head, kind, value, low, high, count."""
         return self.means().rename(columns={"column": "kind"})

@@ -60,8 +60,8 @@ class MaxAttention(SegmentMeans):
         self._highest = state["highest"].copy()
 
     def table(self) -> pd.DataFrame:
-        """layer, head, value, highest, count."""
+        """layer, head, value, low, high, highest, count."""
         table = self.means().drop(columns="column")
         places = zip(table["layer"], table["head"], strict=True)
-        table.insert(3, "highest", [self._highest[layer - 1, head - 1] for layer, head in places])
+        table.insert(5, "highest", [self._highest[layer - 1, head - 1] for layer, head in places])
         return table

@@ -30,5 +30,5 @@ class Positions(SegmentMeans):
         return attention_to_neighbours(layer_map.surface, layer_map.batch.lengths)
 
     def table(self) -> pd.DataFrame:
-        """layer, head, offset, value, count."""
+        """layer, head, offset, value, low, high, count."""
         return self.means().rename(columns={"column": "offset"}).astype({"offset": int})

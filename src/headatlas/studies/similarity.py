@@ -7,13 +7,15 @@ tokens, and the sum is that mean times the segment's length. A segment without a
 
 What follows from the distances, a map of the heads, clusters and a test of layers, is in `studies.head_map`.
 
-Pairs lie across layers, so all maps of a batch are kept until it ends: batch x heads x tokens x tokens x 4 bytes, or
-302 MB for 32 segments of 128 tokens and 144 heads, 1.2 GB for 8 of 512. Beside them one segment's rows are copied.
+Pairs lie across layers, so all maps of a batch are kept until it ends, within MOST_KEPT bytes: batches are made no
+larger (`batch_pairs`), and a segment too long for that even alone (2,048 tokens and 32
+heads, say) is compared on as many of its rows as fit, evenly spread, and the table `similarity` says what share they
+are of all rows.
 """
 
 from __future__ import annotations
 
-from typing import Literal, Self
+from typing import Literal, Self, get_args
 
 import numpy as np
 import pandas as pd
@@ -23,13 +25,30 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.divergence import divergence_sums, rows_of_segment
+from headatlas.statistics.divergence import divergence_sums
+from headatlas.statistics.resampling import poisson_weights
 from headatlas.statistics.surface import widest
 from headatlas.statistics.threads import one_thread
-from headatlas.studies.study import LayerMap, State, Study, refuse_non_finite
+from headatlas.studies.study import REPLICATES, LayerMap, State, Study, refuse_non_finite
 
 AUTHORS_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 CLUSTERS = 8
+MapDistance = Literal["sqrt_js", "js"]
+MAP_DISTANCES: tuple[str, ...] = get_args(MapDistance)
+MOST_KEPT = 1 << 29  # bytes of maps
+
+
+def most_pairs(heads: int) -> int:
+    """How many pairs of tokens, padding included, a batch may have within MOST_KEPT bytes of float32 maps."""
+    return MOST_KEPT // (4 * heads)
+
+
+def rows_compared(length: int, heads: int) -> NDArray[np.int64]:
+    """Which rows of a segment to compare: all where they fit, else as many as do, evenly spread."""
+    fitting = max(1, most_pairs(heads) // length)
+    if length <= fitting:
+        return np.arange(length)
+    return (np.arange(fitting) * length + length // 2) // fitting
 
 
 def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,63 +69,80 @@ class Similarity(Study):
 
     def __init__(
         self,
+        causal: bool = False,
         *,
+        seed: int = 0,
+        replicates: int = REPLICATES,
         per_token: bool = False,
         smoothing: float = 0.0,
         clusters: int = CLUSTERS,
-        map_distance: Literal["sqrt_js", "js"] = "sqrt_js",
-        seed: int = 0,
-        causal: bool = False,
+        map_distance: MapDistance = "sqrt_js",
     ) -> None:
-        super().__init__(causal)
+        super().__init__(causal, seed=seed, replicates=replicates)
         self._per_token, self._smoothing = per_token, smoothing
-        self._clusters, self._map_distance, self._seed = clusters, map_distance, seed
+        self._clusters, self._map_distance = clusters, map_distance
 
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
         self._shape = shape
         self._heads = [(layer, head) for layer, heads in enumerate(shape.heads) for head in range(heads)]
-        self._sum, self._mean, self._count = (np.zeros((shape.total, shape.total)) for _ in range(3))
-        self._seen: dict[int, Tensor] = {}
+        self._layer_of = np.eye(shape.layers)[[layer for layer, _ in self._heads]]  # [H, L]
+        pairs, layers = (shape.total, shape.total), (shape.layers, shape.layers)
+        self._sums: State = {
+            "sum": np.zeros(pairs),
+            "mean": np.zeros(pairs),
+            "count": np.zeros(pairs),
+            "drawn_value": np.zeros((self._replicates, *layers)),
+            "drawn_count": np.zeros((self._replicates, *layers)),
+            "rows": np.zeros(2),  # compared, and all
+        }
+        self._seen: dict[int, list[Tensor]] = {}
+
+    def batch_pairs(self) -> int:
+        """As many as let the maps stay within MOST_KEPT."""
+        return most_pairs(len(self._heads))
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
-        """Keep the layer's maps until the batch ends."""
-        self._seen[layer] = layer_map.weights
+        """Keep the rows to be compared of every segment, without padding, until the batch ends."""
+        weights = layer_map.weights
+        with one_thread():
+            self._seen[layer] = [
+                self._kept(weights[place], len(segment)) for place, segment in enumerate(layer_map.batch.segments)
+            ]
 
     def end_batch(self, batch: Batch) -> None:
         """Compare all heads, a segment at a time, and add to the sums."""
-        layers = [weights for _, weights in sorted(self._seen.items())]
+        layers = [self._seen[layer] for layer in sorted(self._seen)]
         self._seen.clear()
-        heads, device = len(self._heads), layers[0].device
-        added = torch.zeros(3, heads, heads, dtype=widest(device), device=device)  # sum, mean, count
+        heads, device = len(self._heads), layers[0][0].device
         masses = torch.zeros(heads, dtype=widest(device), device=device)
-        for place, segment in enumerate(batch.segments):
-            sums, mass = divergence_sums(rows_of_segment(layers, place, len(segment)), self._smoothing)
+        means, counts = [], []
+        for place in range(len(batch.segments)):
             with one_thread():
-                mean, counts = pair_means(sums, mass)
-                added += torch.stack([mean * len(segment), mean, counts.to(mean.dtype)])
+                rows = torch.cat([layer[place] for layer in layers], 1)  # [Q, H, K]
+            sums, mass = divergence_sums(rows, self._smoothing)
+            with one_thread():
+                mean, counted = pair_means(sums, mass)
                 masses += mass.sum(1)
+            means.append(mean.cpu().double().numpy())
+            counts.append(counted.cpu().numpy())
         ends = np.cumsum(self._shape.heads)
         for layer, own in enumerate(np.split(masses.cpu().double().numpy(), ends[:-1])):
             refuse_non_finite(layer, own[:, None])
-        total, mean_total, count = added.cpu().double().numpy()
-        self._sum += total
-        self._mean += mean_total
-        self._count += count
+        self._add(batch, np.stack(means), np.stack(counts))
 
     def merge(self, other: Self) -> None:
         """Add another study's sums to these."""
-        self._sum += other._sum
-        self._mean += other._mean
-        self._count += other._count
+        for name, own in self._sums.items():
+            own += other._sums[name]
 
     def state(self) -> State:
         """The sums, to be saved."""
-        return {"sum": self._sum, "mean": self._mean, "count": self._count}
+        return self._sums
 
     def restore(self, state: State) -> None:
         """Take over saved sums."""
-        self._sum, self._mean, self._count = (state[name].copy() for name in ("sum", "mean", "count"))
+        self._sums = {name: array.copy() for name, array in state.items()}
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Distances of heads and of layers, the map of heads, and what the map and the test are worth."""
@@ -114,6 +150,9 @@ class Similarity(Study):
 
         heads = np.array(self._heads)
         derived = map_tables(self.distances(), heads, self._clusters, self._map_distance, self._seed)
+        compared, rows = self._sums["rows"]
+        share = pd.DataFrame([("share_of_rows", "js", compared / rows)], columns=derived["similarity"].columns)
+        derived["similarity"] = pd.concat([derived["similarity"], share], ignore_index=True)
         return {"head_distances": self.table(), **derived}
 
     def table(self) -> pd.DataFrame:
@@ -121,11 +160,41 @@ class Similarity(Study):
         heads = np.array(self._heads) + 1  # [H, 2]
         a, b = np.triu_indices(len(heads), 1)
         columns = {"layer_a": heads[a, 0], "head_a": heads[a, 1], "layer_b": heads[b, 0], "head_b": heads[b, 1]}
-        values = {"value": self.distances()[a, b], "count": self._count[a, b].astype(np.int64)}
+        values = {"value": self.distances()[a, b], "count": self._sums["count"][a, b].astype(np.int64)}
         return pd.DataFrame(columns | values)
 
     def distances(self) -> NDArray[np.float64]:
         """The divergence of every pair, [H, H], symmetric; NaN where no segment counts."""
         with np.errstate(invalid="ignore"):
-            upper = np.triu((self._mean if self._per_token else self._sum) / self._count, 1)
+            upper = np.triu(self._sums["mean" if self._per_token else "sum"] / self._sums["count"], 1)
         return upper + upper.T
+
+    def replicates(self) -> dict[str, NDArray[np.float64]]:
+        """Bootstrap values of the distances of layers, [R, rows]. Those of all pairs of heads would be too many."""
+        a, b = np.triu_indices(self._shape.layers)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return {"layer_distances": (self._sums["drawn_value"] / self._sums["drawn_count"])[:, a, b]}
+
+    def _kept(self, weights: Tensor, length: int) -> Tensor:
+        """A copy of the rows of one segment to be compared: [Q, H, K]. weights: [H, T, T]."""
+        rows = rows_compared(length, len(self._heads))
+        chosen = weights[:, :length, :length]
+        if len(rows) < length:
+            chosen = chosen[:, torch.from_numpy(rows).to(weights.device)]
+        return chosen.transpose(0, 1).contiguous()
+
+    def _add(self, batch: Batch, means: NDArray[np.float64], counts: NDArray[np.bool_]) -> None:
+        """Add segments' mean divergences [B, H, H], where they count, to the sums."""
+        lengths = np.array([len(segment) for segment in batch.segments])
+        sums = means * lengths[:, None, None]
+        self._sums["sum"] += sums.sum(0)
+        self._sums["mean"] += means.sum(0)
+        self._sums["count"] += counts.sum(0)
+        self._sums["rows"] += [sum(len(rows_compared(n, len(self._heads))) for n in lengths), lengths.sum()]
+        values = np.triu(means if self._per_token else sums, 1)
+        upper = np.triu(counts, 1).astype(np.float64)
+        names = [segment.id for segment in batch.segments]
+        weights = poisson_weights(names, self._replicates, self._seed).T.astype(np.float64)  # [R, B]
+        for name, added in (("drawn_value", values), ("drawn_count", upper)):
+            by_layer = self._layer_of.T @ added @ self._layer_of  # [B, L, L]
+            self._sums[name] += np.tensordot(weights, by_layer, 1)

@@ -19,8 +19,11 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
+from headatlas.statistics.resampling import percentile_interval, poisson_weights
 from headatlas.statistics.surface import surface_sums
+from headatlas.statistics.threads import one_thread
 
+REPLICATES = 1000
 State = dict[str, NDArray[Any]]  # floats, or integers where sums are counts
 
 
@@ -46,12 +49,17 @@ class Study(ABC):
     watches: ClassVar[Literal["attention", "gradients"]] = "attention"
     corpus: ClassVar[Literal["text", "treebank", "coreference"]] = "text"  # the kind of corpus it needs
 
-    def __init__(self, causal: bool = False) -> None:
+    def __init__(self, causal: bool = False, *, seed: int = 0, replicates: int = REPLICATES) -> None:
         self.causal = causal  # whether a token attends only to itself and those before it
+        self._seed, self._replicates = seed, replicates  # of the bootstrap
 
     @abstractmethod
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
+
+    def batch_pairs(self) -> int | None:
+        """How many pairs of tokens a batch may have so that what is kept of it fits the memory; None: any."""
+        return None
 
     @abstractmethod
     def see(self, layer: int, layer_map: LayerMap) -> None:
@@ -81,6 +89,10 @@ class Study(ABC):
         """All tables of the study, by name; most have one."""
         return {self.name: self.table()}
 
+    def replicates(self) -> dict[str, NDArray[np.float64]]:
+        """Bootstrap values of the rows of each table that has them, [R, rows], in the rows' order."""
+        return {}
+
 
 class SegmentMeans(Study):
     """A study whose values are means over the tokens of a segment, then over segments (paper, section 3).
@@ -104,47 +116,87 @@ class SegmentMeans(Study):
         self.shape = shape
         self._total = np.zeros((shape.layers, shape.most_heads, len(self.columns)))
         self._count = np.zeros(len(self.columns))
+        self._drawn_total = np.zeros((self._replicates, *self._total.shape))
+        self._drawn_count = np.zeros((self._replicates, *self._count.shape))
         self._seen: dict[int, Tensor] = {}
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep the layer's values, on their device, until the batch ends."""
         counted = self.counted(layer_map.batch)[:, None]  # [B, 1, C]
-        self._seen[layer] = self.segment_means(layer_map).masked_fill(~counted, 0).sum(0)  # [H, C]
+        self._seen[layer] = self.segment_means(layer_map).masked_fill(~counted, 0)  # [B, H, C]
 
     def end_batch(self, batch: Batch) -> None:
-        """Add the batch's values to the sums."""
-        added = [(layer, values.cpu().double().numpy()) for layer, values in sorted(self._seen.items())]
-        for layer, values in added:
-            refuse_non_finite(layer, values)
-        for layer, values in added:
-            self._total[layer, : len(values)] += values
-        self._count += self.counted(batch).sum(0).cpu().double().numpy()
+        """Add the batch's values to the sums, and to those of each bootstrap replicate."""
+        values = np.zeros((len(batch.segments), *self._total.shape))
+        for layer, seen in sorted(self._seen.items()):
+            values[:, layer, : seen.shape[1]] = seen.cpu().double().numpy()
         self._seen.clear()
+        total = values.sum(0)
+        for layer, own in enumerate(total):
+            refuse_non_finite(layer, own)
+        counted = self.counted(batch).cpu().double().numpy()
+        names = [segment.id for segment in batch.segments]
+        weights = poisson_weights(names, self._replicates, self._seed).T.astype(np.float64)  # [R, B]
+        self._total += total
+        self._count += counted.sum(0)
+        with one_thread():
+            flat = torch.from_numpy(weights) @ torch.from_numpy(values.reshape(len(values), -1))
+        self._drawn_total += flat.numpy().reshape(self._drawn_total.shape)
+        self._drawn_count += weights @ counted
 
     def merge(self, other: Self) -> None:
         """Add another study's sums to these."""
         self._total += other._total
         self._count += other._count
+        self._drawn_total += other._drawn_total
+        self._drawn_count += other._drawn_count
 
     def state(self) -> State:
         """The sums, to be saved."""
-        return {"total": self._total, "count": self._count}
+        return {
+            "total": self._total,
+            "count": self._count,
+            "drawn_total": self._drawn_total,
+            "drawn_count": self._drawn_count,
+        }
 
     def restore(self, state: State) -> None:
         """Take over saved sums."""
         self._total, self._count = state["total"].copy(), state["count"].copy()
+        self._drawn_total, self._drawn_count = state["drawn_total"].copy(), state["drawn_count"].copy()
 
     def means(self) -> pd.DataFrame:
-        """One row a head and column: layer, head (from 1), column, value, count. Value is NaN where count is 0."""
+        """One row a head and column: layer, head (from 1), column, value, low, high, count; NaN where count is 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            values = self._total / self._count
-        rows = [
-            (layer + 1, head + 1, column, values[layer, head, k], int(self._count[k]))
-            for layer, heads in enumerate(self.shape.heads)
-            for head in range(heads)
-            for k, column in enumerate(self.columns)
-        ]
-        return pd.DataFrame(rows, columns=["layer", "head", "column", "value", "count"])
+            values = self._in_rows(self._total / self._count)
+        low, high = percentile_interval(self._drawn_means())
+        places = [(layer + 1, head + 1) for layer, heads in enumerate(self.shape.heads) for head in range(heads)]
+        layer, head = np.repeat(np.array(places), len(self.columns), axis=0).T
+        return pd.DataFrame(
+            {
+                "layer": layer,
+                "head": head,
+                "column": list(self.columns) * len(places),
+                "value": values,
+                "low": low,
+                "high": high,
+                "count": np.tile(self._count.astype(np.int64), len(places)),
+            }
+        )
+
+    def replicates(self) -> dict[str, NDArray[np.float64]]:
+        """Bootstrap values of the rows, [R, rows]; NaN where no segment that counts was drawn."""
+        return {self.name: self._drawn_means()}
+
+    def _drawn_means(self) -> NDArray[np.float64]:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self._in_rows(self._drawn_total / self._drawn_count[:, None, None])
+
+    def _in_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Values [..., L, H, C] of the heads there are, in the order of the table's rows: [..., rows]."""
+        there = np.arange(self.shape.most_heads) < np.array(self.shape.heads)[:, None]  # [L, H]
+        of_heads = values[..., there, :]
+        return of_heads.reshape(*of_heads.shape[:-2], -1)
 
 
 def refuse_non_finite(layer: int, values: NDArray[np.float64]) -> None:

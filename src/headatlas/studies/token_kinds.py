@@ -59,7 +59,7 @@ class TokenKinds(SegmentMeans):
         return counted
 
     def table(self) -> pd.DataFrame:
-        """layer, head, kind, value, count."""
+        """layer, head, kind, value, low, high, count."""
         return self.means().rename(columns={"column": "kind"})
 
 

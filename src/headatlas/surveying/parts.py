@@ -21,6 +21,7 @@ from headatlas.models.model import Model
 from headatlas.studies import TEXT_STUDIES, Study
 from headatlas.studies.coreference import Coreference
 from headatlas.studies.dependencies import Dependencies
+from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
 from headatlas.surveying.settings import SurveySettings
 
 FEWEST_DOCUMENTS = 8  # to choose a head on half of them and score it on the other; with fewer, sentences are halved
@@ -72,9 +73,21 @@ def _text(model: Model, files: list[Path], names: Sequence[str], settings: Surve
         "segment_style": sample.style,
         "tokens": sum(map(len, sample.segments)),
     }
-    return Part(
-        "text", sample.segments, {name: TEXT_STUDIES[name](causal=causal) for name in names}, about, sample.left_out
-    )
+    return Part("text", sample.segments, text_studies(names, settings, causal), about, sample.left_out)
+
+
+def text_studies(names: Sequence[str], settings: SurveySettings, causal: bool) -> dict[str, Study]:
+    """The studies of plain text, with their settings."""
+    options: dict[str, Any] = {"causal": causal, "seed": settings.seed, "replicates": settings.bootstrap}
+    own: dict[str, dict[str, Any]] = {
+        Similarity.name: {
+            "per_token": settings.per_token,
+            "smoothing": AUTHORS_SMOOTHING if settings.smooth_similarity else 0.0,
+            "clusters": settings.clusters,
+            "map_distance": settings.map_distance,
+        }
+    }
+    return {name: TEXT_STUDIES[name](**options, **own.get(name, {})) for name in names}
 
 
 def _treebank(model: Model, files: list[Path], settings: SurveySettings, causal: bool) -> Part:

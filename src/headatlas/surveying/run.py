@@ -30,6 +30,7 @@ from headatlas.results.relation_examples import save_relation_examples
 from headatlas.statistics.words import FromTokens
 from headatlas.studies import Study
 from headatlas.studies.entropy import AUTHORS_SMOOTHING
+from headatlas.studies.similarity import CLUSTERS, MapDistance
 from headatlas.surveying.choices import check_control, check_studies, choose_corpora, choose_stack, choose_studies
 from headatlas.surveying.parts import Part, read_parts
 from headatlas.surveying.relation_examples import relation_examples
@@ -70,6 +71,10 @@ def survey(
     stack: Stack | None = None,
     zero_token_types: bool = False,
     smooth_entropy: bool = False,
+    smooth_similarity: bool = False,
+    per_token: bool = False,
+    clusters: int = CLUSTERS,
+    map_distance: MapDistance = "sqrt_js",
     trust_remote_code: bool = False,
     progress: bool = True,
 ) -> Atlas:
@@ -90,7 +95,9 @@ def survey(
     bootstrap: resamplings for intervals, and permutations for tests.
     control: show the best heads of the same network with random weights beside those of the treebank.
     stack: for an encoder-decoder, whose heads: "encoder" (default) or "decoder".
-    zero_token_types, smooth_entropy: as the paper's released code does, for comparison.
+    zero_token_types, smooth_entropy, smooth_similarity: as the paper's released code does, for comparison.
+    per_token: distances of heads are means over tokens; in the paper, sums.
+    clusters: how many to make of the heads. map_distance: what their map keeps, sqrt_js (a metric) or js (the paper).
     """
     started = time.monotonic()
     folder = Path(out)
@@ -105,6 +112,10 @@ def survey(
         segment_style=segment_style,
         zero_token_types=zero_token_types,
         smooth_entropy=smooth_entropy,
+        smooth_similarity=smooth_similarity,
+        per_token=per_token,
+        clusters=clusters,
+        map_distance=map_distance,
         parse_with=parse_with,
         label_set=label_set,
         words_from=words_from,

@@ -11,6 +11,7 @@ from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
 from headatlas.encoding.segments import SEGMENT_STYLES, SegmentStyle
 from headatlas.errors import SettingError
 from headatlas.statistics.words import FROM_TOKENS, FromTokens
+from headatlas.studies.similarity import MAP_DISTANCES, MapDistance
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,10 @@ class SurveySettings:
     segment_style: SegmentStyle
     zero_token_types: bool
     smooth_entropy: bool
+    smooth_similarity: bool
+    per_token: bool
+    clusters: int
+    map_distance: MapDistance
     parse_with: str | None
     label_set: str
     words_from: FromTokens
@@ -38,7 +43,7 @@ class SurveySettings:
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
-        for name in ("segments", "max_tokens", "batch_tokens", "least_count", "bootstrap"):
+        for name in ("segments", "max_tokens", "batch_tokens", "least_count", "bootstrap", "clusters"):
             if (number := getattr(self, name)) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {number}.")
         known: dict[str, tuple[str, ...]] = {
@@ -46,6 +51,7 @@ class SurveySettings:
             "treebank_format": TREEBANK_FORMATS,
             "coreference_format": COREFERENCE_FORMATS,
             "segment_style": SEGMENT_STYLES,
+            "map_distance": MAP_DISTANCES,
             "label_set": ("auto", *LABEL_SETS),
             "words_from": FROM_TOKENS,
         }
