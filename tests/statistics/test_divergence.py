@@ -14,7 +14,6 @@ from scipy.spatial.distance import jensenshannon
 
 from headatlas.statistics.divergence import divergence_sums, divergence_sums_torch
 from headatlas.statistics.divergence_cpu import divergence_sums_cpu
-from random_maps import batch_of, random_maps, random_segments
 
 KERNELS = {
     "numba": divergence_sums_cpu,

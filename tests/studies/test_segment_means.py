@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
-from headatlas.studies import TEXT_STUDIES
 from headatlas.statistics.resampling import poisson_weights
+from headatlas.studies import TEXT_STUDIES
 from headatlas.studies.study import LayerMap, SegmentMeans
 from random_maps import batch_of, random_maps, random_segments, segment, show
 
@@ -54,9 +54,7 @@ def test_batches_padding_and_order_change_nothing(name, lengths, seed, order):
     together = show(study_of(name), [batch_of(segments)]).table()
     shuffled = order.sample(segments, len(segments))
     pd.testing.assert_frame_equal(together, one_by_one, rtol=1e-5, atol=1e-6)
-    pd.testing.assert_frame_equal(
-        show(study_of(name), [batch_of(shuffled)]).table(), together, rtol=1e-5, atol=1e-6
-    )
+    pd.testing.assert_frame_equal(show(study_of(name), [batch_of(shuffled)]).table(), together, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

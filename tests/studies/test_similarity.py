@@ -224,10 +224,10 @@ def test_rows_that_are_compared_fit_and_are_spread(length, heads):
     rows = rows_compared(length, heads)
     assert len(rows) == 1 or 4 * heads * length * len(rows) <= similarity.MOST_KEPT
     assert len(rows) == length or 4 * heads * length * (len(rows) + 1) > similarity.MOST_KEPT
-    assert 0 <= rows[0]
+    assert rows[0] >= 0
     assert rows[-1] < length
     gaps = np.diff(rows)
-    assert len(gaps) == 0 or gaps.min() >= 1 and gaps.max() - gaps.min() <= 1
+    assert len(gaps) == 0 or (gaps.min() >= 1 and gaps.max() - gaps.min() <= 1)
 
 
 def test_segments_too_long_for_all_rows_are_compared_on_some(monkeypatch):

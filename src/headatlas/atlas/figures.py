@@ -15,6 +15,7 @@ from headatlas.atlas.lines import Weights, attention_lines_figure
 from headatlas.atlas.relations import clearest, relations_figure
 from headatlas.atlas.style import FORMATS, save_figure
 from headatlas.published.views import Surveyed
+from headatlas.results.behaviours import main_labels
 from headatlas.results.relation_examples import RelationExample
 
 
@@ -37,7 +38,7 @@ class SurveyedAtlas(Surveyed, Protocol):
 
 
 def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write figures 1 to 5 where their tables exist, by default to the atlas's own `figures` folder."""
+    """Write figures 1 to 6 where their tables exist, by default to the atlas's own `figures` folder."""
     folder = atlas.folder / "figures" if folder is None else folder
     own = atlas.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in own.items() if token}  # the model's own names for [CLS] and [SEP]
@@ -53,10 +54,26 @@ def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Seq
     }
     if examples := clearest(atlas.relation_examples, atlas.tables):
         paths += save_figure(relations_figure(examples), folder / "figure5_relations", formats)
+    if "head_map" in atlas.tables:
+        paths += _similarity_figures(atlas, folder, formats)
     for name, (stem, draw) in drawings.items():
         if name in atlas.tables:
             paths += save_figure(draw(atlas.tables[name]), folder / stem, formats)
     return paths
+
+
+def _similarity_figures(atlas: SurveyedAtlas, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Figure 6, the tree of the clusters, and all distances."""
+    from headatlas.atlas.similarity import head_distances_figure, head_map_figure, head_tree_figure  # scipy is slow
+
+    tables = atlas.tables
+    distances, head_map = tables["head_distances"], tables["head_map"]
+    figures = {
+        "figure6_head_map": head_map_figure(head_map, main_labels(tables["behaviours"])),
+        "head_tree": head_tree_figure(distances, head_map),
+        "head_distances": head_distances_figure(distances, head_map),
+    }
+    return [path for stem, figure in figures.items() for path in save_figure(figure, folder / stem, formats)]
 
 
 def heads_figure(atlas: SurveyedAtlas, labels: Mapping[str, str] | None = None) -> Figure | None:

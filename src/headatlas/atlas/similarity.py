@@ -105,7 +105,8 @@ def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) 
     axes.set_ylabel("cluster")
     axes.set_xlabel(f"{len(order)} heads")
     axes.spines[:].set_visible(False)
-    figure.colorbar(image, ax=axes, label="Jensen-Shannon divergence (nats)", shrink=0.8, aspect=28)
+    how = ", summed over tokens" if np.nanmax(distances) > np.log(2) else ""
+    figure.colorbar(image, ax=axes, label=f"Jensen-Shannon divergence{how} (nats)", shrink=0.8, aspect=28)
     return figure
 
 

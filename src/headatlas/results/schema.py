@@ -153,6 +153,8 @@ TABLES: dict[str, Table] = {
             HELD_OUT,
             ("baseline", "float64", "accuracy of always choosing the word at the best fixed offset"),
             ("baseline_offset", "int64", "that offset from the dependent in words, -1 the word before"),
+            ("baseline_low", "float64", "lower end of the 95 % bootstrap interval of that offset's accuracy"),
+            ("baseline_high", "float64", "its upper end"),
             ("baseline_held_out", "float64", "accuracy where the offset is chosen on one half and scored on the other"),
             ("p_value", "float64", f"{P_VALUE} the baseline"),
             (
@@ -226,6 +228,24 @@ TABLES: dict[str, Table] = {
             ),
             ("y", "float64", "the other coordinate"),
             ("cluster", "int64", "cluster of the head, from 1, by average linkage; 0 if it has no place"),
+        ),
+    ),
+    "behaviours": Table(
+        "what each head does, from the other tables; a head may have several labels, or none",
+        (
+            LAYER,
+            HEAD,
+            (
+                "label",
+                "str",
+                "previous token, next token, [CLS], [SEP], periods and commas, broad, coreference, or a relation",
+            ),
+            (
+                "strength",
+                "float64",
+                "share of attention; broad: of the uniform entropy; relations and coreference: held-out accuracy",
+            ),
+            ("evidence", "str", "the figures behind the label, in words"),
         ),
     ),
     "layer_distances": Table(

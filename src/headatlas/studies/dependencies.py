@@ -202,7 +202,7 @@ class Dependencies(Study):
             if self._has_best(relation, scores)
         ]
         columns = ["relation", "count", "layer", "head", "direction", "accuracy", "low", "high", "held_out"]
-        columns += ["baseline", "baseline_offset", "baseline_held_out", "p_value"]
+        columns += ["baseline", "baseline_offset", "baseline_low", "baseline_high", "baseline_held_out", "p_value"]
         return pd.DataFrame(rows, columns=columns)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
@@ -228,6 +228,7 @@ class Dependencies(Study):
             scores.held_out(),
             scores.accuracy(scores.baselines_right[scores.best_baseline]),
             OFFSETS[scores.best_baseline],
+            *(ends[scores.best_baseline] for ends in scores.baseline_intervals),
             scores.baseline_held_out(),
             scores.p_value(),
         )

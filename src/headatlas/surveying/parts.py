@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,23 +110,26 @@ def _treebank(model: Model, files: list[Path], settings: SurveySettings, causal:
         "words": sample.words,
         "tokens": sum(map(len, sample.segments)),
         "label_set": labels.name,
+        "relations": list(sample.relations),
         "halved_by": _halved_by(sample),
         "parsed_by": settings.parse_with,
     }
-    study = _dependencies(sample, labels, settings, causal)
-    control = _dependencies(sample, labels, settings, causal) if settings.control else None
+    studies = [dependency_study(about, settings, causal) for _ in range(1 + settings.control)]
     left_out.update(sample.left_out)
-    return Part("treebank", sample.segments, {study.name: study}, about, dict(left_out), sample, control)
+    observed: dict[str, Study] = {Dependencies.name: studies[0]}
+    control = studies[1] if settings.control else None
+    return Part("treebank", sample.segments, observed, about, dict(left_out), sample, control)
 
 
-def _dependencies(sample: ParsedSample, labels: LabelSet, settings: SurveySettings, causal: bool) -> Dependencies:
+def dependency_study(about: Mapping[str, Any], settings: SurveySettings, causal: bool) -> Dependencies:
+    """The study of a treebank, with its settings. about: what the manifest says of the treebank."""
     return Dependencies(
-        sample.relations,
-        punctuation=labels.punct,
+        about["relations"],
+        punctuation=LABEL_SETS[about["label_set"]].punct,
         how=settings.words_from,
         clamp_offsets=settings.clamp_offsets,
         least_count=settings.least_count,
-        folds_by=_halved_by(sample),
+        folds_by=about["halved_by"],
         seed=settings.seed,
         replicates=settings.bootstrap,
         permutations=settings.bootstrap,
@@ -143,13 +146,6 @@ def _coreference(model: Model, files: list[Path], settings: SurveySettings, caus
         max_tokens=settings.max_tokens,
         windows=settings.coreference_windows,
     )
-    study = Coreference(
-        how=settings.words_from,
-        seed=settings.seed,
-        replicates=settings.bootstrap,
-        permutations=settings.bootstrap,
-        causal=causal,
-    )
     about = {
         "documents": sample.documents,
         "segments": len(sample.segments),
@@ -157,7 +153,19 @@ def _coreference(model: Model, files: list[Path], settings: SurveySettings, caus
         "tokens": sum(map(len, sample.segments)),
         "mentions": sample.mentions,
     }
-    return Part("coreference", sample.segments, {study.name: study}, about, {**left_out, **sample.left_out})
+    studies: dict[str, Study] = {Coreference.name: coreference_study(settings, causal)}
+    return Part("coreference", sample.segments, studies, about, {**left_out, **sample.left_out})
+
+
+def coreference_study(settings: SurveySettings, causal: bool) -> Coreference:
+    """The study of a coreference corpus, with its settings."""
+    return Coreference(
+        how=settings.words_from,
+        seed=settings.seed,
+        replicates=settings.bootstrap,
+        permutations=settings.bootstrap,
+        causal=causal,
+    )
 
 
 def _labels_of(trees: Sequence[Sentence]) -> LabelSet:

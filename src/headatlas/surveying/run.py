@@ -25,6 +25,7 @@ from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
 from headatlas.results.atlas import RELATION_EXAMPLES, Atlas, read_manifest, write_example, write_manifest, write_tables
+from headatlas.results.behaviours import behaviours
 from headatlas.results.example import choose_example, make_example
 from headatlas.results.relation_examples import save_relation_examples
 from headatlas.statistics.words import FromTokens
@@ -188,6 +189,7 @@ def survey(
             random = load_model(model.name, random_weights=True, **loading)
             run(random, part, {part.control.name: part.control}, f"{part.name}-control")
     tables = _tables(parts)
+    tables["behaviours"] = behaviours(tables)
     rows = write_tables(folder, tables)
     for trees in (part.trees for part in parts if part.trees is not None):
         examples = relation_examples(
