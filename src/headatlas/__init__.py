@@ -17,12 +17,14 @@ from headatlas.errors import HeadatlasError
 if TYPE_CHECKING:
     from headatlas.atlas.draw import draw
     from headatlas.atlas.figures import write_figures
+    from headatlas.comparing import compare
     from headatlas.corpora.sample import sample_text, sample_treebank
     from headatlas.fitting.fit import fit_mlm
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
     from headatlas.results.atlas import Atlas, open_atlas
+    from headatlas.results.comparison import Comparison, open_comparison
     from headatlas.surveying import survey
 
 __version__ = version("headatlas")
@@ -30,12 +32,15 @@ __version__ = version("headatlas")
 # Where each public name lives. Loaded when first used: importing headatlas must not import torch.
 _HOMES = {
     "Atlas": "headatlas.results.atlas",
+    "Comparison": "headatlas.results.comparison",
     "Model": "headatlas.models.model",
+    "compare": "headatlas.comparing",
     "draw": "headatlas.atlas.draw",
     "fit_mlm": "headatlas.fitting.fit",
     "load_model": "headatlas.models.loading",
     "observe_network": "headatlas.models.observing",
     "open_atlas": "headatlas.results.atlas",
+    "open_comparison": "headatlas.results.comparison",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
     "survey": "headatlas.surveying",
@@ -44,14 +49,17 @@ _HOMES = {
 
 __all__ = [
     "Atlas",
+    "Comparison",
     "HeadatlasError",
     "Model",
     "__version__",
+    "compare",
     "draw",
     "fit_mlm",
     "load_model",
     "observe_network",
     "open_atlas",
+    "open_comparison",
     "sample_text",
     "sample_treebank",
     "survey",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,18 @@ from headatlas.results.example import Example, load_example, save_example
 from headatlas.results.relation_examples import RelationExample, load_relation_examples
 from headatlas.results.schema import conform
 
-FORMAT = "headatlas-atlas-1"
+
+@dataclass(frozen=True)
+class FolderKind:
+    """What a manifest is the manifest of: its format tag, what people call it, and the command that makes it."""
+
+    format: str
+    name: str
+    command: str
+
+
+ATLAS = FolderKind("headatlas-atlas-1", "an atlas", "survey")
+COMPARISON = FolderKind("headatlas-comparison-1", "a comparison", "compare")
 RELATION_EXAMPLES = "relation_examples.safetensors"
 
 
@@ -103,23 +115,28 @@ def open_atlas(folder: str | Path) -> Atlas:
     return atlas
 
 
-def read_manifest(folder: Path) -> dict[str, Any]:
-    """The manifest of a folder; AtlasError where there is none or it is damaged."""
+def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
+    """The manifest of a folder; AtlasError where there is none, it is damaged, or of another kind."""
     path = folder / "manifest.json"
+    again = f"Run the {kind.command} again."
     try:
         manifest = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
-        raise AtlasError(f"{folder}: no atlas here (no manifest.json). Make one with: headatlas survey") from error
+        raise AtlasError(
+            f"{folder}: no {kind.name.split()[1]} here (no manifest.json). Make one with: headatlas {kind.command}"
+        ) from error
     except (OSError, ValueError) as error:
-        raise AtlasError(f"{path}: cannot be read ({error}). Run the survey again.") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != FORMAT:
-        raise AtlasError(f"{path}: not the manifest of an atlas.")
+        raise AtlasError(f"{path}: cannot be read ({error}). {again}") from error
+    if not isinstance(manifest, dict) or manifest.get("format") != kind.format:
+        found = manifest.get("format") if isinstance(manifest, dict) else None
+        other = next((f"; it is that of {one.name}" for one in (ATLAS, COMPARISON) if one.format == found), "")
+        raise AtlasError(f"{path}: not the manifest of {kind.name}{other}.")
     return manifest
 
 
-def write_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+def write_manifest(folder: Path, manifest: Mapping[str, Any], kind: FolderKind = ATLAS) -> None:
     """Write the manifest, readable by people."""
-    text = json.dumps({"format": FORMAT, **manifest}, indent=2, ensure_ascii=False)
+    text = json.dumps({"format": kind.format, **manifest}, indent=2, ensure_ascii=False)
     write_text(folder / "manifest.json", text + "\n")
 
 

@@ -51,6 +51,15 @@ def rows_compared(length: int, heads: int) -> NDArray[np.int64]:
     return (np.arange(fitting) * length + length // 2) // fitting
 
 
+def rows_kept(weights: Tensor, length: int, heads: int) -> Tensor:
+    """A copy of the rows of one segment to be compared: [Q, H, K]. weights: [H, T, T]; heads: of all that are kept."""
+    rows = rows_compared(length, heads)
+    chosen = weights[:, :length, :length]
+    if len(rows) < length:
+        chosen = chosen[:, torch.from_numpy(rows).to(weights.device)]
+    return chosen.transpose(0, 1).contiguous()
+
+
 def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
     """The mean divergence of each pair over the rows where both heads have mass, and whether there is any. [H, H]"""
     present = (mass > 0).to(sums.dtype)  # [H, Q]
@@ -107,7 +116,8 @@ class Similarity(Study):
         weights = layer_map.weights
         with one_thread():
             self._seen[layer] = [
-                self._kept(weights[place], len(segment)) for place, segment in enumerate(layer_map.batch.segments)
+                rows_kept(weights[place], len(segment), len(self._heads))
+                for place, segment in enumerate(layer_map.batch.segments)
             ]
 
     def end_batch(self, batch: Batch) -> None:
@@ -174,14 +184,6 @@ class Similarity(Study):
         a, b = np.triu_indices(self._shape.layers)
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"layer_distances": (self._sums["drawn_value"] / self._sums["drawn_count"])[:, a, b]}
-
-    def _kept(self, weights: Tensor, length: int) -> Tensor:
-        """A copy of the rows of one segment to be compared: [Q, H, K]. weights: [H, T, T]."""
-        rows = rows_compared(length, len(self._heads))
-        chosen = weights[:, :length, :length]
-        if len(rows) < length:
-            chosen = chosen[:, torch.from_numpy(rows).to(weights.device)]
-        return chosen.transpose(0, 1).contiguous()
 
     def _add(self, batch: Batch, means: NDArray[np.float64], counts: NDArray[np.bool_]) -> None:
         """Add segments' mean divergences [B, H, H], where they count, to the sums."""

@@ -1,0 +1,55 @@
+"""What of each table is compared: the columns that name a row, those that hold values, and what is left out and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Measures:
+    """How the rows of a table are told apart and what is measured in them.
+
+    rows: ``heads``, one for every head (and its keys); ``best``, one for the best head; ``other``, no head's.
+    values: columns; bootstrap replicates, where a study has them, are of the first. same: what both models must have
+    as many of, for a row to mean the same in both.
+    """
+
+    corpus: Literal["text", "treebank", "coreference"]
+    rows: Literal["heads", "best", "other"]
+    keys: tuple[str, ...]
+    values: tuple[str, ...] = ("value",)
+    same: Literal["layers", "heads"] | None = None
+
+
+MEASURES: dict[str, Measures] = {
+    "positions": Measures("text", "heads", ("offset",)),
+    "token_kinds": Measures("text", "heads", ("kind",)),
+    "entropy": Measures("text", "heads", ("source",), ("nats",)),
+    "max_attention": Measures("text", "heads", (), ("value", "highest")),
+    "gradients": Measures("text", "heads", ("kind",)),
+    "dependencies": Measures("treebank", "heads", ("relation", "direction"), ("accuracy",)),
+    "dependency_best": Measures("treebank", "best", ("relation",), ("accuracy", "held_out")),
+    "coreference": Measures("coreference", "heads", ("mention_type", "candidates"), ("accuracy",)),
+    "coreference_best": Measures("coreference", "best", ("mention_type", "candidates"), ("accuracy", "held_out")),
+    "coreference_baselines": Measures("coreference", "other", ("baseline", "mention_type"), ("accuracy",)),
+    "layer_distances": Measures("text", "other", ("layer_a", "layer_b"), same="layers"),
+    "head_distances": Measures("text", "other", ("layer_a", "head_a", "layer_b", "head_b"), same="heads"),
+    "similarity": Measures("text", "other", ("measure", "distance")),
+}
+
+DISTANCES = frozenset({"head_distances", "layer_distances", "similarity"})
+"""Tables whose unit depends on settings of the survey: DISTANCE_SETTINGS."""
+DISTANCE_SETTINGS = ("per_token", "smooth_similarity")
+SIMILARITY_MEASURES = frozenset({"stress", "disparity", "silhouette", "within_layers", "between_layers"})
+
+NOT_COMPARED: dict[str, str] = {
+    "head_map": "places in the plane and numbers of clusters have no meaning from one map to another",
+    "behaviours": "labels are matched instead: table behaviour_matches",
+    "similarity: clusters, p_layers, heads_left_out, share_of_rows": "settings, p-values and counts are no effects",
+    "layer_distances: p_value, p_adjusted": "a difference of p-values is no effect",
+    "entropy: uniform_nats": "it tells of the text's length, not of a head",
+    "dependency_best: baseline, p_value, control": "they are no head's, or a difference of them is no effect",
+    "coreference_best: p_nearest, p_head_match, p_sieves": "a difference of p-values is no effect",
+}
+"""Table, or columns or rows of it -> why no difference is taken."""

@@ -1,0 +1,51 @@
+"""The folder of a comparison of two atlases: what `compare` leaves behind, and how to open it again.
+
+DIR/manifest.json      what was compared, what was not and why
+DIR/tables/            every table as .parquet and .csv (see `schema.py`)
+DIR/figures/           pictures, once drawn
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from headatlas.results.atlas import COMPARISON, Tables, read_manifest, write_manifest
+
+
+class Comparison:
+    """A comparison's folder, opened."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    @cached_property
+    def manifest(self) -> dict[str, Any]:
+        """What was compared, as read from the folder."""
+        return read_manifest(self.folder, COMPARISON)
+
+    @cached_property
+    def tables(self) -> Tables:
+        """The tables by name, as pandas frames."""
+        return Tables(self.folder / "tables", list(self.manifest.get("tables", {})))
+
+    def __repr__(self) -> str:
+        return f"Comparison({str(self.folder)!r}, tables: {', '.join(self.tables)})"
+
+
+def open_comparison(folder: str | Path) -> Comparison:
+    """Open the folder of a comparison.
+
+    >>> comparison = open_comparison("base-and-tuned")                  # doctest: +SKIP
+    >>> comparison.tables["differences"].query("scope == 'head'").nlargest(5, "difference")   # doctest: +SKIP
+    """
+    comparison = Comparison(Path(folder))
+    read_manifest(comparison.folder, COMPARISON)
+    return comparison
+
+
+def write_comparison_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write the manifest, readable by people."""
+    write_manifest(folder, manifest, COMPARISON)
