@@ -8,6 +8,7 @@ from collections.abc import Callable
 import typer
 
 from headatlas.cli.arguments import spread
+from headatlas.cli.compare import compare
 from headatlas.cli.demo import demo
 from headatlas.cli.draw import draw
 from headatlas.cli.figures import figures
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "table": table,
     "draw": draw,
     "figures": figures,
+    "compare": compare,
     "models": models,
 }
 

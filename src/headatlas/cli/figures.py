@@ -9,10 +9,10 @@ import typer
 
 
 def figures(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An atlas folder, made by `headatlas survey`.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey` or `compare`.")],
     out: Annotated[Optional[Path], typer.Option(help="Where to write. Default: DIR/figures.")] = None,  # noqa: UP045
 ) -> None:
-    """Draw an atlas's figures again, as SVG, PNG and PDF.
+    """Draw the figures of an atlas or a comparison again, as SVG, PNG and PDF.
 
     Figure 1: heads at work on one input. Figure 2: attention to kinds of tokens and to positions, over layers.
     Figure 3: gradients (where the model has a language model head). Figure 4: entropy. Figure 5: the best heads for
@@ -22,8 +22,11 @@ def figures(
 
     `headatlas figures atlas`
     """
+    from headatlas.atlas.comparison import write_comparison_figures
     from headatlas.atlas.figures import write_figures
-    from headatlas.results.atlas import open_atlas
+    from headatlas.results.comparison import Comparison, open_results
 
-    for path in write_figures(open_atlas(folder), out):
+    opened = open_results(folder)
+    drawn = write_comparison_figures(opened, out) if isinstance(opened, Comparison) else write_figures(opened, out)
+    for path in drawn:
         typer.echo(path)

@@ -9,7 +9,7 @@ import typer
 
 
 def table(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="An atlas folder, made by `headatlas survey`.")],
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey` or `compare`.")],
     name: Annotated[
         str,
         typer.Argument(
@@ -39,7 +39,7 @@ def table(
         bool, typer.Option("--raw", help="`dependencies` and `coreference` as the plain tables they are in the atlas.")
     ] = False,
 ) -> None:
-    """Print a table of an atlas, for the screen or for a paper.
+    """Print a table of an atlas or of a comparison, for the screen or for a paper.
 
     **Examples**
 
@@ -55,11 +55,11 @@ def table(
 
     from headatlas.files import write_text
     from headatlas.published.views import view_of
-    from headatlas.results.atlas import open_atlas
+    from headatlas.results.comparison import open_results
     from headatlas.results.rendering import choose_format, render
 
     chosen = choose_format(form, out)
-    view = view_of(open_atlas(folder), name, raw=raw).chosen(sort, rows)
+    view = view_of(open_results(folder), name, raw=raw).chosen(sort, rows)
     if out is None:
         columns = shutil.get_terminal_size(fallback=(0, 0)).columns
         typer.echo(render(view, chosen, columns or None), nl=False)

@@ -138,7 +138,9 @@ def _matched(
 def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tuple[dict[str, bool], dict[str, str]]:
     """The tables to compare, with whether they are paired; and what is not compared, with the reason."""
     names: dict[str, bool] = {}
-    left_out = {name: why for name, why in NOT_COMPARED.items() if name.partition(":")[0] in {*a.tables, *b.tables}}
+    every = dict.fromkeys([*a.tables, *b.tables])
+    left_out = {name: why for name, why in NOT_COMPARED.items() if name.partition(":")[0] in every}
+    left_out |= {name: "there is no rule for comparing it" for name in every if name not in {*MEASURES, *NOT_COMPARED}}
     otherwise = [name for name in DISTANCE_SETTINGS if about_a["settings"].get(name) != about_b["settings"].get(name)]
     for name, measures in MEASURES.items():
         there = [name in side.tables for side in (a, b)]

@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.comparing.differences import Side
-from headatlas.comparing.measures import MEASURES
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.surveying.reopen import reopen_studies
@@ -58,7 +57,7 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
             replicates |= study.replicates()
     except AtlasError as error:
         problem = str(error)
-    tables = {name: atlas.tables[name] for name in atlas.tables if name in MEASURES or name == "behaviours"}
+    tables = {name: atlas.tables[name] for name in atlas.tables}
     for name, drawn in replicates.items():
         if name in tables and drawn.shape[1] != len(tables[name]):
             raise AtlasError(

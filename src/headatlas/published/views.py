@@ -62,7 +62,7 @@ def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
 
 
 def _why_not(atlas: Surveyed, name: str) -> str:
-    if name not in NEEDS:
+    if name not in NEEDS or "model" not in atlas.manifest:
         return f"{atlas.folder}: no table {name!r} here. There are: {', '.join(atlas.tables)}."
     corpus = NEEDS[name][0]
     data = {"treebank": "treebank", "coreference": "text with coreference"}[corpus]

@@ -12,7 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from headatlas.results.atlas import COMPARISON, Tables, read_manifest, write_manifest
+from headatlas.errors import AtlasError
+from headatlas.results.atlas import COMPARISON, Atlas, Tables, open_atlas, read_manifest, write_manifest
 
 
 class Comparison:
@@ -44,6 +45,14 @@ def open_comparison(folder: str | Path) -> Comparison:
     comparison = Comparison(Path(folder))
     read_manifest(comparison.folder, COMPARISON)
     return comparison
+
+
+def open_results(folder: str | Path) -> Atlas | Comparison:
+    """Open a folder of either kind: an atlas or a comparison of two."""
+    try:
+        return open_comparison(folder)
+    except AtlasError:
+        return open_atlas(folder)
 
 
 def write_comparison_manifest(folder: Path, manifest: Mapping[str, Any]) -> None:

@@ -1,0 +1,57 @@
+"""Every figure that a comparison of two atlases has data for, written to its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from headatlas.atlas.differences import SURFACE, best_heads_figure, surface_figure
+from headatlas.atlas.matches import head_matches_figure, heads_moved_figure
+from headatlas.atlas.style import FORMATS, save_figure
+
+
+class Compared(Protocol):
+    """What is needed of a comparison."""
+
+    @property
+    def folder(self) -> Path: ...
+    @property
+    def tables(self) -> Mapping[str, pd.DataFrame]: ...
+    @property
+    def manifest(self) -> dict[str, Any]: ...
+
+
+def write_comparison_figures(
+    comparison: Compared, folder: Path | None = None, formats: Sequence[str] = FORMATS
+) -> list[Path]:
+    """Write the figures, by default to the comparison's own `figures` folder."""
+    folder = comparison.folder / "figures" if folder is None else folder
+    return [path for stem, figure in _figures(comparison) for path in save_figure(figure, folder / stem, formats)]
+
+
+def names_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """What to call the two sides: their models, with what tells them apart."""
+    a, b = (_name(manifest[end]["model"]) for end in "ab")
+    return (a, b) if a != b else (f"A, {a}", f"B, {b}")
+
+
+def _figures(comparison: Compared) -> Iterator[tuple[str, Figure]]:
+    tables, names = comparison.tables, names_of(comparison.manifest)
+    if "head_matches" in tables:
+        if tables["head_matches"]["own"].notna().any():
+            yield "heads_moved", heads_moved_figure(tables["head_matches"], names)
+        yield "head_matches", head_matches_figure(tables["cross_distances"], tables["head_matches"], names)
+    differences = tables["differences"]
+    if (differences["scope"] == "best").any():
+        yield "best_heads", best_heads_figure(differences, names)
+    if ((differences["scope"] == "head") & differences["table"].isin([table for table, _, _ in SURFACE])).any():
+        yield "surface", surface_figure(differences, names)
+
+
+def _name(model: Mapping[str, Any]) -> str:
+    name = Path(model["name"]).name
+    return f"{name} with random weights" if model.get("random_weights") else name
