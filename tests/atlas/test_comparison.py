@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 from headatlas.atlas.comparison import names_of, write_comparison_figures
 from headatlas.atlas.comparison_findings import comparison_findings
@@ -20,11 +21,10 @@ from headatlas.comparing.matching import (
 )
 from headatlas.models.stacks import HeadShape
 from headatlas.results.schema import conform
+from tests.atlas.synthetic_tables import entropy, positions, token_kinds
 
 
 def side(heads, seed):
-    from synthetic_tables import entropy, positions, token_kinds
-
     tables = {"positions": positions(heads), "token_kinds": token_kinds(heads), "entropy": entropy(heads)}
     random = np.random.default_rng(seed)
     for table in tables.values():
@@ -43,8 +43,6 @@ def side(heads, seed):
 
 
 def crossing_of(a, b):
-    import torch
-
     crossing = Crossing(HeadShape(tuple(a)), HeadShape(tuple(b)))
     rows = torch.randn(5, sum(a) + sum(b), 5, generator=torch.Generator().manual_seed(0))
     crossing.add(torch.softmax(3 * rows, -1))

@@ -82,10 +82,11 @@ def other(survey, save_tiny):
 
 @pytest.fixture(scope="session")
 def deeper(survey, save_tiny):
-    return survey(save_tiny("bert", seed=2, num_hidden_layers=3))
+    studies = ["positions", "similarity", "dependencies"]
+    return survey(save_tiny("bert", seed=2, num_hidden_layers=3), studies=studies, coreference=None)
 
 
 @pytest.fixture(scope="session")
 def causal(survey, tiny_folder):
     """Of a model with another tokenizer."""
-    return survey(tiny_folder("gpt2"))
+    return survey(tiny_folder("gpt2"), studies=["positions", "token_kinds", "dependencies", "coreference"])
