@@ -32,11 +32,15 @@ def measure(quick: bool) -> Result:
     study.start(HeadShape((HEADS,) * LAYERS))
     times = ratio(lambda: _loop(stored), lambda: _see(study, maps, batch), rounds=1 if quick else 7)
     survey, error = _over_the_forward_pass(rounds=3 if quick else 15), _largest_error(maps)
+    larger = ((384, TOKENS), (LAYERS * HEADS, 512))  # 24 x 16 heads; long segments
+    more_heads, more_tokens = (_growth(*size, rounds=1 if quick else 7) for size in larger)
     also = {
         "survey_ratio": round(survey, 3),
         "survey_goal": SURVEY_GOAL,
         "largest_error": float(f"{error:.1e}"),
         "error_goal": ERROR_GOAL,
+        "cost_in_heads": round(more_heads, 2),
+        "cost_in_tokens": round(more_tokens, 2),
     }
     holds = survey <= SURVEY_GOAL and error < ERROR_GOAL
     return Result("similarity", times, GOAL, at_least=True, also=also, also_holds=holds)
@@ -68,6 +72,24 @@ def _over_the_forward_pass(rounds: int) -> float:
     study.start(model.shapes[model.default_stack])
     observer = Observer(model, {study.name: study})
     return ratio(lambda: observer.see(batch), bare_forward(eager_twin(model), batch), rounds)
+
+
+def _growth(heads: int, tokens: int, rounds: int) -> float:
+    """How many times as long a larger segment takes, over how many times as many numbers are compared."""
+    small, large = _rows(LAYERS * HEADS, TOKENS), _rows(heads, tokens)
+    more = _compared(large) / _compared(small)
+    return ratio(lambda: divergence_sums(large), lambda: divergence_sums(small), rounds) / more
+
+
+def _rows(heads: int, tokens: int) -> Tensor:
+    """One segment's rows, made up. [Q, H, K]"""
+    dice = torch.Generator().manual_seed(0)
+    return (2 * torch.randn(tokens, heads, tokens, generator=dice)).softmax(-1)
+
+
+def _compared(rows: Tensor) -> float:
+    tokens, heads, columns = rows.shape
+    return tokens * columns * heads * (heads - 1) / 2
 
 
 def _largest_error(maps: list[Tensor]) -> float:

@@ -21,7 +21,8 @@ from random_maps import batch_of, random_segments, segment, show
 @pytest.fixture
 def tables():
     batches = [batch_of(random_segments([5, 3]))]
-    return {name: show(study(), batches).table() for name, study in TEXT_STUDIES.items()}
+    studies = [show(study(replicates=20), batches) for study in TEXT_STUDIES.values()]
+    return {name: table for study in studies for name, table in study.tables().items()}
 
 
 @pytest.fixture
@@ -32,17 +33,20 @@ def folder(tmp_path, tables):
 
 
 def test_every_study_has_a_schema_and_keeps_it(tables):
-    assert TEXT_STUDIES.keys() == tables.keys() <= TABLES.keys()
+    assert TEXT_STUDIES.keys() <= tables.keys() <= TABLES.keys()
     for name, table in tables.items():
         assert list(conform(name, table)) == [column for column, _, _ in TABLES[name].columns]
 
 
 def test_the_promised_columns():
     columns = {name: [column for column, _, _ in table.columns] for name, table in TABLES.items()}
-    assert columns["positions"] == ["layer", "head", "offset", "value", "count"]
-    assert columns["token_kinds"] == ["layer", "head", "kind", "value", "count"]
-    assert columns["entropy"] == ["layer", "head", "source", "nats", "uniform_nats", "count"]
-    assert columns["gradients"] == ["layer", "head", "kind", "value", "count"]
+    assert columns["positions"] == ["layer", "head", "offset", "value", "low", "high", "count"]
+    assert columns["token_kinds"] == ["layer", "head", "kind", "value", "low", "high", "count"]
+    assert columns["entropy"] == ["layer", "head", "source", "nats", "low", "high", "uniform_nats", "count"]
+    assert columns["gradients"] == columns["token_kinds"]
+    assert columns["head_distances"] == ["layer_a", "head_a", "layer_b", "head_b", "value", "count"]
+    assert columns["head_map"] == ["layer", "head", "x", "y", "cluster"]
+    assert columns["behaviours"] == ["layer", "head", "label", "strength", "evidence"]
 
 
 def test_a_table_with_other_columns_is_refused(tables):

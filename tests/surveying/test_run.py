@@ -52,7 +52,9 @@ def tables_of(atlas):
 
 def test_a_masked_language_model_gives_every_table(survey):
     atlas = survey()
-    assert set(atlas.tables) == {"positions", "token_kinds", "entropy", "max_attention", "gradients"}
+    surface = {"positions", "token_kinds", "entropy", "max_attention", "gradients"}
+    alike = {"head_distances", "head_map", "layer_distances", "similarity", "behaviours"}
+    assert set(atlas.tables) == surface | alike
     assert atlas.manifest["complete"]
     assert len(atlas.tables["positions"]) == 2 * 4 * 3
     shares = atlas.tables["token_kinds"].query("kind in ['cls', 'sep', 'period_comma', 'other']")

@@ -1,7 +1,8 @@
-"""The paper's observations about surface behaviour (section 3), read off an atlas's tables in plain sentences."""
+"""The paper's observations about the heads, read off an atlas's tables in plain sentences."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 
 import pandas as pd
@@ -21,6 +22,8 @@ def findings(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         "max_attention": _max_attention,
         "entropy": _entropy,
         "gradients": _gradients,
+        "similarity": _similarity,
+        "layer_distances": _layer_distances,
         "dependency_best": _dependencies,
         "coreference_best": _coreference,
     }
@@ -78,6 +81,31 @@ def _gradients(table: pd.DataFrame) -> Iterator[str]:
                 f"|dL/da| towards {name} is {ratio.iloc[0]:.2f} times that towards other tokens in layer 1, "
                 f"{ratio.iloc[-1]:.2f} times in layer {ratio.index[-1]}"
             )
+
+
+def _similarity(table: pd.DataFrame) -> Iterator[str]:
+    measures = table[table["distance"] == "js"].set_index("measure")["value"]
+    within, between, p_value = (float(measures[name]) for name in ("within_layers", "between_layers", "p_layers"))
+    if not math.isnan(p_value):
+        closer = "closer" if within < between else "no closer"
+        yield (
+            f"heads of one layer are {closer} to each other than to those of other layers: mean "
+            f"distance {within:.3g} within, {between:.3g} between (p = {p_value:.3f})"
+        )
+
+
+def _layer_distances(table: pd.DataFrame) -> Iterator[str]:
+    pairs = table[table["layer_a"] < table["layer_b"]].dropna(subset="value")
+    if pairs.empty:
+        return
+    ranked = pairs.sort_values("value", ignore_index=True)
+    nearest = ranked.iloc[0]
+    sentence = f"the layers most alike are {nearest['layer_a']:.0f} and {nearest['layer_b']:.0f}"
+    first, last = ranked["layer_a"].min(), ranked["layer_b"].max()
+    ends = ranked.index[(ranked["layer_a"] == first) & (ranked["layer_b"] == last)]
+    if len(ranked) > 1 and len(ends):
+        sentence += f"; the first and the last rank {ends[0] + 1} of {len(ranked)} pairs, the nearest first"
+    yield sentence
 
 
 def _dependencies(table: pd.DataFrame) -> Iterator[str]:

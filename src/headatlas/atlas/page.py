@@ -24,6 +24,10 @@ CAPTIONS = {
     "figure4_entropy": "How broadly heads attend; dashed: attending to all tokens alike.",
     "figure5_relations": "The best heads for some dependency relations, on sentences chosen because the head is right "
     "about them: red lines join a word and its head.",
+    "figure6_head_map": "Heads in the plane, like ones side by side, by layer and by what they do. Distances can be "
+    "read only roughly: see stress and disparity in the table similarity.",
+    "head_tree": "Heads joined to clusters, the nearest first.",
+    "head_distances": "How differently all pairs of heads attend, in the order of their clusters.",
 }
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
