@@ -17,11 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import procrustes
 from scipy.spatial.distance import pdist, squareform
+from sklearn import config_context
 from sklearn.manifold import smacof
 
 RUNS = 8
 MOST_STEPS = 1000
-SMALLEST_GAIN = 1e-7  # of the stress, below which a run ends
+SMALLEST_GAIN = 1e-6  # of the stress, below which a run ends
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,8 @@ def _classical(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _scaled(distances: NDArray[np.float64], start: NDArray[np.float64]) -> NDArray[np.float64]:
     """One run."""
-    points, _ = smacof(distances, init=start, n_init=1, max_iter=MOST_STEPS, eps=SMALLEST_GAIN)
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # checks would take as long as the steps
+        points, _ = smacof(distances, init=start, n_init=1, max_iter=MOST_STEPS, eps=SMALLEST_GAIN)
     return np.asarray(points)
 
 
