@@ -10,6 +10,7 @@ import typer
 from headatlas.cli.arguments import spread
 from headatlas.cli.demo import demo
 from headatlas.cli.draw import draw
+from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
@@ -27,6 +28,7 @@ Start with `headatlas demo`, then survey a model of your own:
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "survey": survey,
+    "extract": extract,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

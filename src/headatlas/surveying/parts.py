@@ -84,7 +84,7 @@ def _treebank(model: Model, files: list[Path], settings: SurveySettings, causal:
         trees = list(parse_text(read_text(files, settings.text_format), settings.parse_with, left_out))
     else:
         trees = list(read_treebank(files, settings.treebank_format, left_out))
-    labels = _labels_of(trees) if settings.label_set == "auto" else LABEL_SETS[settings.label_set]
+    labels = labels_of(trees) if settings.label_set == "auto" else LABEL_SETS[settings.label_set]
     sample = parsed_segments(
         trees,
         model.tokenizer,
@@ -97,23 +97,24 @@ def _treebank(model: Model, files: list[Path], settings: SurveySettings, causal:
         "words": sample.words,
         "tokens": sum(map(len, sample.segments)),
         "label_set": labels.name,
-        "halved_by": _halved_by(sample),
+        "halved_by": halved_by(sample),
         "parsed_by": settings.parse_with,
     }
-    study = _dependencies(sample, labels, settings, causal)
-    control = _dependencies(sample, labels, settings, causal) if settings.control else None
+    study = dependency_study(sample, labels, settings, causal)
+    control = dependency_study(sample, labels, settings, causal) if settings.control else None
     left_out.update(sample.left_out)
     return Part("treebank", sample.segments, {study.name: study}, about, dict(left_out), sample, control)
 
 
-def _dependencies(sample: ParsedSample, labels: LabelSet, settings: SurveySettings, causal: bool) -> Dependencies:
+def dependency_study(sample: ParsedSample, labels: LabelSet, settings: SurveySettings, causal: bool) -> Dependencies:
+    """The study of a treebank's relations, as the settings want it."""
     return Dependencies(
         sample.relations,
         punctuation=labels.punct,
         how=settings.words_from,
         clamp_offsets=settings.clamp_offsets,
         least_count=settings.least_count,
-        folds_by=_halved_by(sample),
+        folds_by=halved_by(sample),
         seed=settings.seed,
         replicates=settings.bootstrap,
         permutations=settings.bootstrap,
@@ -147,10 +148,12 @@ def _coreference(model: Model, files: list[Path], settings: SurveySettings, caus
     return Part("coreference", sample.segments, {study.name: study}, about, {**left_out, **sample.left_out})
 
 
-def _labels_of(trees: Sequence[Sentence]) -> LabelSet:
+def labels_of(trees: Sequence[Sentence]) -> LabelSet:
+    """The label set of a treebank, by its relations."""
     relations = {relation for tree in trees for relation in tree.relations}
     return detect_label_set(relations, {tree.relations[tree.heads.index(ROOT)] for tree in trees})
 
 
-def _halved_by(sample: ParsedSample) -> Any:
+def halved_by(sample: ParsedSample) -> Any:
+    """What is halved for held-out scores: documents, or sentences where documents are few."""
     return "document" if sample.documents >= FEWEST_DOCUMENTS else "sentence"
