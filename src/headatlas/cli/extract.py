@@ -166,15 +166,14 @@ def extract(
 
 def _tell(store: Store, more: str = "") -> None:
     """What the folder holds and what was left out."""
-    from headatlas.store.writing import megabytes
+    from headatlas.store.writing import counted, megabytes
 
     index = store.index
     size = megabytes(sum(shard.bytes for shard in index.shards))
     states = f", hidden states of {index.states} numbers" if index.states else ""
-    typer.echo(
-        f"{store.model['name']}: {store.shape}, maps between {store.level} of {len(store):,} examples{states}, "
-        f"{index.dtype}, {size} in {len(index.shards)} shards{'; ' * bool(more)}{more}"
-    )
+    what = f"maps between {store.level} of {counted(len(store), 'example')}{states}"
+    where = f"{size} in {counted(len(index.shards), 'shard')}{'; ' * bool(more)}{more}"
+    typer.echo(f"{store.model['name']}: {store.shape}, {what}, {index.dtype}, {where}")
     for about in index.corpora.values():
         for reason, number in about["left_out"].items():
             typer.echo(f"Left out: {reason} {number:,}")

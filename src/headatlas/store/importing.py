@@ -168,7 +168,8 @@ def _imported(
     if tokens is None or len(tokens) != rows:
         given = f"{len(tokens):,} tokens" if tokens else f"{len(words):,} words" if words else "no tokens"
         raise CorpusError(f"{where}: the maps have {rows} rows, but there are {given}. Keys: {_keys(record)}.", path)
-    left_out["tree_whose_words_are_not_those_of_the_maps"] += words is not None
+    if words is not None:
+        left_out["tree_beside_maps_between_tokens"] += 1
     return ImportedMaps(_between_tokens(tokens, name), maps)
 
 

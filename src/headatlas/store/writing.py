@@ -68,3 +68,8 @@ def refuse_without_room(folder: Path, needed: int) -> int:
 def megabytes(number: int) -> str:
     """A size as people read it."""
     return f"{number / 1e9:,.1f} GB" if number >= 1e9 else f"{number / 1e6:,.1f} MB"
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something, in words."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
 
-from headatlas.corpora.files import Files, describe_files, find_files, name_files
+from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.store.examples import Tensors
 from headatlas.store.importing import read_maps
 from headatlas.store.index import Index
@@ -40,7 +40,7 @@ def import_maps(
         states=0,
         shard_bytes=shard_megabytes * 10**6,
         model={
-            "name": name_files(described),
+            "name": paths[0].stem + (f" and {len(paths) - 1} more" if len(paths) > 1 else ""),
             "kind": "imported maps",
             "class": "unknown network",
             "attention": "decoder" if found.causal else "encoder",

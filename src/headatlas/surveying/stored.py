@@ -71,9 +71,8 @@ def stored_subject(
     chosen, skipped = _choose_studies(store, studies)
     observed = StoredMaps(store, target)
     records = [record for about in store.index.corpora.values() for record in about["files"]]
-    if store.level == "words" or _shortest(store) > FITTING_TOKENS:
-        why = "maps are between words" if store.level == "words" else f"inputs have over {FITTING_TOKENS} tokens"
-        skipped["figure 1"] = f"the {why}, and only the model can show a shorter one."
+    if store.level == "tokens" and _example(store) is None:
+        skipped["figure 1"] = f"every stored input has over {FITTING_TOKENS} tokens, and only the model can cut one."
     return Subject(
         observed=observed,
         stack=observed.default_stack,
@@ -163,10 +162,6 @@ def _sentences(store: Store) -> list[Sentence]:
         )
         for example in store.examples
     ]
-
-
-def _shortest(store: Store) -> int:
-    return min(map(len, store.examples))
 
 
 def _example(store: Store) -> Example | None:

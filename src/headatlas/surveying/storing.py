@@ -15,7 +15,7 @@ from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.store.examples import Tensors
 from headatlas.store.index import INDEX, Index, read_index
 from headatlas.store.reading import Store, open_store
-from headatlas.store.writing import bytes_to_write, megabytes, refuse_without_room, write_store
+from headatlas.store.writing import bytes_to_write, counted, megabytes, refuse_without_room, write_store
 
 Advance = Callable[[int], None]
 """Told how many more tokens are done."""
@@ -37,8 +37,9 @@ def fill_store(
     free = refuse_without_room(folder, needed)
     plan = index.plan()
     if progress:
-        sizes = f"about {megabytes(needed)} in {len(plan) - len(index.shards):,} shards; {megabytes(free)} are free"
-        print(f"{folder}: {len(index.examples):,} examples, maps between {index.level}, {sizes}", file=sys.stderr)
+        size = f"about {megabytes(needed)} in {counted(len(plan) - len(index.shards), 'shard')}"
+        what = f"{counted(len(index.examples), 'example')}, maps between {index.level}"
+        print(f"{folder}: {what}: {size}; {megabytes(free)} are free", file=sys.stderr)
     tokens = [sum(len(index.examples[place]) for place in places) for places in plan]
     done = sum(tokens[: len(index.shards)])
     name = Path(index.model["name"]).name
