@@ -9,7 +9,6 @@ from benchmarks.measuring import Result, bare_forward, eager_twin, ratio
 from headatlas.corpora.sample import sample_treebank
 from headatlas.corpora.treebank import read_treebank
 from headatlas.encoding.batches import make_batch, plan_batches
-from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.word_segments import ParsedSegment, parsed_segments
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
@@ -33,9 +32,8 @@ def measure(quick: bool) -> Result:
     sample = parsed_segments(read_treebank([sample_treebank()]), model.tokenizer, max_tokens=128)
     segments = sample.segments[:QUICK_SENTENCES] if quick else sample.segments
     index = _index(model, segments, sample.relations)
-    kinds = kind_table(model.tokenizer)
     plan = plan_batches(segments, BATCH_TOKENS)
-    batches = [make_batch([segments[place] for place in places], kinds, model.pad_id) for places in plan]
+    batches = [make_batch([segments[place] for place in places], model.kinds, model.pad_id) for places in plan]
     twin = eager_twin(model)
 
     def bare() -> None:
@@ -58,14 +56,14 @@ def measure(quick: bool) -> Result:
             for sentence in open_store(path).word_maps():
                 sentence.maps.sum()
 
-        extracted = ratio(extract, bare, rounds=3 if quick else 9)
-        reading = ratio(bare, read, rounds=3 if quick else 9)
+        extracted = ratio(extract, bare, rounds=3 if quick else 5)
+        reading = ratio(bare, read, rounds=3 if quick else 5)
     also = {"reading_ratio": round(reading, 1), "reading_goal": READING_GOAL, "sentences": len(segments)}
     return Result("store", extracted, GOAL, also=also, also_holds=reading >= READING_GOAL)
 
 
 def _index(model: Model, segments: list[ParsedSegment], relations: tuple[str, ...]) -> Index:
-    kinds, names = kind_table(model.tokenizer), model.tokenizer.convert_ids_to_tokens
+    names, kinds = model.tokenizer.convert_ids_to_tokens, model.kinds
     return Index(
         level="words",
         dtype="float16",

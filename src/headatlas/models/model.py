@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from headatlas.encoding.batches import Batch
+from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.attention import listening
@@ -79,6 +80,11 @@ class Model:
     def pad_id(self) -> int:
         """The id that fills batches; any will do where the tokenizer has none, since padding is masked."""
         return int(self.tokenizer.pad_token_id or 0)
+
+    @cached_property
+    def kinds(self) -> KindTable:
+        """The kind of every token of its tokenizer."""
+        return kind_table(self.tokenizer)
 
     @property
     def longest_input(self) -> int | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
-from headatlas.encoding.kinds import Kind, kind_table
+from headatlas.encoding.kinds import Kind
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import ParsedSegment, WordSegment
@@ -65,12 +65,11 @@ def observe_maps(
     chosen = stack or model.default_stack
     shape, width = model.shapes[chosen], model.width if states else 0
     sizes = [tensor_bytes(shape, level, units(segment, level), width, dtype) for segment in segments]
-    kinds = kind_table(model.tokenizer)
     for window in windows(sizes, WINDOW_BYTES):
         chunk = [segments[place] for place in window]
         plan = plan_batches(chunk, batch_tokens)
         found: dict[int, Tensors] = {}
-        for places, batch in zip(plan, iterate_batches(chunk, plan, kinds, model.pad_id), strict=True):
+        for places, batch in zip(plan, iterate_batches(chunk, plan, model.kinds, model.pad_id), strict=True):
             gather = _Gather(batch.to(model.device), level, shape, STORED_TYPES[dtype])
             model.observe(gather.batch, gather.keep, chosen, gather.keep_states if states else None)
             found |= zip(places, gather.tensors(), strict=True)
@@ -179,9 +178,15 @@ class _Gather:
         """Each segment's numbers; raises where they are not finite."""
         for segment, maps, states in zip(self.batch.segments, self._maps, self._states, strict=True):
             for what, numbers in (("attention", maps), ("hidden states", states)):
-                if numbers is not None and not np.isfinite(numbers.sum(dtype=np.float32)):
+                if numbers is not None and not _finite(numbers):
                     raise ModelError(
                         f"The {what} of example {segment.id} are not finite, or too large for the type they are kept "
                         "in. Try --dtype float32 for the model, and --dtype-stored float32 for the store."
                     )
             yield Tensors(maps, states)
+
+
+def _finite(numbers: NDArray[np.floating]) -> bool:
+    """Whether no number is NaN or infinite: a sum shows either."""
+    with np.errstate(invalid="ignore"):
+        return bool(np.isfinite(numbers.sum(dtype=np.float32)))

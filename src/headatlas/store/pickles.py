@@ -91,10 +91,16 @@ def _encoded(text: Any, codec: Any) -> bytes:
     return text.encode("latin1")
 
 
+def _no_bytes() -> bytes:
+    """How they hold no bytes at all."""
+    return b""
+
+
 _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _NumberType,
     ("numpy", "ndarray"): _Array,
     ("_codecs", "encode"): _encoded,
+    ("__builtin__", "bytes"): _no_bytes,
 }
 for _core in ("numpy.core", "numpy._core"):
     _ADMITTED[f"{_core}.multiarray", "_reconstruct"] = _blank_array

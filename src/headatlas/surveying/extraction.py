@@ -11,7 +11,6 @@ from typing import Any
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat, read_text
 from headatlas.corpora.treebank import TreebankFormat, read_treebank
-from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import Segment, SegmentStyle, sample_segments
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.errors import SettingError
@@ -144,8 +143,5 @@ def _read(
 
 
 def _examples(model: Model, inputs: Sequence[Segment], relations: Sequence[str]) -> list[StoredExample]:
-    kinds = kind_table(model.tokenizer)
-    return [
-        example_of(segment, model.tokenizer.convert_ids_to_tokens(segment.ids.tolist()), kinds(segment.ids), relations)
-        for segment in inputs
-    ]
+    names = model.tokenizer.convert_ids_to_tokens
+    return [example_of(segment, names(segment.ids.tolist()), model.kinds(segment.ids), relations) for segment in inputs]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headatlas.corpora.files import Files, describe_files
-from headatlas.encoding.kinds import KindTable, kind_table
+from headatlas.encoding.kinds import KindTable
 from headatlas.errors import SettingError
 from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model, Observable, check_length
@@ -56,11 +56,10 @@ def model_subject(
     chosen_stack = choose_stack(loaded, stack)
     check_length(settings.max_tokens, loaded.longest_input, loaded.name)
     chosen, skipped = choose_studies(loaded, studies, files)
-    kinds = kind_table(loaded.tokenizer)
     return Subject(
         observed=loaded,
         stack=chosen_stack,
-        kinds=kinds,
+        kinds=loaded.kinds,
         identity=model_identity(loaded, chosen_stack)
         | {
             "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},
@@ -70,7 +69,7 @@ def model_subject(
         files=described,
         skipped=skipped,
         parts=lambda: read_parts(loaded, files, chosen, settings, causal=chosen_stack == "decoder"),
-        example=lambda part: make_example(loaded, choose_example(part.segments), kinds, chosen_stack),
+        example=lambda part: make_example(loaded, choose_example(part.segments), loaded.kinds, chosen_stack),
         control=lambda: load_model(loaded.name, random_weights=True, **loading),
     )
 
