@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from headatlas.models.observing import observe_network
     from headatlas.results.atlas import Atlas, open_atlas
     from headatlas.results.comparison import Comparison, open_comparison
-    from headatlas.surveying import survey
+    from headatlas.store.observing import observe_words
+    from headatlas.store.reading import Store, open_store
+    from headatlas.surveying import extract, import_maps, survey
 
 __version__ = version("headatlas")
 
@@ -35,12 +37,17 @@ _HOMES = {
     "Comparison": "headatlas.results.comparison",
     "Model": "headatlas.models.model",
     "compare": "headatlas.comparing",
+    "Store": "headatlas.store.reading",
     "draw": "headatlas.atlas.draw",
+    "extract": "headatlas.surveying",
     "fit_mlm": "headatlas.fitting.fit",
+    "import_maps": "headatlas.surveying",
     "load_model": "headatlas.models.loading",
     "observe_network": "headatlas.models.observing",
+    "observe_words": "headatlas.store.observing",
     "open_atlas": "headatlas.results.atlas",
     "open_comparison": "headatlas.results.comparison",
+    "open_store": "headatlas.store.reading",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
     "survey": "headatlas.surveying",
@@ -52,14 +59,19 @@ __all__ = [
     "Comparison",
     "HeadatlasError",
     "Model",
+    "Store",
     "__version__",
     "compare",
     "draw",
+    "extract",
     "fit_mlm",
+    "import_maps",
     "load_model",
     "observe_network",
+    "observe_words",
     "open_atlas",
     "open_comparison",
+    "open_store",
     "sample_text",
     "sample_treebank",
     "survey",

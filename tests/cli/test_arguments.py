@@ -12,6 +12,8 @@ from headatlas.cli.arguments import spread
         ("survey m --text a --text b", "survey m --text a --text b"),
         ("survey m --out x --studies p e --seed 1", "survey m --out x --studies p --studies e --seed 1"),
         ("survey --text a m --out x", "survey --text a m --out x"),
+        ("extract --import a b --out x", "extract --import a --import b --out x"),
+        ("survey --maps x --studies p e", "survey --maps x --studies p --studies e"),
         ("figures atlas", "figures atlas"),
         ("--help", "--help"),
         ("", ""),

@@ -11,6 +11,7 @@ from headatlas.cli.arguments import spread
 from headatlas.cli.compare import compare
 from headatlas.cli.demo import demo
 from headatlas.cli.draw import draw
+from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
@@ -28,6 +29,7 @@ Start with `headatlas demo`, then survey a model of your own:
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "survey": survey,
+    "extract": extract,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-SEVERAL = frozenset({"--text", "--treebank", "--coreference", "--studies", "--head", "--red"})
+SEVERAL = frozenset({"--text", "--treebank", "--coreference", "--studies", "--head", "--red", "--import"})
+WITHOUT_MODEL = frozenset({"--maps", "--import", "--check"})
 
 
 def spread(arguments: Sequence[str]) -> list[str]:
@@ -13,9 +14,10 @@ def spread(arguments: Sequence[str]) -> list[str]:
     >>> spread(["survey", "bert", "--text", "a.txt", "b.txt", "--out", "atlas"])
     ['survey', 'bert', '--text', 'a.txt', '--text', 'b.txt', '--out', 'atlas']
 
-    Only where the positional arguments come first: after ``survey --text a.txt`` a further word is the MODEL.
+    Only where the positional arguments come first: after ``survey --text a.txt`` a further word is the MODEL, unless an
+    option stands in its place, as in ``extract --import a.npz b.npz``.
     """
-    if len(arguments) > 1 and arguments[1].startswith("-"):
+    if len(arguments) > 1 and arguments[1].startswith("-") and not WITHOUT_MODEL & set(arguments):
         return list(arguments)
     return list(_spread(arguments))
 

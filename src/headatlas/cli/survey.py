@@ -9,15 +9,19 @@ import typer
 
 
 def survey(
+    out: Annotated[Path, typer.Option(help="The atlas folder to make, or to continue.")],
     model: Annotated[
-        str,
+        Optional[str],  # noqa: UP045
         typer.Argument(
             metavar="MODEL",
             help="A name on the Hugging Face hub, a local model folder, a .gguf file, or an embedded model "
-            "(see `headatlas models`).",
+            "(see `headatlas models`). Not with --maps.",
         ),
-    ],
-    out: Annotated[Path, typer.Option(help="The atlas folder to make, or to continue.")],
+    ] = None,
+    maps: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="In place of a model and its corpora: maps made by `headatlas extract`."),
+    ] = None,
     text: Annotated[
         Optional[list[Path]],  # noqa: UP045
         typer.Option(
@@ -153,12 +157,15 @@ def survey(
     `headatlas survey ./my-model --text wiki.test.raw --studies positions,entropy --out atlas-mine`
 
     `headatlas survey embedded --text wiki.txt --random-weights --out atlas-control`
+
+    `headatlas survey --maps maps --out atlas-maps`
     """
     from headatlas.cli.report import finish
     from headatlas.surveying import survey as run
 
     atlas = run(
         model,
+        maps=maps,
         text=text or None,
         treebank=treebank or None,
         coreference=coreference or None,

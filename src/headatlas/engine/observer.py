@@ -8,7 +8,8 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.masking import Masker
-from headatlas.models.model import Model, SeeMap
+from headatlas.errors import ModelError
+from headatlas.models.model import Model, Observable, SeeMap
 from headatlas.models.stacks import Stack
 from headatlas.studies import Study
 from headatlas.studies.study import LayerMap
@@ -19,7 +20,7 @@ class Observer:
 
     def __init__(
         self,
-        model: Model,
+        model: Observable,
         studies: Mapping[str, Study],
         stack: Stack | None = None,
         smoothing: float = 0.0,
@@ -28,15 +29,18 @@ class Observer:
         self._model, self._stack, self._smoothing = model, stack, smoothing
         self._attention = [study for study in studies.values() if study.watches == "attention"]
         self._gradients = [study for study in studies.values() if study.watches == "gradients"]
-        masked = bool(self._gradients) and model.language_model == "masked"
-        self._masker = Masker(model.tokenizer, seed) if masked else None
+        self._differentiated = model if self._gradients and isinstance(model, Model) else None
+        if self._gradients and self._differentiated is None:
+            raise ModelError(f"{model.name}: maps without their model have no loss to differentiate.")
+        masked = self._differentiated is not None and self._differentiated.language_model == "masked"
+        self._masker = Masker(self._differentiated.tokenizer, seed) if self._differentiated and masked else None
 
     def see(self, batch: Batch) -> None:
         """One batch: every study sees all layers, then ends the batch."""
         if self._attention:
             self._model.observe(batch, self._shows(batch, self._attention), self._stack)
-        if self._gradients:
-            self._model.observe_gradients(batch, self._shows(batch, self._gradients), self._masker)
+        if self._differentiated:
+            self._differentiated.observe_gradients(batch, self._shows(batch, self._gradients), self._masker)
         for study in (*self._attention, *self._gradients):
             study.end_batch(batch)
 

@@ -17,7 +17,7 @@ from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.observer import Observer
 from headatlas.engine.progress import TokenProgress
 from headatlas.errors import SurveyInterruptedError
-from headatlas.models.model import Model
+from headatlas.models.model import Observable
 from headatlas.models.stacks import Stack
 from headatlas.studies import Study
 
@@ -25,7 +25,7 @@ SECONDS_BETWEEN_SAVES = 30.0
 
 
 def run_studies(
-    model: Model,
+    model: Observable,
     segments: Sequence[Segment],
     studies: Mapping[str, Study],
     *,

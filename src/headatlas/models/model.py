@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
 
 from headatlas.encoding.batches import Batch
+from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.attention import listening
 from headatlas.models.losses import masked_lm_loss, next_token_loss
-from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs
+from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs, states_in_outputs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -25,7 +26,26 @@ if TYPE_CHECKING:
 SeeMap = Callable[[int, Tensor, Tensor | None], None]
 """Called with the layer (from 0), a map [B, H, Q, K], and the additive mask it was computed with, or None."""
 
+SeeStates = Callable[[Sequence[Tensor]], None]
+"""Called with the hidden states of a stack, each [B, T, D]: the embeddings', then every layer's."""
+
 LanguageModel = Literal["masked", "causal"]
+
+
+class Observable(Protocol):
+    """What shows attention maps: a model, or maps that a model left behind."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def device(self) -> torch.device: ...
+    @property
+    def shapes(self) -> dict[Stack, HeadShape]: ...
+    @property
+    def default_stack(self) -> Stack: ...
+    @property
+    def pad_id(self) -> int: ...
+    def observe(self, batch: Batch, see: SeeMap, stack: Stack | None = None) -> None: ...
 
 
 @dataclass
@@ -61,14 +81,27 @@ class Model:
         """The id that fills batches; any will do where the tokenizer has none, since padding is masked."""
         return int(self.tokenizer.pad_token_id or 0)
 
+    @cached_property
+    def kinds(self) -> KindTable:
+        """The kind of every token of its tokenizer."""
+        return kind_table(self.tokenizer)
+
     @property
     def longest_input(self) -> int | None:
         """How many tokens the model's positions allow, or None where they set no limit."""
         return longest_input(self.network, self.tokenizer)
 
-    def observe(self, batch: Batch, see: SeeMap, stack: Stack | None = None) -> None:
+    @property
+    def width(self) -> int:
+        """How many numbers a hidden state has."""
+        return int(self.network.config.get_text_config().hidden_size)
+
+    def observe(
+        self, batch: Batch, see: SeeMap, stack: Stack | None = None, see_states: SeeStates | None = None
+    ) -> None:
         """Run a batch once without gradients and show each layer's attention maps of one stack as they arise.
 
+        `see_states` gets that stack's hidden states at the end; without it they are not kept.
         An encoder-decoder's decoder reads the same tokens as its encoder.
         """
         wanted = stack or self.default_stack
@@ -78,9 +111,16 @@ class Model:
         inputs = self._inputs(network, batch.input_ids, batch)
         if self.is_encoder_decoder and wanted != "encoder":
             inputs |= {"decoder_input_ids": inputs["input_ids"], "decoder_attention_mask": inputs["attention_mask"]}
+        if see_states is not None:
+            inputs["output_hidden_states"] = True
         with torch.inference_mode():
-            counts = self._run(network, inputs, see, wanted)[1]
+            outputs, counts = self._run(network, inputs, see, wanted)
         self._check_complete(counts, wanted)
+        if see_states is not None:
+            states = states_in_outputs(outputs, wanted)
+            if len(states) != self.shapes[wanted].layers + 1:
+                raise ModelError(f"{self.name}: its {wanted} does not hand out the hidden states of all its layers.")
+            see_states(states)
 
     def observe_gradients(self, batch: Batch, see: SeeMap, masker: Masker | None) -> None:
         """Take the language model loss of a batch and show dL/da of each layer's maps, last layer first.

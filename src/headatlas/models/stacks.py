@@ -49,6 +49,13 @@ def maps_in_outputs(outputs: Any, stack: Stack) -> tuple[Tensor, ...]:
     return getattr(outputs, f"{stack}_attentions") or ()
 
 
+def states_in_outputs(outputs: Any, stack: Stack) -> tuple[Tensor, ...]:
+    """The hidden states that a forward pass with output_hidden_states=True returned for a stack."""
+    if getattr(outputs, "hidden_states", None) is not None:
+        return tuple(outputs.hidden_states)
+    return tuple(getattr(outputs, f"{stack}_hidden_states", None) or ())
+
+
 class StackNames:
     """Tells the stack of each attention module of one network."""
 

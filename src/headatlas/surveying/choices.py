@@ -33,6 +33,18 @@ def choose_corpora(
     return files
 
 
+def one_source(**sources: object) -> None:
+    """Refuse an extraction that is given no model, maps to import or folder to check, or more than one of them."""
+    given = [
+        {"model": "MODEL", "imported": "--import", "check": "--check"}[name]
+        for name, source in sources.items()
+        if source
+    ]
+    if len(given) != 1:
+        problem = f"{' and '.join(given)} exclude each other" if given else "There is no MODEL to extract maps from"
+        raise SettingError(f"{problem}. Give a MODEL with --treebank or --text, or --import FILE, or --check DIR.")
+
+
 def check_control(control: bool, model: str | Model, random_weights: bool, corpora: Collection[str]) -> None:
     """Refuse a control that has nothing to stand beside."""
     if not control:

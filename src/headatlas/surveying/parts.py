@@ -97,7 +97,7 @@ def _treebank(model: Model, files: list[Path], settings: SurveySettings, causal:
         trees = list(parse_text(read_text(files, settings.text_format), settings.parse_with, left_out))
     else:
         trees = list(read_treebank(files, settings.treebank_format, left_out))
-    labels = _labels_of(trees) if settings.label_set == "auto" else LABEL_SETS[settings.label_set]
+    labels = labels_of(trees) if settings.label_set == "auto" else LABEL_SETS[settings.label_set]
     sample = parsed_segments(
         trees,
         model.tokenizer,
@@ -111,7 +111,7 @@ def _treebank(model: Model, files: list[Path], settings: SurveySettings, causal:
         "tokens": sum(map(len, sample.segments)),
         "label_set": labels.name,
         "relations": list(sample.relations),
-        "halved_by": _halved_by(sample),
+        "halved_by": halved_by(sample),
         "parsed_by": settings.parse_with,
     }
     studies = [dependency_study(about, settings, causal) for _ in range(1 + settings.control)]
@@ -168,10 +168,12 @@ def coreference_study(settings: SurveySettings, causal: bool) -> Coreference:
     )
 
 
-def _labels_of(trees: Sequence[Sentence]) -> LabelSet:
+def labels_of(trees: Sequence[Sentence]) -> LabelSet:
+    """The label set of a treebank, by its relations."""
     relations = {relation for tree in trees for relation in tree.relations}
     return detect_label_set(relations, {tree.relations[tree.heads.index(ROOT)] for tree in trees})
 
 
-def _halved_by(sample: ParsedSample) -> Any:
+def halved_by(sample: ParsedSample) -> Any:
+    """What is halved for held-out scores: documents, or sentences where documents are few."""
     return "document" if sample.documents >= FEWEST_DOCUMENTS else "sentence"

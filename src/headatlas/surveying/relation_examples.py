@@ -21,7 +21,7 @@ from headatlas.corpora.trees import ROOT
 from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.word_segments import ParsedSegment
-from headatlas.models.model import Model
+from headatlas.models.model import Observable
 from headatlas.models.stacks import Stack
 from headatlas.results.relation_examples import RelationExample
 from headatlas.statistics.classifier import predictions
@@ -43,7 +43,7 @@ class BestHead(NamedTuple):
 
 
 def relation_examples(
-    model: Model,
+    model: Observable,
     segments: Sequence[ParsedSegment],
     relations: Sequence[str],
     best: pd.DataFrame,
@@ -107,7 +107,7 @@ def _example(
 
 
 def _head_maps(
-    model: Model,
+    model: Observable,
     segments: Sequence[ParsedSegment],
     kinds: KindTable,
     how: FromTokens,

@@ -12,38 +12,37 @@ from typing import Any
 import pandas as pd
 
 from headatlas.corpora.coreference import CoreferenceFormat
-from headatlas.corpora.files import Files, describe_files
+from headatlas.corpora.files import Files
 from headatlas.corpora.text import TextFormat
 from headatlas.corpora.treebank import TreebankFormat
-from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import SegmentStyle
 from headatlas.engine.checkpoint import Checkpoint, differences
 from headatlas.engine.run import run_studies
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder
-from headatlas.models.loading import choose_device, choose_dtype, load_model
-from headatlas.models.model import Model, check_length
+from headatlas.models.model import Model, Observable
 from headatlas.models.stacks import Stack
 from headatlas.results.atlas import RELATION_EXAMPLES, Atlas, read_manifest, write_example, write_manifest, write_tables
 from headatlas.results.behaviours import behaviours
-from headatlas.results.example import choose_example, make_example
 from headatlas.results.relation_examples import save_relation_examples
 from headatlas.statistics.words import FromTokens
 from headatlas.studies import Study
 from headatlas.studies.entropy import AUTHORS_SMOOTHING
 from headatlas.studies.similarity import CLUSTERS, MapDistance
-from headatlas.surveying.choices import check_control, check_studies, choose_corpora, choose_stack, choose_studies
-from headatlas.surveying.parts import Part, read_parts
+from headatlas.surveying.parts import Part
 from headatlas.surveying.relation_examples import relation_examples
 from headatlas.surveying.settings import SurveySettings
+from headatlas.surveying.stored import stored_subject
+from headatlas.surveying.subject import model_subject
 from headatlas.versions import versions
 
 STATES = "state"
 
 
 def survey(
-    model: str | Model,
+    model: str | Model | None = None,
     *,
+    maps: str | Path | None = None,
     text: Files | None = None,
     treebank: Files | None = None,
     coreference: Files | None = None,
@@ -86,6 +85,7 @@ def survey(
     >>> atlas.tables["dependency_best"]                                                           # doctest: +SKIP
 
     A survey that was stopped continues when called again with the same arguments; one that has finished is opened.
+    maps: in place of a model and its corpora, a folder made by `extract` or `import_maps`; no weights are loaded.
     studies: names out of `STUDIES`; by default all that the model allows.
     parse_with: a spaCy pipeline that parses `text` where there is no treebank; its trees are marked as silver.
     label_set: stanford, universal, clearnlp, or found from the relations.
@@ -100,6 +100,7 @@ def survey(
     per_token: distances of heads are means over tokens; in the paper, sums.
     clusters: how many to make of the heads. map_distance: what their map keeps, sqrt_js (a metric) or js (the paper).
     """
+    given = dict(locals())
     started = time.monotonic()
     folder = Path(out)
     settings = SurveySettings(
@@ -127,56 +128,47 @@ def survey(
         control=control,
     )
     settings.check()
-    files = choose_corpora(text, treebank, coreference, parse_with)
-    check_control(control, model, random_weights, files)
-    check_studies(studies, files)
-    choose_device(device), choose_dtype(dtype)
-    described = {name: describe_files(paths) for name, paths in files.items()}
-    loading: dict[str, Any] = {
-        "revision": revision,
-        "device": device,
-        "dtype": dtype,
-        "seed": seed,
-        "trust_remote_code": trust_remote_code,
-    }
-    if isinstance(model, str):
-        model = load_model(model, random_weights=random_weights, **loading)
-    stack = choose_stack(model, stack)
-    check_length(max_tokens, model.longest_input, model.name)
-    chosen, skipped = choose_studies(model, studies, files)
-    decisive = {
-        "model": model.name,
-        "weights": model.source.get("weights_sha256") or model.source.get("commit"),
-        "random_weights": model.source.get("random_weights"),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "attention": stack,
-        "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},
-        "studies": chosen,
-        **asdict(settings),
-    }
+    if maps is not None:
+        subject = stored_subject(maps, given, studies, settings, device)
+    else:
+        subject = model_subject(
+            model,
+            {"text": text, "treebank": treebank, "coreference": coreference},
+            studies,
+            settings,
+            random_weights=random_weights,
+            stack=stack,
+            loading={
+                "revision": revision,
+                "device": device,
+                "dtype": dtype,
+                "seed": seed,
+                "trust_remote_code": trust_remote_code,
+            },
+        )
+    decisive = subject.identity | asdict(settings)
     if _already_done(folder, decisive):
         return Atlas(folder)
-    parts = read_parts(model, files, chosen, settings, causal=stack == "decoder")
+    parts = subject.parts()
     make_folder(folder / STATES)
     manifest: dict[str, Any] = {
         "complete": False,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": decisive,
-        "model": _describe_model(model, stack),
+        "model": subject.about,
         "versions": versions("numba", "pandas"),
     }
     write_manifest(folder, manifest)
-    kinds = kind_table(model.tokenizer)
 
-    def run(observed: Model, part: Part, studies: dict[str, Study], name: str) -> None:
+    def run(observed: Observable, part: Part, studies: dict[str, Study], name: str) -> None:
         run_studies(
             observed,
             part.segments,
             studies,
-            kinds=kinds,
+            kinds=subject.kinds,
             batch_tokens=batch_tokens,
             seed=seed,
-            stack=stack,
+            stack=subject.stack,
             smoothing=AUTHORS_SMOOTHING if smooth_entropy else 0.0,
             checkpoint=Checkpoint(folder / STATES / f"{name}.safetensors", decisive),
             description=f"{Path(observed.name).name}: {name}",
@@ -184,34 +176,34 @@ def survey(
         )
 
     for part in parts:
-        run(model, part, part.studies, part.name)
-        if part.control is not None:
-            random = load_model(model.name, random_weights=True, **loading)
-            run(random, part, {part.control.name: part.control}, f"{part.name}-control")
+        run(subject.observed, part, part.studies, part.name)
+        if part.control is not None and subject.control is not None:
+            run(subject.control(), part, {part.control.name: part.control}, f"{part.name}-control")
     tables = _tables(parts)
     tables["behaviours"] = behaviours(tables)
     rows = write_tables(folder, tables)
     for trees in (part.trees for part in parts if part.trees is not None):
         examples = relation_examples(
-            model,
+            subject.observed,
             trees.segments,
             trees.relations,
             tables["dependency_best"],
-            kinds=kinds,
+            kinds=subject.kinds,
             how=words_from,
-            stack=stack,
+            stack=subject.stack,
             batch_tokens=batch_tokens,
         )
         save_relation_examples(examples, folder / RELATION_EXAMPLES)
-    write_example(folder, make_example(model, choose_example(parts[0].segments), kinds, stack))
+    if (example := subject.example(parts[0])) is not None:
+        write_example(folder, example)
     manifest |= {
         "complete": True,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
         "seconds": round(time.monotonic() - started, 1),
         "corpora": {
-            part.name: {"files": described[part.name], **part.about, "left_out": part.left_out} for part in parts
+            part.name: {"files": subject.files[part.name], **part.about, "left_out": part.left_out} for part in parts
         },
-        "studies_skipped": skipped,
+        "studies_skipped": subject.skipped,
         "tables": rows,
     }
     write_manifest(folder, manifest)
@@ -230,23 +222,6 @@ def _already_done(folder: Path, settings: dict[str, Any]) -> bool:
             f"{folder}: holds another survey ({'; '.join(differing)}). Choose another --out folder, or delete this one."
         )
     return bool(manifest.get("complete"))
-
-
-def _describe_model(model: Model, stack: Stack) -> dict[str, Any]:
-    shape = model.shapes[stack]
-    return model.source | {
-        "attention": stack,
-        "layers": shape.layers,
-        "heads": list(shape.heads),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "device": str(model.device),
-        "language_model": model.language_model,
-        "tokenizer": type(model.tokenizer).__name__,
-        "special_tokens": {
-            "cls": model.tokenizer.cls_token or model.tokenizer.bos_token,
-            "sep": model.tokenizer.sep_token or model.tokenizer.eos_token,
-        },
-    }
 
 
 def _tables(parts: Sequence[Part]) -> dict[str, pd.DataFrame]:

@@ -1,4 +1,4 @@
-"""What decides the outcome of a survey, beside its model and corpora, and what of it cannot work."""
+"""What decides the outcome of a survey or an extraction, beside model and corpora, and what of it cannot work."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
 from headatlas.encoding.segments import SEGMENT_STYLES, SegmentStyle
 from headatlas.errors import SettingError
 from headatlas.statistics.words import FROM_TOKENS, FromTokens
+from headatlas.store.examples import Level
+from headatlas.store.observing import STORED_TYPES
 from headatlas.studies.similarity import MAP_DISTANCES, MapDistance
 
 
@@ -43,18 +45,55 @@ class SurveySettings:
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
-        for name in ("segments", "max_tokens", "batch_tokens", "least_count", "bootstrap", "clusters"):
-            if (number := getattr(self, name)) < 1:
-                raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {number}.")
-        known: dict[str, tuple[str, ...]] = {
-            "text_format": TEXT_FORMATS,
-            "treebank_format": TREEBANK_FORMATS,
-            "coreference_format": COREFERENCE_FORMATS,
-            "segment_style": SEGMENT_STYLES,
-            "map_distance": MAP_DISTANCES,
-            "label_set": ("auto", *LABEL_SETS),
-            "words_from": FROM_TOKENS,
-        }
-        for name, words in known.items():
-            if (word := getattr(self, name)) not in words:
-                raise SettingError(f"--{name.replace('_', '-')} {word} is unknown. Use one of: {', '.join(words)}.")
+        _at_least_one(self, "segments", "max_tokens", "batch_tokens", "least_count", "bootstrap", "clusters")
+        _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, coreference_format=COREFERENCE_FORMATS)
+        _known(self, segment_style=SEGMENT_STYLES, label_set=("auto", *LABEL_SETS), words_from=FROM_TOKENS)
+        _known(self, map_distance=MAP_DISTANCES)
+
+
+@dataclass(frozen=True)
+class ExtractSettings:
+    """What decides the outcome of an extraction, beside its model and corpus, by the names of its options."""
+
+    level: Level
+    hidden_states: bool
+    dtype_stored: str
+    shard_megabytes: int
+    segments: int
+    max_tokens: int
+    batch_tokens: int
+    seed: int
+    text_format: TextFormat
+    treebank_format: TreebankFormat
+    segment_style: SegmentStyle
+
+    def check(self) -> None:
+        """Refuse what cannot work before a model is loaded."""
+        _at_least_one(self, "shard_megabytes", "segments", "max_tokens", "batch_tokens")
+        _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, segment_style=SEGMENT_STYLES)
+        _known(self, dtype_stored=tuple(STORED_TYPES))
+
+
+@dataclass(frozen=True)
+class ImportSettings:
+    """What decides the outcome of an import, beside its files, by the names of its options."""
+
+    dtype_stored: str
+    shard_megabytes: int
+
+    def check(self) -> None:
+        """Refuse what cannot work."""
+        _at_least_one(self, "shard_megabytes")
+        _known(self, dtype_stored=tuple(STORED_TYPES))
+
+
+def _at_least_one(settings: object, *names: str) -> None:
+    for name in names:
+        if (number := getattr(settings, name)) < 1:
+            raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {number}.")
+
+
+def _known(settings: object, **choices: tuple[str, ...]) -> None:
+    for name, words in choices.items():
+        if (word := getattr(settings, name)) not in words:
+            raise SettingError(f"--{name.replace('_', '-')} {word} is unknown. Use one of: {', '.join(words)}.")

@@ -1,0 +1,240 @@
+"""Maps that others made: the paper's released pickles, and .npz files.
+
+- A pickle (``*_attn.pkl``) is a list of dicts. ``attns`` [layers, heads, n, n]; ``tokens`` with ``[CLS]`` and ``[SEP]``
+  among them; or, of a treebank, ``words``, ``heads`` (from 1, 0 the root) and ``relns`` with maps between words,
+  n = words + 2, since ``[CLS]`` stands before and ``[SEP]`` after them.
+- An ``.npz`` file is one example: ``attn`` [layers, heads, n, n] and ``tokens``.
+
+There is no tokenizer beside such maps, so special tokens are known by their spelling, as in the paper's own code.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.corpora.checks import tree_defect
+from headatlas.corpora.trees import ROOT
+from headatlas.encoding.kinds import PERIODS_AND_COMMAS, Kind
+from headatlas.encoding.template import SPECIAL
+from headatlas.errors import CorpusError
+from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, Tensors
+from headatlas.store.pickles import load_numbers
+
+ROW_TOLERANCE = 0.01  # how far from 1 a row may sum: float16 and printed numbers are rounded
+SPELLED = {"[CLS]": Kind.CLS, "<s>": Kind.CLS, "[SEP]": Kind.SEP, "</s>": Kind.SEP}
+_SPACES = "Ġ▁ "  # how tokenizers write a space before a word
+_PIECE = "##"  # how WordPiece marks a token within a word
+
+
+@dataclass(frozen=True)
+class ImportedMaps:
+    """The maps of one example and what is known of it."""
+
+    example: StoredExample
+    maps: NDArray[np.floating]  # [L, H, n, n] as the file has them, words between [CLS] and [SEP]
+
+    def tensors(self, dtype: str) -> Tensors:
+        """The maps as a store has them, [CLS] and [SEP] after the words."""
+        rows = self.maps.shape[-1]
+        maps = self.maps.reshape(-1, rows, rows)
+        if self.example.words is not None:
+            order = [*range(1, rows - 1), 0, rows - 1]
+            maps = maps[:, order][..., order]
+        return Tensors(np.ascontiguousarray(maps, dtype=dtype), None)
+
+
+@dataclass(frozen=True)
+class Import:
+    """Everything read from files of maps of one model."""
+
+    level: Level
+    causal: bool
+    examples: list[ImportedMaps]
+    left_out: dict[str, int]
+
+
+def read_maps(files: Sequence[Path]) -> Import:
+    """Read and check all examples of the files, which must be of one model and one kind."""
+    left_out: Counter[str] = Counter()
+    found: list[ImportedMaps] = []
+    causal: bool | None = None
+    for number, path in enumerate(files):
+        for place, (maps, record) in enumerate(_read_file(path)):
+            where = f"example {place}"
+            _check_maps(maps, path, where)
+            if found:
+                _check_alike(found[0].maps, maps, path, where)
+            if maps.shape[-1] > 1:
+                seen = not np.triu(maps, 1).any()
+                causal = seen if causal is None else causal
+                if seen != causal:
+                    raise _unlike(path, f"{where} {_sight(seen)}, the first one {_sight(causal)}")
+            if (one := _imported(maps, record, f"{number}.0.{place}", path, where, left_out)) is not None:
+                found.append(one)
+    if not found:
+        reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
+        raise CorpusError(
+            f"No example is left to import ({reasons or 'the files are empty'}). Trees are needed beside maps between "
+            "words; the released Penn Treebank maps come with dummy labels in their place.",
+            files[0],
+        )
+    levels = {"words" if one.example.words is not None else "tokens" for one in found}
+    if len(levels) > 1:
+        raise _unlike(files[-1], "some maps are between words, others between tokens")
+    return Import("words" if levels == {"words"} else "tokens", bool(causal), found, dict(left_out))
+
+
+def _read_file(path: Path) -> Iterator[tuple[NDArray[Any], Mapping[str, Any]]]:
+    if zipfile.is_zipfile(path):
+        yield _read_npz(path)
+        return
+    examples = load_numbers(path)
+    if not isinstance(examples, list) or not all(isinstance(example, dict) for example in examples):
+        raise CorpusError(f"holds a {type(examples).__name__}, not a list of dicts with attns and tokens.", path)
+    for place, example in enumerate(examples):
+        if not isinstance(example.get("attns"), np.ndarray):
+            raise CorpusError(f"example {place} has no array attns. Its keys: {_keys(example)}.", path)
+        yield example["attns"], example
+
+
+def _read_npz(path: Path) -> tuple[NDArray[Any], Mapping[str, Any]]:
+    try:
+        with np.load(path, allow_pickle=False) as arrays:
+            if missing := {"attn", "tokens"} - set(arrays.files):
+                problem = f"has no {' and no '.join(sorted(missing))}. Its arrays: {', '.join(arrays.files)[:80]}."
+                raise CorpusError(problem, path)
+            maps, tokens = arrays["attn"], arrays["tokens"]
+    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+        raise CorpusError(
+            f"cannot be read as .npz ({str(error)[:80]}). Save plain arrays, no objects.", path
+        ) from error
+    return maps, {"tokens": tokens.tolist()}
+
+
+def _check_maps(maps: NDArray[Any], path: Path, where: str) -> None:
+    if maps.ndim != 4 or maps.shape[2] != maps.shape[3] or 0 in maps.shape or maps.dtype.kind != "f":
+        shape = f"{maps.dtype} of the shape {maps.shape}"
+        raise CorpusError(f"{where}: the maps are {shape}. Give floats [layers, heads, n, n].", path)
+    sums = maps.sum(-1, dtype=np.float32)
+    if not np.isfinite(sums).all():
+        raise CorpusError(f"{where}: the attention of head {_head(~np.isfinite(sums))} is NaN or infinite.", path)
+    if (negative := maps.min(-1) < 0).any():
+        raise CorpusError(f"{where}: the attention of head {_head(negative)} has negative weights.", path)
+    if (wrong := np.abs(sums - 1) > ROW_TOLERANCE).any():
+        raise CorpusError(
+            f"{where}: a row of head {_head(wrong)} sums to {sums[wrong][0]:.3f}, not 1. Attention must be stored "
+            "after the softmax, without padding, as [layers, heads, from, to].",
+            path,
+        )
+
+
+def _head(wrong: NDArray[np.bool_]) -> str:
+    """The first head at fault, from 1. wrong: [L, H, n]."""
+    layer, head, _ = np.argwhere(wrong)[0]
+    return f"{layer + 1}-{head + 1} (layer-head)"
+
+
+def _check_alike(first: NDArray[Any], maps: NDArray[Any], path: Path, where: str) -> None:
+    if maps.shape[:2] != first.shape[:2]:
+        sizes = (f"{layers} layers x {heads} heads" for layers, heads in (maps.shape[:2], first.shape[:2]))
+        raise _unlike(path, "{} has {}, the first one {}".format(where, *sizes))
+
+
+def _unlike(path: Path, what: str) -> CorpusError:
+    return CorpusError(f"{what}: not of one model and kind. Import each model's maps into a folder of its own.", path)
+
+
+def _sight(causal: bool) -> str:
+    return "attends to no later token" if causal else "attends to later tokens"
+
+
+def _imported(
+    maps: NDArray[Any], record: Mapping[str, Any], name: str, path: Path, where: str, left_out: Counter[str]
+) -> ImportedMaps | None:
+    """The example by what its maps lie between: tokens, or words; None where it is left out and counted."""
+    rows = maps.shape[-1]
+    words = _strings(record.get("words"))
+    tokens = _strings(record.get("tokens"))
+    if words is not None and rows == len(words) + SPECIAL_UNITS:
+        return _between_words(maps, words, record, name, path, where, left_out)
+    if tokens is None or len(tokens) != rows:
+        given = f"{len(tokens):,} tokens" if tokens else f"{len(words):,} words" if words else "no tokens"
+        raise CorpusError(f"{where}: the maps have {rows} rows, but there are {given}. Keys: {_keys(record)}.", path)
+    if words is not None:
+        left_out["tree_beside_maps_between_tokens"] += 1
+    return ImportedMaps(_between_tokens(tokens, name), maps)
+
+
+def _between_tokens(tokens: Sequence[str], name: str) -> StoredExample:
+    kinds = np.array([_kind(token) for token in tokens], dtype=np.uint8)
+    starts = np.array([token not in SPELLED and not token.startswith(_PIECE) for token in tokens])
+    special = np.array([token in SPELLED for token in tokens])
+    return StoredExample(
+        id=name,
+        document=name.rpartition(".")[0],
+        tokens=tuple(tokens),
+        kinds=kinds,
+        word_of=np.where(special, SPECIAL, np.maximum(np.cumsum(starts) - 1, 0)).astype(np.int32),
+        words=None,
+        heads=None,
+        relations=None,
+    )
+
+
+def _between_words(
+    maps: NDArray[Any],
+    words: Sequence[str],
+    record: Mapping[str, Any],
+    name: str,
+    path: Path,
+    where: str,
+    left_out: Counter[str],
+) -> ImportedMaps | None:
+    """Each word stands for its tokens, which such files do not tell apart."""
+    given, relations = record.get("heads"), _strings(record.get("relns"))
+    heads = given.tolist() if isinstance(given, np.ndarray) else given
+    if not isinstance(heads, list) or not all(type(head) is int for head in heads) or relations is None:
+        raise CorpusError(f"{where}: maps between words need lists heads and relns. Keys: {_keys(record)}.", path)
+    if not len(heads) == len(relations) == len(words):
+        counts = f"{len(words)} words, {len(heads)} heads and {len(relations)} relations"
+        raise CorpusError(f"{where}: there are {counts}. Give one of each for every word.", path)
+    heads = [head - 1 if head else ROOT for head in heads]
+    if defect := tree_defect(heads):
+        left_out[defect.reason] += 1
+        return None
+    example = StoredExample(
+        id=name,
+        document=name.rpartition(".")[0],
+        tokens=("[CLS]", *words, "[SEP]"),
+        kinds=np.array([Kind.CLS, *map(_kind, words), Kind.SEP], dtype=np.uint8),
+        word_of=np.array([SPECIAL, *range(len(words)), SPECIAL], dtype=np.int32),
+        words=tuple(words),
+        heads=np.array(heads, dtype=np.int64),
+        relations=tuple(relations),
+    )
+    return ImportedMaps(example, maps)
+
+
+def _kind(token: str) -> Kind:
+    if token in SPELLED:
+        return SPELLED[token]
+    return Kind.PERIOD_COMMA if token.removeprefix(_PIECE).strip(_SPACES) in PERIODS_AND_COMMAS else Kind.OTHER
+
+
+def _strings(given: Any) -> list[str] | None:
+    """A list of strings, which Python 2 may have written as bytes; None where it is none."""
+    if not isinstance(given, (list, tuple)) or not all(isinstance(one, (str, bytes)) for one in given):
+        return None
+    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in given]
+
+
+def _keys(record: Mapping[str, Any]) -> str:
+    return ", ".join(map(str, record))[:80] or "none"

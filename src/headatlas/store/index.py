@@ -1,0 +1,147 @@
+"""The index of a store: what its shards hold, from which model and corpus, and how to tell that they are whole.
+
+DIR/index.json              everything but the numbers: see `Index`; one example a line
+DIR/maps-00000.safetensors  a shard: for each of its examples, by its number there, ``NUMBER.maps`` and, if kept,
+                            ``NUMBER.states``, shaped as `examples.Tensors` says
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from headatlas.corpora.checks import tree_defect
+from headatlas.encoding.kinds import Kind
+from headatlas.errors import AtlasError
+from headatlas.files import write_text
+from headatlas.models.stacks import HeadShape
+from headatlas.store.examples import Level, StoredExample, units_of
+from headatlas.store.observing import STORED_TYPES, tensor_bytes, windows
+
+FORMAT = "headatlas-maps-1"
+INDEX = "index.json"
+
+
+@dataclass(frozen=True)
+class Shard:
+    """One file of maps, as it was when it was written."""
+
+    file: str
+    bytes: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Index:
+    """A store's index.json."""
+
+    level: Level  # whether the maps are between words or between tokens
+    dtype: str  # of the numbers: float16 or float32
+    states: int  # numbers in a hidden state; 0 where none are kept
+    shard_bytes: int  # a shard takes examples up to this size
+    model: dict[str, Any]  # as in the manifest of an atlas
+    settings: dict[str, Any]  # what decides the numbers
+    corpora: dict[str, Any]  # as in the manifest of an atlas
+    versions: dict[str, str]
+    examples: list[StoredExample] = field(repr=False)
+    shards: list[Shard] = field(default_factory=list)  # those that are written
+    complete: bool = False
+
+    @property
+    def shape(self) -> HeadShape:
+        """The heads of each layer."""
+        return HeadShape(tuple(self.model["heads"]))
+
+    def example_bytes(self) -> list[int]:
+        """What the numbers of each example take."""
+        level, shape = self.level, self.shape
+        return [
+            tensor_bytes(shape, level, units_of(example, level), self.states, self.dtype) for example in self.examples
+        ]
+
+    def plan(self) -> list[range]:
+        """The examples of each shard."""
+        return list(windows(self.example_bytes(), self.shard_bytes))
+
+
+def shard_file(number: int) -> str:
+    """The name of a shard's file."""
+    return f"maps-{number:05}.safetensors"
+
+
+def write_index(folder: Path, index: Index) -> None:
+    """Write index.json, with an example a line so that people and line tools can read it."""
+    about = {"format": FORMAT} | {one.name: getattr(index, one.name) for one in fields(index) if one.name != "examples"}
+    about["shards"] = [vars(shard) for shard in index.shards]
+    places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
+    lines = [
+        json.dumps(_record(example) | {"shard": shard, "number": number}, ensure_ascii=False)
+        for example, (shard, number) in zip(index.examples, places, strict=True)
+    ]
+    head = json.dumps(about, indent=1, ensure_ascii=False).removesuffix("\n}")
+    write_text(folder / INDEX, f'{head},\n "examples": [\n' + ",\n".join(lines) + "\n ]\n}\n")
+
+
+def read_index(folder: Path) -> Index:
+    """The index of a folder; AtlasError where there is none or it is damaged."""
+    path = folder / INDEX
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
+            raise AtlasError(f"{path}: not the index of a store of maps.")
+        shards = [Shard(**shard) for shard in found.pop("shards")]
+        examples = [_example(record, number) for number, record in enumerate(found.pop("examples"))]
+        index = Index(**found, shards=shards, examples=examples)
+        _check(index)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise AtlasError(f"{folder}: no store of maps here (no {INDEX}). Make one with: headatlas extract") from error
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        raise AtlasError(f"{path}: damaged ({error}). Extract the maps again.") from error
+    return index
+
+
+def _record(example: StoredExample) -> dict[str, Any]:
+    """An example as JSON has it; arrays as lists."""
+    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in vars(example).items()}
+
+
+def _example(record: Mapping[str, Any], number: int) -> StoredExample:
+    tree = record["words"] is not None
+    example = StoredExample(
+        id=str(record["id"]),
+        document=str(record["document"]),
+        tokens=tuple(map(str, record["tokens"])),
+        kinds=np.array(record["kinds"], dtype=np.uint8),
+        word_of=np.array(record["word_of"], dtype=np.int32),
+        words=tuple(map(str, record["words"])) if tree else None,
+        heads=np.array(record["heads"], dtype=np.int64) if tree else None,
+        relations=tuple(map(str, record["relations"])) if tree else None,
+    )
+    if not len(example) == len(example.kinds) == len(example.word_of) or example.kinds.max(initial=0) > max(Kind):
+        raise ValueError(f"the tokens of example {number} do not fit their kinds and words")
+    if example.words is not None and example.heads is not None and example.relations is not None:
+        fitting = len(example.words) == len(example.heads) == len(example.relations)
+        if not fitting or tree_defect(example.heads.tolist()) or example.word_of.max(initial=-1) >= len(example.words):
+            raise ValueError(f"the words of example {number} do not fit their tree and tokens")
+    return example
+
+
+def _check(index: Index) -> None:
+    heads = index.model["heads"]
+    if index.level not in ("words", "tokens") or index.dtype not in STORED_TYPES:
+        raise ValueError(f"level {index.level!r} or dtype {index.dtype!r} is unknown")
+    if not heads or not all(isinstance(number, int) and number > 0 for number in heads):
+        raise ValueError("the model has no heads")
+    if index.level == "words" and any(example.words is None for example in index.examples):
+        raise ValueError("the maps are between words, but some examples have none")
+    if len({example.id for example in index.examples}) < len(index.examples):
+        raise ValueError("two examples have the same id")
+    if index.complete and len(index.plan()) != len(index.shards):
+        raise ValueError(f"{len(index.plan())} shards are needed, {len(index.shards)} are listed")
+    if [shard.file for shard in index.shards] != [shard_file(number) for number in range(len(index.shards))]:
+        raise ValueError("the shards are not in order")

@@ -1,0 +1,206 @@
+"""Reading the paper's released maps, which are pickles, without the danger of pickles.
+
+A pickle is a program: loading one can run anything. So this is the one file of headatlas that imports `pickle`, and it
+uses only its parser. Every name that a pickle asks for is looked up in the short table here, never imported; what the
+table gives are stand-ins that check what they are handed before numpy sees it; and instructions that make objects in
+other ways are refused. What can come out is numbers, strings, bytes, lists, tuples, dicts and arrays of numbers.
+
+The file is memory-mapped and large arrays stay in it until they are used: memory is bounded by the file's size, since
+no length that a pickle claims is believed beyond what the file holds.
+"""
+
+from __future__ import annotations
+
+import mmap
+import pickle
+import struct
+from collections.abc import Callable
+from math import prod
+from pathlib import Path
+from typing import Any, ClassVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.errors import CorpusError
+
+LARGE = 1 << 16  # bytes; from here on a view into the file and no copy
+NUMBER_TYPES = frozenset(f"{kind}{size}" for kind in "iuf" for size in (1, 2, 4, 8)) - {"f1"} | {"b1"}
+
+
+class _RefusedError(Exception):
+    """The pickle holds something that maps do not need."""
+
+
+class _NumberType:
+    """In place of numpy.dtype: a type of plain numbers."""
+
+    def __init__(self, code: Any, *_: Any) -> None:
+        name = _text(code)
+        if name not in NUMBER_TYPES:
+            raise _RefusedError(f"an array of the type {name!r}")
+        self.type = np.dtype(name)
+
+    def __setstate__(self, state: Any) -> None:
+        """Only the order of bytes matters of a plain type's state."""
+        order = _text(state[1])
+        if order not in ("<", ">", "|", "="):
+            raise _RefusedError(f"a number type with the byte order {order!r}")
+        self.type = np.dtype(f"{order}{self.type.str[1:]}")
+
+
+class _Array:
+    """In place of numpy.ndarray: blank until its state is set."""
+
+    value: NDArray[Any]
+
+    def __setstate__(self, state: Any) -> None:
+        """Version, shape, type, whether in Fortran's order, and the raw numbers."""
+        _, shape, number_type, fortran, raw = state
+        self.value = _numbers(raw, number_type, shape, "F" if fortran else "C")
+
+
+def _numbers(raw: Any, number_type: Any, shape: Any, order: Any) -> NDArray[Any]:
+    if not isinstance(number_type, _NumberType) or not isinstance(raw, (bytes, memoryview)):
+        raise _RefusedError("an array that is no array of numbers")
+    if not isinstance(shape, tuple) or not all(isinstance(size, int) and size >= 0 for size in shape):
+        raise _RefusedError("an array without a proper shape")
+    if prod(shape) * number_type.type.itemsize != len(raw):
+        raise _RefusedError(f"an array of the shape {shape} with {len(raw):,} bytes")
+    return np.frombuffer(raw, dtype=number_type.type).reshape(shape, order="F" if _text(order) == "F" else "C")
+
+
+def _blank_array(_kind: Any, _shape: Any, _type: Any) -> _Array:
+    return _Array()
+
+
+def _array_from_buffer(raw: Any, number_type: Any, shape: Any, order: Any) -> _Array:
+    array = _Array()
+    array.value = _numbers(raw, number_type, shape, order)
+    return array
+
+
+def _scalar(number_type: Any, raw: Any) -> Any:
+    return _numbers(raw, number_type, (), "C").item()
+
+
+def _encoded(text: Any, codec: Any) -> bytes:
+    """How pickles of protocol 2 and less hold bytes."""
+    if _text(codec) != "latin1" or not isinstance(text, str):
+        raise _RefusedError(f"text in the encoding {codec!r}")
+    return text.encode("latin1")
+
+
+def _no_bytes() -> bytes:
+    """How they hold no bytes at all."""
+    return b""
+
+
+_ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
+    ("numpy", "dtype"): _NumberType,
+    ("numpy", "ndarray"): _Array,
+    ("_codecs", "encode"): _encoded,
+    ("__builtin__", "bytes"): _no_bytes,
+}
+for _core in ("numpy.core", "numpy._core"):
+    _ADMITTED[f"{_core}.multiarray", "_reconstruct"] = _blank_array
+    _ADMITTED[f"{_core}.multiarray", "scalar"] = _scalar
+    _ADMITTED[f"{_core}.numeric", "_frombuffer"] = _array_from_buffer
+
+
+_FORBIDDEN = ["INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER"]
+_FORBIDDEN += ["EMPTY_SET", "FROZENSET"]
+
+
+def _refuser(name: str) -> Callable[[object], None]:
+    def refuse(_parser: object) -> None:
+        raise _RefusedError(f"an object made by the instruction {name}")
+
+    return refuse
+
+
+class _File:
+    """A memory-mapped file as the parser reads it; large reads are views."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        self._view = memoryview(self._map)
+        self.readline = self._map.readline
+
+    def read(self, size: int) -> bytes | memoryview:
+        if size < LARGE:
+            return self._map.read(size)
+        start = self._map.tell()
+        data = self._view[start : start + size]
+        self._map.seek(start + len(data))
+        return data
+
+
+class _Parser(pickle._Unpickler):
+    """The parser that is written in Python, with what its instructions do cut down."""
+
+    dispatch: ClassVar[dict[int, Callable[[Any], None]]] = dict(pickle._Unpickler.dispatch)
+    stack: list[Any]
+    read: Callable[[int], bytes | memoryview]
+
+    def find_class(self, module: str, name: str) -> Any:
+        if (module, name) not in _ADMITTED:
+            raise _RefusedError(f"{module}.{name}")
+        return _ADMITTED[module, name]
+
+    def _reduce(self) -> None:
+        arguments, function = self.stack.pop(), self.stack[-1]
+        if function not in _ADMITTED.values() or not isinstance(arguments, tuple):
+            raise _RefusedError(f"a call of {type(function).__name__}")
+        self.stack[-1] = function(*arguments)
+
+    def _build(self) -> None:
+        state, target = self.stack.pop(), self.stack[-1]
+        if not isinstance(target, (_NumberType, _Array)):
+            raise _RefusedError(f"a state for {type(target).__name__}")
+        target.__setstate__(state)
+
+    def _bytearray(self) -> None:
+        (size,) = struct.unpack("<Q", self.read(8))
+        self.stack.append(self.read(size))
+
+    dispatch[pickle.REDUCE[0]] = _reduce
+    dispatch[pickle.BUILD[0]] = _build
+    dispatch[pickle.BYTEARRAY8[0]] = _bytearray
+    for _name in _FORBIDDEN:
+        dispatch[getattr(pickle, _name)[0]] = _refuser(_name)
+
+
+def load_numbers(path: Path) -> Any:
+    """What a pickle holds, of any protocol and of Python 2 or 3, if it is nothing but plain data and numeric arrays."""
+    try:
+        return plain(_Parser(cast(Any, _File(path)), encoding="bytes").load())
+    except _RefusedError as refused:
+        raise CorpusError(
+            f"holds {refused}, which maps do not need. It is not opened, since loading a pickle can run programs. "
+            "Import only lists of dicts with numpy arrays, as the paper's code writes them.",
+            path,
+        ) from refused
+    except OSError as error:
+        raise CorpusError(f"cannot be read ({error.strerror}).", path) from error
+    except Exception as error:  # a damaged pickle can fail in any way that its parser can
+        raise CorpusError(
+            f"is no whole pickle ({type(error).__name__}: {str(error)[:80]}). Fetch the file again.", path
+        ) from error
+
+
+def plain(value: Any) -> Any:
+    """Stand-ins replaced by what they stand for, two levels deep: a list of dicts of values."""
+    if isinstance(value, list):
+        return [_plain_dict(one) if isinstance(one, dict) else one for one in value]
+    return value
+
+
+def _plain_dict(found: dict[Any, Any]) -> dict[str, Any]:
+    return {_text(key): value.value if isinstance(value, _Array) else value for key, value in found.items()}
+
+
+def _text(value: Any) -> str:
+    """A string, also where Python 2 wrote it as bytes."""
+    return bytes(value).decode("utf-8") if isinstance(value, (bytes, memoryview)) else str(value)

@@ -1,0 +1,163 @@
+"""Reading a store: shards are memory-mapped, and an example's numbers are read when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
+
+from headatlas.errors import AtlasError, SettingError
+from headatlas.files import sha256
+from headatlas.models.stacks import HeadShape
+from headatlas.store.examples import Level, StoredExample, Tensors, TokenMaps, WordMaps, units_of, word_maps
+from headatlas.store.index import INDEX, Index, read_index
+
+
+class Store:
+    """A folder of maps, opened: a sequence of `WordMaps`, or of `TokenMaps` where the maps are between tokens."""
+
+    def __init__(self, folder: Path, index: Index) -> None:
+        self.folder, self.index = folder, index
+        self._places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
+        self._opened: dict[int, Any] = {}
+
+    @property
+    def level(self) -> Level:
+        """Whether the maps are between words or between tokens."""
+        return self.index.level
+
+    @property
+    def model(self) -> dict[str, Any]:
+        """What is known of the model the maps come from, as in the manifest of an atlas."""
+        return self.index.model
+
+    @property
+    def shape(self) -> HeadShape:
+        """The heads of each layer."""
+        return self.index.shape
+
+    @property
+    def examples(self) -> list[StoredExample]:
+        """What is known of each example beside its maps, in order."""
+        return self.index.examples
+
+    @cached_property
+    def numbers(self) -> dict[str, int]:
+        """The place of each example by its id."""
+        return {example.id: number for number, example in enumerate(self.examples)}
+
+    @property
+    def has_trees(self) -> bool:
+        """Whether every example has a dependency tree."""
+        return all(example.words is not None for example in self.examples)
+
+    def __len__(self) -> int:
+        return len(self.examples)
+
+    def __getitem__(self, which: int | str) -> WordMaps | TokenMaps:
+        """An example by its number from 0, negative from the end, or by its id."""
+        number = self._number(which)
+        return self._word_maps(number) if self.level == "words" else self._token_maps(number)
+
+    def __iter__(self) -> Iterator[WordMaps | TokenMaps]:
+        return (self[number] for number in range(len(self)))
+
+    def word_maps(self) -> Iterator[WordMaps]:
+        """All examples, of a store whose maps are between words."""
+        if self.level != "words":
+            raise SettingError(
+                f"{self.folder}: the maps are between tokens. Extract maps between words: headatlas extract --words"
+            )
+        return map(self._word_maps, range(len(self)))
+
+    def layer(self, which: int | str, layer: int) -> NDArray[np.floating]:
+        """One layer's maps (from 0) as they are stored, without reading the others: [H, n, n]."""
+        first = sum(self.shape.heads[:layer])
+        number = self._number(which)
+        return self._part(number, slice(first, first + self.shape.heads[layer]))
+
+    def verify(self) -> None:
+        """Read every shard and compare its SHA-256 with the index; AtlasError names those that were altered."""
+        altered = [shard.file for shard in self.index.shards if sha256(self.folder / shard.file) != shard.sha256]
+        if altered:
+            raise AtlasError(
+                f"{self.folder}: altered since written: {', '.join(altered)}. Delete the folder and extract again."
+            )
+
+    def _number(self, which: int | str) -> int:
+        if isinstance(which, str):
+            if which not in self.numbers:
+                raise KeyError(f"no example {which!r} in {self.folder}")
+            return self.numbers[which]
+        if not -len(self) <= which < len(self):
+            raise IndexError(f"example {which} of a store of {len(self)}")
+        return which % len(self)
+
+    def _word_maps(self, number: int) -> WordMaps:
+        example = self.examples[number]
+        if example.words is None or example.heads is None or example.relations is None:
+            raise AtlasError(f"{self.folder / INDEX}: example {example.id} has no words.")
+        tensors = self._tensors(number)
+        return word_maps(tensors, example.id, example.document, example.words, example.heads, example.relations)
+
+    def _token_maps(self, number: int) -> TokenMaps:
+        example, tensors, shape = self.examples[number], self._tensors(number), self.shape
+        size = len(example)
+        if shape.total == shape.layers * shape.most_heads:
+            return TokenMaps(example, tensors.maps.reshape(shape.layers, -1, size, size), tensors.states)
+        maps = np.zeros((shape.layers, shape.most_heads, size, size), dtype=tensors.maps.dtype)
+        for layer, (last, heads) in enumerate(zip(np.cumsum(shape.heads), shape.heads, strict=True)):
+            maps[layer, :heads] = tensors.maps[last - heads : last]
+        return TokenMaps(example, maps, tensors.states)
+
+    def _tensors(self, number: int) -> Tensors:
+        states = None
+        if self.index.states:
+            states = self._read(number, "states", (self.shape.layers + 1, None, self.index.states), slice(None))
+        return Tensors(self._part(number, slice(None)), states)
+
+    def _part(self, number: int, heads: slice) -> NDArray[np.floating]:
+        rows = units_of(self.examples[number], self.level)
+        return self._read(number, "maps", (self.shape.total, rows, rows), heads)
+
+    def _read(self, number: int, name: str, shape: tuple[int | None, ...], part: slice) -> NDArray[np.floating]:
+        shard, within = self._places[number]
+        path = self.folder / self.index.shards[shard].file
+        try:
+            if shard not in self._opened:
+                self._opened[shard] = safe_open(path, framework="np")
+            found = self._opened[shard].get_slice(f"{within}.{name}")
+            if any(want not in (None, have) for want, have in zip(shape, found.get_shape(), strict=True)):
+                raise ValueError(f"example {self.examples[number].id} has the shape {found.get_shape()}")
+            numbers: NDArray[np.floating] = found[part]
+        except (OSError, SafetensorError, ValueError) as error:
+            raise AtlasError(f"{path}: cannot be read ({error}). Delete the folder and extract again.") from error
+        return numbers
+
+
+def open_store(folder: str | Path) -> Store:
+    """Open a folder of maps; its shards must be there in their full size. `Store.verify` looks at every byte.
+
+    >>> store = open_store("maps")                       # doctest: +SKIP
+    >>> for sentence in store:                           # doctest: +SKIP
+    ...     print(sentence.words, sentence.maps.shape)
+    """
+    folder = Path(folder)
+    index = read_index(folder)
+    if not index.complete:
+        raise AtlasError(f"{folder}: these maps are not complete. Run the same extract command again to continue it.")
+    for shard in index.shards:
+        path = folder / shard.file
+        if not path.is_file():
+            raise AtlasError(f"{path}: this shard is missing. Bring it back, or delete the folder and extract again.")
+        if (size := path.stat().st_size) != shard.bytes:
+            raise AtlasError(
+                f"{path}: this shard has {size:,} bytes, not the {shard.bytes:,} that were written: it was cut short "
+                "or altered. Bring it back, or delete the folder and extract again."
+            )
+    return Store(folder, index)

@@ -1,0 +1,93 @@
+"""Stored maps in place of the model they came from: studies look at them as at a model's, and no weights are loaded.
+
+The segments made here stand for stored examples. Their token ids are the tokens' kinds, which is all that studies of
+attention ask about tokens; `OWN_KINDS` reads them back. Where maps are between words, each word counts as one token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.kinds import Kind, KindTable
+from headatlas.encoding.segments import Segment
+from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.word_segments import ParsedSegment
+from headatlas.errors import AtlasError
+from headatlas.models.model import SeeMap
+from headatlas.models.stacks import HeadShape, Stack
+from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, units_of
+from headatlas.store.reading import Store
+
+OWN_KINDS = KindTable(np.arange(max(Kind) + 1, dtype=np.uint8))
+
+
+class StoredMaps:
+    """A store that can be observed."""
+
+    def __init__(self, store: Store, device: torch.device) -> None:
+        self.name: str = store.model["name"]
+        self.device = device
+        self.default_stack: Stack = store.model["attention"]
+        self.shapes: dict[Stack, HeadShape] = {self.default_stack: store.shape}
+        self.pad_id = int(Kind.OTHER)
+        self._store = store
+
+    def observe(self, batch: Batch, see: SeeMap, _stack: Stack | None = None) -> None:
+        """Show the stored maps of a batch of stand-in segments, a layer at a time."""
+        numbers = [self._store.numbers[segment.id] for segment in batch.segments]
+        rows = [shown_units(self._store.examples[number], self._store.level) for number in numbers]
+        size = batch.mask.shape[1]
+        for layer, heads in enumerate(self._store.shape.heads):
+            weights = np.zeros((len(numbers), heads, size, size), dtype=np.float32)
+            for target, number, kept in zip(weights, numbers, rows, strict=True):
+                maps = self._store.layer(number, layer)
+                if len(kept) < maps.shape[-1]:
+                    maps = maps[:, kept][:, :, kept]
+                target[:, : len(kept), : len(kept)] = maps
+            see(layer, torch.from_numpy(weights).to(self.device), None)
+
+
+def shown_units(example: StoredExample, level: Level) -> NDArray[np.int64]:
+    """The rows of an example's maps that stand for something: all but words without tokens."""
+    every = np.arange(units_of(example, level))
+    if level == "tokens" or example.words is None:
+        return every
+    return np.concatenate([_words_with_tokens(example), every[-SPECIAL_UNITS:]])
+
+
+def text_segment(example: StoredExample) -> Segment:
+    """An example with token-level maps as the studies of tokens see it."""
+    return Segment(example.id, example.kinds.astype(np.int32), np.zeros(len(example), np.uint8), example.word_of)
+
+
+def parsed_segment(
+    example: StoredExample, level: Level, relations: Mapping[str, int], counts_as: Sequence[int]
+) -> ParsedSegment:
+    """An example with a tree. relations: the number of each; counts_as: see `encoding.word_segments`."""
+    if example.words is None or example.heads is None or example.relations is None:
+        raise AtlasError(f"Example {example.id} has no dependency tree.")
+    kinds, words = example.kinds.astype(np.int32), example.word_of
+    if level == "words":
+        present = _words_with_tokens(example)
+        kinds = np.array([Kind.OTHER] * len(present) + [Kind.CLS, Kind.SEP], dtype=np.int32)
+        words = np.concatenate([present, [SPECIAL] * SPECIAL_UNITS]).astype(np.int32)
+    return ParsedSegment(
+        id=example.id,
+        ids=kinds,
+        type_ids=np.zeros(len(kinds), np.uint8),
+        words=words,
+        text=example.words,
+        document=example.document,
+        heads=example.heads.astype(np.int32),
+        relations=np.array([relations[relation] for relation in example.relations], dtype=np.int32),
+        counts_as=np.asarray(counts_as, dtype=np.int32),
+    )
+
+
+def _words_with_tokens(example: StoredExample) -> NDArray[np.int64]:
+    return np.unique(example.word_of[example.word_of != SPECIAL]).astype(np.int64)

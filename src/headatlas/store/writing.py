@@ -1,0 +1,75 @@
+"""Writing a store shard by shard, each atomically, so that a stopped run goes on at the next one."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import numpy as safetensors_numpy
+
+from headatlas.errors import AtlasError
+from headatlas.files import make_folder, write_atomically
+from headatlas.store.examples import Tensors
+from headatlas.store.index import Index, Shard, shard_file, write_index
+
+OVERHEAD_BYTES = 400  # of an example, beside its numbers: names in the shard, a line in the index
+
+Produce = Callable[[range], Iterator[Tensors]]
+"""The numbers of a run of examples, in order."""
+
+
+def write_store(folder: Path, index: Index, produce: Produce) -> Index:
+    """Write the shards that `index` does not list yet, then the index as complete."""
+    make_folder(folder)
+    write_index(folder, index)
+    plan = index.plan()
+    for number in range(len(index.shards), len(plan)):
+        shard = _write_shard(folder / shard_file(number), produce(plan[number]))
+        index = replace(index, shards=[*index.shards, shard], complete=number + 1 == len(plan))
+        write_index(folder, index)
+    return index
+
+
+def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
+    tensors: dict[str, NDArray[np.floating]] = {}
+    for number, example in enumerate(examples):
+        tensors[f"{number}.maps"] = example.maps
+        if example.states is not None:
+            tensors[f"{number}.states"] = example.states
+    content = safetensors_numpy.save(tensors)
+    write_atomically(path, lambda temporary: temporary.write_bytes(content))
+    return Shard(path.name, len(content), hashlib.sha256(content).hexdigest())
+
+
+def bytes_to_write(index: Index) -> int:
+    """About what the shards that are still to be written will take."""
+    sizes = index.example_bytes()
+    return sum(sizes[place] + OVERHEAD_BYTES for places in index.plan()[len(index.shards) :] for place in places)
+
+
+def refuse_without_room(folder: Path, needed: int) -> int:
+    """The free bytes where the folder is to be; AtlasError where they do not suffice."""
+    there = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    free = shutil.disk_usage(there).free
+    if needed > free:
+        raise AtlasError(
+            f"{folder}: the maps take about {megabytes(needed)}, but only {megabytes(free)} are free there. Free some "
+            "space or choose another --out; or store less: --words, fewer --segments, shorter --max-tokens, "
+            "--dtype-stored float16, no --hidden-states."
+        )
+    return free
+
+
+def megabytes(number: int) -> str:
+    """A size as people read it."""
+    return f"{number / 1e9:,.1f} GB" if number >= 1e9 else f"{number / 1e6:,.1f} MB"
+
+
+def counted(number: int, noun: str) -> str:
+    """So many of something, in words."""
+    return f"{number:,} {noun}{'s' * (number != 1)}"

@@ -1,0 +1,81 @@
+"""What `extract` and `import_maps` share: a folder that is continued or refused, room on the disk, a bar, Ctrl-C."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import takewhile
+from pathlib import Path
+
+from headatlas.engine.checkpoint import differences
+from headatlas.engine.progress import TokenProgress
+from headatlas.engine.run import ctrl_c
+from headatlas.errors import AtlasError, SurveyInterruptedError
+from headatlas.store.examples import Tensors
+from headatlas.store.index import INDEX, Index, read_index
+from headatlas.store.reading import Store, open_store
+from headatlas.store.writing import bytes_to_write, counted, megabytes, refuse_without_room, write_store
+
+Advance = Callable[[int], None]
+"""Told how many more tokens are done."""
+
+SHARD_MEGABYTES = 256
+
+
+def fill_store(
+    folder: Path, index: Index, produce: Callable[[range, Advance], Iterator[Tensors]], *, progress: bool
+) -> Store:
+    """Write what is not written yet and open the store. produce: the numbers of a run of examples.
+
+    Ctrl-C stops after the current batch; the shards that are written stay, and the same call continues.
+    """
+    index = _continued(folder, index)
+    if index.complete:
+        return open_store(folder)
+    needed = bytes_to_write(index)
+    free = refuse_without_room(folder, needed)
+    plan = index.plan()
+    if progress:
+        size = f"about {megabytes(needed)} in {counted(len(plan) - len(index.shards), 'shard')}"
+        what = f"{counted(len(index.examples), 'example')}, maps between {index.level}"
+        print(f"{folder}: {what}: {size}; {megabytes(free)} are free", file=sys.stderr)
+    tokens = [sum(len(index.examples[place]) for place in places) for places in plan]
+    done = sum(tokens[: len(index.shards)])
+    name = Path(index.model["name"]).name
+    with ctrl_c() as stop, TokenProgress(f"{name}: maps", sum(tokens), done, progress) as bar:
+        written = len(index.shards)
+
+        def advance(number: int) -> None:
+            bar.advance(number)
+            if stop.is_set():
+                raise SurveyInterruptedError(
+                    f"Stopped after {written} of {len(plan)} shards; the same command continues at the next."
+                )
+
+        def produced(places: range) -> Iterator[Tensors]:
+            nonlocal written
+            written = plan.index(places)
+            return produce(places, advance)
+
+        write_store(folder, index, produced)
+    return open_store(folder)
+
+
+def _continued(folder: Path, index: Index) -> Index:
+    """The index with the shards that the folder already has. Another store's folder is refused."""
+    if folder.exists() and not folder.is_dir():
+        raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
+    if not (folder / INDEX).exists():
+        return index
+    before = read_index(folder)
+    if differing := differences(before.settings, index.settings):
+        raise AtlasError(
+            f"{folder}: holds other maps ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+        )
+    shards = list(takewhile(lambda shard: _size(folder / shard.file) == shard.bytes, before.shards))
+    return replace(index, shards=shards, complete=before.complete and len(shards) == len(before.shards))
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.is_file() else None

@@ -1,0 +1,62 @@
+"""`headatlas extract` as a person meets it."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from headatlas.cli.app import app
+from headatlas.errors import AtlasError, SettingError
+
+
+def run(*arguments):
+    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.output
+
+
+@pytest.fixture
+def npz(tmp_path):
+    path = tmp_path / "fox.npz"
+    np.savez(path, attn=np.full((2, 3, 4, 4), 0.25, np.float32), tokens=np.array(["[CLS]", "a", "fox", "[SEP]"]))
+    return path
+
+
+def test_extract_check_and_survey(tiny_folder, tmp_path):
+    trees = tmp_path / "trees.conllu"
+    trees.write_text("1\tdogs\t_\t_\t_\t_\t2\tnsubj\t_\t_\n2\tran\t_\t_\t_\t_\t0\troot\t_\t_\n\n", encoding="utf-8")
+    options = ["--treebank", trees, "--out", tmp_path / "maps", "--max-tokens", "60", "--device", "cpu"]
+    told = run("extract", tiny_folder("bert"), *options)
+    assert re.search(r"2 layers x 4 heads, maps between words of 1 example, float16, .* in 1 shard\n", told)
+    assert "every shard is as it was written" in run("extract", "--check", tmp_path / "maps")
+    shard = tmp_path / "maps" / "maps-00000.safetensors"
+    shard.write_bytes(bytes(shard.stat().st_size))
+    with pytest.raises(AtlasError, match="altered since written"):
+        run("extract", "--check", tmp_path / "maps")
+
+
+def test_import_and_survey(npz, tmp_path):
+    told = run("extract", "--import", npz, "--out", tmp_path / "maps", "--dtype-stored", "float32")
+    assert "fox: 2 layers x 3 heads, maps between tokens of 1 example, float32" in told
+    surveyed = run("survey", "--maps", tmp_path / "maps", "--out", tmp_path / "atlas", "--no-figures")
+    assert "6 heads, on\n  1 segments (4 tokens)" in surveyed
+    assert "Not run: gradients: stored maps have no loss" in surveyed
+    assert (tmp_path / "atlas" / "tables" / "token_kinds.csv").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "There is no MODEL to extract maps from"),
+        (["bert", "--import", "x.npz"], "MODEL and --import exclude each other"),
+        (["--import", "x.npz", "--check", "maps"], "--import and --check exclude each other"),
+        (["--import", "x.npz"], "nowhere to put the maps"),
+    ],
+)
+def test_what_to_extract_must_be_clear(arguments, message):
+    with pytest.raises(SettingError, match=message):
+        run("extract", *arguments)

@@ -1,0 +1,320 @@
+"""Stores end to end on tiny models: extracted, stopped, damaged, imported, read, and surveyed without the model."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import headatlas as ha
+from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
+from headatlas.models import model as models
+from headatlas.store import writing
+from headatlas.surveying import storing
+from store.conftest import text, treebank  # noqa: F401  (fixtures)
+
+
+@pytest.fixture
+def extract(tiny_folder, treebank, tmp_path):  # noqa: F811
+    def call(model="bert", **options):
+        defaults = {"out": tmp_path / "maps", "max_tokens": 60, "batch_tokens": 60, "device": "cpu", "progress": False}
+        if "text" not in options:
+            defaults["treebank"] = treebank
+        return ha.extract(str(tiny_folder(model)), **defaults | options)
+
+    return call
+
+
+@pytest.fixture
+def small_shards(monkeypatch):
+    """Shards of a few examples each."""
+    from headatlas.store import index
+
+    plan = index.windows
+    monkeypatch.setattr(index, "windows", lambda sizes, _budget: plan(sizes, 4000))
+
+
+def files_of(folder: Path):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_words_of_a_treebank(extract, load_tiny, treebank):  # noqa: F811
+    store = extract(dtype_stored="float32", hidden_states=True)
+    assert (len(store), store.level, store.has_trees) == (15, "words", True)
+    from headatlas.corpora.treebank import read_treebank
+    from headatlas.encoding.word_segments import parsed_segments
+
+    model = load_tiny("bert")
+    sample = parsed_segments(read_treebank([treebank]), model.tokenizer, max_tokens=60)
+    seen = ha.observe_words(model, sample.segments, sample.relations, batch_tokens=60, states=True)
+    for given, stored in zip(seen, store, strict=True):
+        assert (given.id, given.document, given.words, given.relations) == (
+            stored.id,
+            stored.document,
+            stored.words,
+            stored.relations,
+        )
+        for name in ("heads", "maps", "to_special", "from_special", "states"):
+            np.testing.assert_array_equal(getattr(given, name), getattr(stored, name))
+    assert store.index.corpora["treebank"]["left_out"] == {"word_without_tokens": 3}
+    assert store["0.1.0"].words == store[5].words == store[-10].words
+    with pytest.raises(IndexError, match="example 15 of a store of 15"):
+        store[15]
+    with pytest.raises(KeyError, match="no example"):
+        store["9.9.9"]
+
+
+def test_tokens_of_a_text(extract, text):  # noqa: F811
+    store = extract(text=text, segments=5, hidden_states=True)
+    first = store[0]
+    size = len(first.example)
+    assert first.maps.shape == (2, 4, size, size)
+    assert first.states.shape == (3, size, 32)
+    assert first.maps.dtype == np.float16
+    assert first.example.tokens[0] == "[CLS]"
+    assert first.example.words is None
+    np.testing.assert_allclose(first.maps.sum(-1, dtype=np.float32), 1, atol=2e-3)
+    np.testing.assert_array_equal(store.layer(0, 1), first.maps[1])
+    with pytest.raises(SettingError, match="between tokens"):
+        store.word_maps()
+
+
+def test_layers_with_fewer_heads_are_filled_with_zeros(extract):
+    store = extract(level="tokens")
+    model = json.loads((store.folder / "index.json").read_text())["model"]
+    assert model["heads"] == [4, 4]
+    store.index.model["heads"] = [5, 3]
+    maps = store[0].maps
+    assert maps.shape[:2] == (2, 5)
+    assert not maps[1, 3:].any()
+    np.testing.assert_array_equal(np.concatenate([maps[0], maps[1, :3]]), store._tensors(0).maps)
+
+
+def test_a_stopped_extraction_goes_on_to_the_same_bytes(extract, small_shards, tmp_path, monkeypatch):
+    whole = extract(out=tmp_path / "whole")
+    assert len(whole.index.shards) > 3
+    write, left = writing._write_shard, [2]
+
+    def stopping(path, examples):
+        if left[0] == 0:
+            raise SurveyInterruptedError("stopped")
+        left[0] -= 1
+        return write(path, examples)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, "_write_shard", stopping)
+        with pytest.raises(SurveyInterruptedError):
+            extract()
+    with pytest.raises(AtlasError, match=r"not complete\. Run the same extract command again"):
+        ha.open_store(tmp_path / "maps")
+    observed = []
+    observe = models.Model.observe
+    monkeypatch.setattr(
+        models.Model, "observe", lambda self, batch, *rest: (observed.append(batch), observe(self, batch, *rest))
+    )
+    extract()
+    assert sum(len(batch.segments) for batch in observed) == len(whole) - sum(map(len, whole.index.plan()[:2]))
+    assert files_of(tmp_path / "maps") == files_of(tmp_path / "whole")
+    observed.clear()
+    extract()
+    assert not observed, "a finished extraction is opened, not run"
+
+
+def test_a_shard_that_is_lost_is_made_again(extract, small_shards, tmp_path):
+    before = files_of(extract().folder)
+    (tmp_path / "maps" / "maps-00001.safetensors").unlink()
+    extract()
+    assert files_of(tmp_path / "maps") == before
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"dtype_stored": "float32"}, "dtype_stored was 'float16'"),
+        ({"level": "tokens"}, "level"),
+        ({"model": "roberta"}, "model"),
+    ],
+)
+def test_a_folder_of_other_maps_is_left_alone(extract, change, named):
+    before = files_of(extract().folder)
+    with pytest.raises(AtlasError, match=f"holds other maps.*{named}"):
+        extract(**change)
+    assert files_of(extract().folder) == before
+
+
+def test_damage_is_found(extract, small_shards, tmp_path):
+    folder = extract().folder
+    shard = folder / "maps-00001.safetensors"
+    content = shard.read_bytes()
+    ha.open_store(folder).verify()
+    shard.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    with pytest.raises(AtlasError, match=r"altered since written: maps-00001\.safetensors"):
+        ha.open_store(folder).verify()
+    shard.write_bytes(content[:-7])
+    with pytest.raises(AtlasError, match=r"maps-00001\.safetensors: this shard has .* bytes, not the"):
+        ha.open_store(folder)
+    shard.write_bytes(b"\xff" * len(content))
+    with pytest.raises(AtlasError, match=r"maps-00001\.safetensors: cannot be read"):
+        list(ha.open_store(folder))
+    shard.unlink()
+    with pytest.raises(AtlasError, match=r"maps-00001\.safetensors: this shard is missing"):
+        ha.open_store(folder)
+    with pytest.raises(AtlasError, match="no store of maps here"):
+        ha.open_store(tmp_path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda index: index.pop("shards"),
+        lambda index: index["examples"].pop(),
+        lambda index: index["examples"][0]["words"].pop(),
+        lambda index: index["examples"][0].update(heads=[7] * 7),
+        lambda index: index["examples"][0].update(kinds=[9] * 9),
+        lambda index: index["examples"][1].update(id=index["examples"][0]["id"]),
+        lambda index: index["examples"][1].update(words=None),
+        lambda index: index["model"].update(heads=[0]),
+        lambda index: index.update(level="letters"),
+        lambda index: index["shards"][0].update(file="../../passwords"),
+        lambda index: index.update(format="other"),
+        lambda index: index.update(more=1),
+    ],
+)
+def test_a_damaged_index_is_a_clear_error(extract, small_shards, tmp_path, damage):
+    path = extract().folder / "index.json"
+    index = json.loads(path.read_text())
+    damage(index)
+    path.write_text(json.dumps(index))
+    with pytest.raises(AtlasError, match=r"index\.json: (damaged|not the index)"):
+        ha.open_store(path.parent)
+
+
+def test_without_room_nothing_begins(extract, tmp_path, monkeypatch):
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr(writing.shutil, "disk_usage", lambda _: usage._replace(free=10_000))
+    with pytest.raises(AtlasError, match=r"the maps take about 0\.\d MB, but only 0\.0 MB are free.*--out"):
+        extract()
+    assert not (tmp_path / "maps").exists()
+
+
+def test_the_predicted_size_is_told_and_true(extract, capsys, monkeypatch):
+    told = []
+    monkeypatch.setattr(storing, "bytes_to_write", lambda index: told.append(writing.bytes_to_write(index)) or told[0])
+    folder = extract(level="tokens", hidden_states=True, progress=True).folder
+    assert "15 examples, maps between tokens: about" in capsys.readouterr().err
+    real = sum(path.stat().st_size for path in folder.iterdir())
+    assert told[0] == pytest.approx(real, rel=0.2)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"treebank": None}, "Nothing is given"),
+        ({"text": "a.txt", "treebank": "b.conllu"}, "Both a treebank and a text"),
+        ({"dtype_stored": "int4"}, "--dtype-stored int4 is unknown"),
+        ({"shard_megabytes": 0}, "--shard-megabytes must be at least 1"),
+        ({"max_tokens": 65}, "more than the 64 positions"),
+        ({"stack": "cross"}, "cross attention lies between two"),
+    ],
+)
+def test_bad_settings(extract, options, message):
+    with pytest.raises(SettingError, match=message):
+        extract(**options)
+
+
+def test_text_has_no_words(extract, text):  # noqa: F811
+    with pytest.raises(SettingError, match="--words needs the words of a --treebank"):
+        extract(text=text, level="words")
+
+
+# --- surveys of stored maps ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["bert", "gpt2", "t5"])
+def test_a_survey_of_text_maps_equals_that_of_the_model(extract, tiny_folder, text, tmp_path, model):  # noqa: F811
+    store = extract(model, text=text, segments=6, dtype_stored="float32")
+    half = extract(model, text=text, segments=6, out=tmp_path / "half")
+    options = {"segments": 6, "max_tokens": 60, "device": "cpu", "progress": False}
+    expected = ha.survey(str(tiny_folder(model)), text=text, out=tmp_path / "a", **options)
+    found = ha.survey(maps=store.folder, out=tmp_path / "b", device="cpu", progress=False)
+    rough = ha.survey(maps=half.folder, out=tmp_path / "c", device="cpu", progress=False)
+    assert set(found.tables) == {"positions", "token_kinds", "entropy", "max_attention"}
+    for name in found.tables:
+        pd.testing.assert_frame_equal(found.tables[name], expected.tables[name], rtol=1e-5, atol=1e-6)
+        pd.testing.assert_frame_equal(rough.tables[name], expected.tables[name], rtol=5e-3, atol=5e-3)
+    assert "no loss" in found.manifest["studies_skipped"]["gradients"]
+    assert "no dependency trees" in found.manifest["studies_skipped"]["dependencies"]
+    assert found.manifest["model"]["heads"] == expected.manifest["model"]["heads"]
+    assert "only the model can cut one" in found.manifest["studies_skipped"]["figure 1"]
+    assert ha.survey(maps=store.folder, out=tmp_path / "b", device="cpu", progress=False).manifest == found.manifest
+    with pytest.raises(AtlasError, match=r"holds another survey.*maps was"):
+        ha.survey(maps=half.folder, out=tmp_path / "b", device="cpu", progress=False)
+
+
+@pytest.mark.parametrize("level", ["words", "tokens"])
+def test_a_survey_of_treebank_maps_equals_that_of_the_model(extract, tiny_folder, treebank, tmp_path, level):  # noqa: F811
+    store = extract(dtype_stored="float32", level=level)
+    options = {"least_count": 1, "bootstrap": 20, "device": "cpu", "progress": False}
+    expected = ha.survey(str(tiny_folder("bert")), treebank=treebank, max_tokens=60, out=tmp_path / "a", **options)
+    found = ha.survey(maps=store.folder, out=tmp_path / "b", **options)
+    for name in ("dependencies", "dependency_best"):
+        pd.testing.assert_frame_equal(found.tables[name], expected.tables[name])
+    assert ("positions" in found.tables) == (level == "tokens") == (found.example is not None)
+    assert len(found.relation_examples) == len(expected.relation_examples) > 0
+    for one, other in zip(found.relation_examples, expected.relation_examples, strict=True):
+        assert (one.words, one.pairs) == (other.words, other.pairs)
+        np.testing.assert_allclose(one.weights, other.weights, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"model": "bert"}, "MODEL cannot be given beside --maps"),
+        ({"text": "wiki.txt"}, "--text cannot be given"),
+        ({"segments": 5}, "--segments cannot be given"),
+        ({"control": True}, "--control cannot be given"),
+        ({"stack": "decoder"}, "--attention cannot be given"),
+        ({"studies": ["gradients"]}, "'gradients' cannot run: stored maps have no loss"),
+        ({"studies": ["positions"]}, "'positions' cannot run: the stored maps are between words"),
+        ({"studies": ["moods"]}, "Unknown study: moods"),
+        ({"studies": []}, "No study"),
+        ({"words_from": "first"}, "--words-from first cannot be had"),
+    ],
+)
+def test_what_stored_maps_cannot_do(extract, tmp_path, options, message):
+    with pytest.raises(SettingError, match=message):
+        ha.survey(maps=extract().folder, out=tmp_path / "atlas", progress=False, **options)
+    assert not (tmp_path / "atlas").exists()
+
+
+def test_a_survey_of_nothing(tmp_path):
+    with pytest.raises(SettingError, match=r"no MODEL to survey.*--maps DIR"):
+        ha.survey(out=tmp_path)
+
+
+def test_released_maps_are_imported_and_surveyed(extract, tmp_path):
+    """The store's own word maps, written as the paper's code writes them, give the same tables when they come back."""
+    store = extract(dtype_stored="float32")
+    examples = []
+    for sentence in store:
+        if all(np.isfinite(sentence.maps).ravel()) and "\u200b" not in sentence.words:
+            size = len(sentence.words)
+            units = store._tensors(store.numbers[sentence.id]).maps.reshape(2, 4, size + 2, size + 2)
+            order = [size, *range(size), size + 1]
+            record = {"words": list(sentence.words), "heads": [int(head) + 1 for head in sentence.heads]}
+            record |= {"relns": list(sentence.relations), "attns": units[:, :, order][..., order]}
+            examples.append(record)
+    path = tmp_path / "dev_attn.pkl"
+    path.write_bytes(pickle.dumps(examples, 2))
+    imported = ha.import_maps(path, out=tmp_path / "imported", dtype_stored="float32", progress=False)
+    assert (len(imported), imported.level, imported.shape.heads) == (12, "words", (4, 4))
+    np.testing.assert_array_equal(imported[0].maps, store[0].maps)
+    np.testing.assert_array_equal(imported[0].from_special, store[0].from_special)
+    atlas = ha.survey(maps=imported.folder, out=tmp_path / "atlas", least_count=1, bootstrap=10, progress=False)
+    words = atlas.tables["dependencies"].query("relation == 'all'")["count"].unique()
+    assert words.tolist() == [sum(len(record["words"]) for record in examples)]
