@@ -69,7 +69,7 @@ def draw(
 
     `headatlas draw embedded "Kim left." "She was tired." --head 4-7 --tokens`
     """
-    from headatlas.atlas.heads import parse_head
+    from headatlas.models.heads import parse_head
     from headatlas.atlas.style import picture_file, save_figure
 
     names = ["-".join(map(str, parse_head(name))) for name in head]

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +16,8 @@ from torch import Tensor, nn
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import listening
+from headatlas.models.attention import changing, listening
+from headatlas.models.gates import ChangeOutput, Gates, Instead
 from headatlas.models.losses import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs
 
@@ -26,6 +28,7 @@ SeeMap = Callable[[int, Tensor, Tensor | None], None]
 """Called with the layer (from 0), a map [B, H, Q, K], and the additive mask it was computed with, or None."""
 
 LanguageModel = Literal["masked", "causal"]
+TaskHead = Literal["classification", "sequence-to-sequence"]
 
 
 @dataclass
@@ -41,6 +44,7 @@ class Model:
     uses_interface: bool  # observed through transformers' attention interface; else through output_attentions
     source: dict[str, Any] = field(default_factory=dict)  # where the weights come from, for the manifest
     shapes: dict[Stack, HeadShape] = field(default_factory=dict)
+    task_head: TaskHead | None = None  # a head for another task than language modelling
 
     @cached_property
     def _stacks(self) -> StackNames:
@@ -112,6 +116,47 @@ class Model:
                 loss.backward()  # type: ignore[no-untyped-call]
         finally:
             start.remove()
+
+    def inputs(self, batch: Batch, input_ids: Tensor | None = None) -> dict[str, Any]:
+        """What the network is called with for a batch; `input_ids` in place of the batch's own, where some are masked."""
+        return self._inputs(self.network.base_model, batch.input_ids if input_ids is None else input_ids, batch)
+
+    @contextmanager
+    def gated(self, gates: Tensor, instead: Instead | None = None, stack: Stack | None = None) -> Iterator[None]:
+        """Within this context each head's output of one stack is multiplied by its gate, in every pass of the network.
+
+        gates: [L, H], or [B, L, H] for gates of each input's own; 1 leaves a head as it is, 0 removes it. Gradients
+        flow to them. A layer with fewer heads than others reads the first of its row.
+        instead: what takes the place of what a gate shuts off, by default nothing; see `gates.Instead`.
+        """
+        with self.changing_outputs(Gates(gates, instead, self.shapes[stack or self.default_stack]), stack):
+            yield
+
+    @contextmanager
+    def changing_outputs(
+        self, change: ChangeOutput, stack: Stack | None = None, first_layer: int = 0
+    ) -> Iterator[None]:
+        """Within this context `change` gets each layer (from 0) and its heads' outputs [B, Q, H, D] before they are
+        projected, and what it returns takes their place. Passes that start at a later layer say at which.
+        """
+        if not self.uses_interface:
+            raise ModelError(
+                f"{self.name}: {type(self.network).__name__} does not use transformers' attention interface, so its "
+                "heads can be observed but not gated or removed."
+            )
+        wanted = stack or self.default_stack
+        running = self.shapes[wanted].layers - first_layer
+        calls = 0
+
+        def changed(module: nn.Module, output: Tensor) -> Tensor:
+            nonlocal calls
+            if self._stacks(module) != wanted:
+                return output
+            layer, calls = first_layer + calls % running, calls + 1
+            return change(layer, output)
+
+        with changing(changed):
+            yield
 
     def _inputs(self, network: nn.Module, input_ids: Tensor, batch: Batch) -> dict[str, Any]:
         accepted = inspect.signature(type(network).forward).parameters
