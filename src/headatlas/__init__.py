@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from headatlas.errors import HeadatlasError
 
 if TYPE_CHECKING:
+    from headatlas.ablation.run import ablate
     from headatlas.atlas.draw import draw
     from headatlas.atlas.figures import write_figures
     from headatlas.corpora.sample import sample_text, sample_treebank
@@ -31,6 +32,7 @@ __version__ = version("headatlas")
 _HOMES = {
     "Atlas": "headatlas.results.atlas",
     "Model": "headatlas.models.model",
+    "ablate": "headatlas.ablation.run",
     "draw": "headatlas.atlas.draw",
     "fit_mlm": "headatlas.fitting.fit",
     "load_model": "headatlas.models.loading",
@@ -47,6 +49,7 @@ __all__ = [
     "HeadatlasError",
     "Model",
     "__version__",
+    "ablate",
     "draw",
     "fit_mlm",
     "load_model",

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import typer
 
+from headatlas.cli.ablate import ablate
 from headatlas.cli.arguments import spread
 from headatlas.cli.demo import demo
 from headatlas.cli.draw import draw
@@ -27,6 +28,7 @@ Start with `headatlas demo`, then survey a model of your own:
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "survey": survey,
+    "ablate": ablate,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 SEVERAL = frozenset({"--text", "--treebank", "--coreference", "--studies", "--head", "--red"})
+SEVERAL |= {"--task", "--data", "--train", "--pairs", "--columns", "--sets", "--heads"}
 
 
 def spread(arguments: Sequence[str]) -> list[str]:

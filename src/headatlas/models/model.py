@@ -118,7 +118,7 @@ class Model:
             start.remove()
 
     def inputs(self, batch: Batch, input_ids: Tensor | None = None) -> dict[str, Any]:
-        """What the network is called with for a batch; `input_ids` in place of the batch's own, where some are masked."""
+        """What the network is called with for a batch; `input_ids` take the place of its own, where some are masked."""
         return self._inputs(self.network.base_model, batch.input_ids if input_ids is None else input_ids, batch)
 
     @contextmanager
@@ -159,10 +159,16 @@ class Model:
             yield
 
     def _inputs(self, network: nn.Module, input_ids: Tensor, batch: Batch) -> dict[str, Any]:
-        accepted = inspect.signature(type(network).forward).parameters
-        inputs: dict[str, Any] = {"input_ids": input_ids, "attention_mask": batch.mask.long()}
+        return self.network_inputs(input_ids, batch.mask.long(), batch.type_ids, network)
+
+    def network_inputs(
+        self, input_ids: Tensor, mask: Tensor, type_ids: Tensor, network: nn.Module | None = None
+    ) -> dict[str, Any]:
+        """What the network (or a part of it) is called with; tensors are [B, T], mask 1 on real tokens."""
+        accepted = inspect.signature(type(network or self.network.base_model).forward).parameters
+        inputs: dict[str, Any] = {"input_ids": input_ids, "attention_mask": mask}
         if getattr(self.network.config, "type_vocab_size", 0) > 1 and "token_type_ids" in accepted:
-            inputs["token_type_ids"] = batch.type_ids
+            inputs["token_type_ids"] = type_ids
         if "use_cache" in accepted:
             inputs["use_cache"] = False
         return inputs

@@ -142,7 +142,7 @@ def survey(
         "studies": chosen,
         **asdict(settings),
     }
-    if _already_done(folder, decisive):
+    if already_done(folder, decisive):
         return Atlas(folder)
     parts = read_parts(model, files, chosen, settings, causal=stack == "decoder")
     make_folder(folder / STATES)
@@ -150,7 +150,7 @@ def survey(
         "complete": False,
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": decisive,
-        "model": _describe_model(model, stack),
+        "model": describe_model(model, stack),
         "versions": versions("numba", "pandas"),
     }
     write_manifest(folder, manifest)
@@ -205,8 +205,8 @@ def survey(
     return Atlas(folder)
 
 
-def _already_done(folder: Path, settings: dict[str, Any]) -> bool:
-    """Whether the folder holds this very survey, finished. Another survey's folder is refused."""
+def already_done(folder: Path, settings: dict[str, Any]) -> bool:
+    """Whether the folder holds this very run, finished. The folder of another is refused."""
     if not (folder / "manifest.json").exists():
         if folder.exists() and not folder.is_dir():
             raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
@@ -214,12 +214,13 @@ def _already_done(folder: Path, settings: dict[str, Any]) -> bool:
     manifest = read_manifest(folder)
     if differing := differences(manifest.get("settings", {}), settings):
         raise AtlasError(
-            f"{folder}: holds another survey ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+            f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
         )
     return bool(manifest.get("complete"))
 
 
-def _describe_model(model: Model, stack: Stack) -> dict[str, Any]:
+def describe_model(model: Model, stack: Stack) -> dict[str, Any]:
+    """What a manifest says of the model."""
     shape = model.shapes[stack]
     return model.source | {
         "attention": stack,
