@@ -143,6 +143,13 @@ def test_a_linear_head_learns_and_scores_as_the_library_does(pooling, load_tiny)
     assert sum(score for score, _ in scores.values()) == len(SUBJECTS)
 
 
+def test_a_linear_head_in_double_precision(tiny_folder):
+    model = load_model(str(tiny_folder("bert")), device="cpu", dtype="float64")
+    head = train_head(model, SUBJECTS, pooling="mean", max_tokens=32, batch_tokens=64)
+    task = Classification(model, SUBJECTS, max_tokens=32, batch_tokens=64, head=head)
+    assert task.losses(task.batches[0]).dtype == torch.float64
+
+
 def test_mean_pooling_leaves_padding_out(load_tiny, batch_for):
     model = load_tiny("bert")
     batch = batch_for(model)

@@ -72,6 +72,8 @@ def test_pairs_by_the_usual_or_by_other_names(file):
     assert read_labelled([usual])[0].texts == read_labelled([other], ["premise", "hypothesis", "gold"])[0].texts
     with pytest.raises(SettingError, match="name two columns"):
         read_labelled([usual], ["text"])
+    with pytest.raises(CorpusError, match="some files have pairs"):
+        read_labelled([usual, file("c.tsv", "text\tlabel\na\tc\n")])
 
 
 def test_translations(file):

@@ -89,7 +89,7 @@ class Classification(Task):
             logits: Tensor = self.model.network(**examples.inputs).logits
             return logits.to(torch.promote_types(logits.dtype, torch.float32))
         features = features_of(self.model, examples.inputs, self._head.pooling)
-        return features @ self._head.weight.to(features.device) + self._head.bias.to(features.device)
+        return features @ self._head.weight.to(features) + self._head.bias.to(features)
 
 
 def own_classes(model: Model) -> tuple[str, ...]:

@@ -31,7 +31,7 @@ def read_labelled(paths: Iterable[Path], columns: Sequence[str] | None = None) -
         raise SettingError(
             f"--columns {','.join(columns)}: name two columns (text, label) or three (text, text, label)."
         )
-    found = []
+    found: list[LabelledText] = []
     for file, path in enumerate(paths):
         names = columns or _usual(path)
         for number, row in enumerate(read_rows(path, names)):
@@ -40,6 +40,8 @@ def read_labelled(paths: Iterable[Path], columns: Sequence[str] | None = None) -
                 raise CorpusError("has an empty text. Remove the row, or fill it.", path, row.line)
             if not label:
                 raise CorpusError("has no label. Remove the row, or fill it.", path, row.line)
+            if found and len(texts) != len(found[0].texts):
+                raise CorpusError("some files have pairs of texts and some single ones. Name --columns.", path)
             found.append(LabelledText(f"{file}.{number}", path, row.line, tuple(texts), label))
     return found
 
