@@ -45,7 +45,7 @@ def test_the_readme_has_commands():
     assert "make demo" in SHELL
     assert "make test" in SHELL
     assert any(line.startswith("headatlas survey") for line in SHELL)
-    assert len(PYTHON) == 2
+    assert len(PYTHON) == 3
 
 
 @pytest.mark.weights

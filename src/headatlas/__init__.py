@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from headatlas.errors import HeadatlasError
 
 if TYPE_CHECKING:
+    from headatlas.ablation.run import ablate
     from headatlas.atlas.draw import draw
     from headatlas.atlas.figures import write_figures
     from headatlas.comparing import compare
@@ -38,6 +39,7 @@ _HOMES = {
     "Model": "headatlas.models.model",
     "compare": "headatlas.comparing",
     "Store": "headatlas.store.reading",
+    "ablate": "headatlas.ablation.run",
     "draw": "headatlas.atlas.draw",
     "extract": "headatlas.surveying",
     "fit_mlm": "headatlas.fitting.fit",
@@ -61,6 +63,7 @@ __all__ = [
     "Model",
     "Store",
     "__version__",
+    "ablate",
     "compare",
     "draw",
     "extract",

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from headatlas.atlas.heads import check_head, parse_head
 from headatlas.atlas.lines import attention_lines_figure
 from headatlas.atlas.sentence import Sentence, check_texts, head_maps, read_sentence
 from headatlas.errors import SettingError
+from headatlas.models.heads import check_head, parse_head
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack

@@ -9,10 +9,12 @@ from typing import Protocol
 import pandas as pd
 from matplotlib.figure import Figure
 
+from headatlas.atlas.ablation import ablation_figure, causal_figure, importance_figure
 from headatlas.atlas.choice import characteristic_heads
 from headatlas.atlas.layers import entropy_figure, gradients_figure, positions_figure, token_kinds_figure
 from headatlas.atlas.lines import Weights, attention_lines_figure
 from headatlas.atlas.relations import clearest, relations_figure
+from headatlas.atlas.removal import removal_figure
 from headatlas.atlas.style import FORMATS, save_figure
 from headatlas.published.views import Surveyed
 from headatlas.results.behaviours import main_labels
@@ -38,7 +40,7 @@ class SurveyedAtlas(Surveyed, Protocol):
 
 
 def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write figures 1 to 6 where their tables exist, by default to the atlas's own `figures` folder."""
+    """Write figures 1 to 6 and those of removed heads, where their tables exist, by default to the folder `figures`."""
     folder = atlas.folder / "figures" if folder is None else folder
     own = atlas.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in own.items() if token}  # the model's own names for [CLS] and [SEP]
@@ -51,6 +53,10 @@ def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Seq
         "positions": ("figure2_positions", positions_figure),
         "gradients": ("figure3_gradients", lambda table: gradients_figure(table, labels)),
         "entropy": ("figure4_entropy", lambda table: entropy_figure(table, labels)),
+        "ablation": ("ablation", ablation_figure),
+        "importance": ("importance", importance_figure),
+        "removal_curve": ("removal_curve", removal_figure),
+        "causal": ("causal", causal_figure),
     }
     if examples := clearest(atlas.relation_examples, atlas.tables):
         paths += save_figure(relations_figure(examples), folder / "figure5_relations", formats)

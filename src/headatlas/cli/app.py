@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import typer
 
+from headatlas.cli.ablate import ablate
 from headatlas.cli.arguments import spread
 from headatlas.cli.compare import compare
 from headatlas.cli.demo import demo
@@ -30,6 +31,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "survey": survey,
     "extract": extract,
+    "ablate": ablate,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

@@ -69,8 +69,8 @@ def draw(
 
     `headatlas draw embedded "Kim left." "She was tired." --head 4-7 --tokens`
     """
-    from headatlas.atlas.heads import parse_head
     from headatlas.atlas.style import picture_file, save_figure
+    from headatlas.models.heads import parse_head
 
     names = ["-".join(map(str, parse_head(name))) for name in head]
     stem, form = picture_file(out or Path(f"head_{'_'.join(names)}.png"))

@@ -2,7 +2,8 @@
 
 transformers lets a caller register an attention implementation by name. Ours computes what the model's own file
 computes (its ``eager_attention_forward``), shows the weights to whoever listens, layer by layer, and lets them go:
-a forward pass holds one layer's maps at a time instead of all. With nobody listening it is the eager function.
+a forward pass holds one layer's maps at a time instead of all. Each head's output can be changed on its way, which is
+how heads are gated (see `gates.py`). With nobody listening and nothing changed it is the eager function.
 """
 
 from __future__ import annotations
@@ -25,7 +26,11 @@ NAME = "headatlas"
 Hear = Callable[[nn.Module, Tensor, Tensor | None], None]
 """Called with the attention module, its weights [B, H, Q, K] and its additive mask [B or 1, 1, Q, K] or None."""
 
+Change = Callable[[nn.Module, Tensor], Tensor]
+"""Called with the attention module and its heads' outputs [B, Q, H, D]; what it returns takes their place."""
+
 _hearing: ContextVar[Hear | None] = ContextVar("headatlas_hearing", default=None)
+_changing: ContextVar[Change | None] = ContextVar("headatlas_changing", default=None)
 
 
 @contextmanager
@@ -38,11 +43,24 @@ def listening(hear: Hear) -> Iterator[None]:
         _hearing.reset(token)
 
 
+@contextmanager
+def changing(change: Change) -> Iterator[None]:
+    """Within this context the heads' outputs of every attention layer under our name go through `change`."""
+    token = _changing.set(change)
+    try:
+        yield
+    finally:
+        _changing.reset(token)
+
+
 def observed_attention(
     module: nn.Module, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None, **kwargs: Any
 ) -> tuple[Tensor, Tensor | None]:
-    """Attend as the model's own eager function does, and show the weights to the listener."""
+    """Attend as the model's own eager function does, change its heads' outputs, show the weights to the listener."""
     output, weights = _eager_of(type(module))(module, query, key, value, attention_mask, **kwargs)
+    change = _changing.get()
+    if change is not None:
+        output = change(module, output)
     hear = _hearing.get()
     if hear is None:
         return output, weights

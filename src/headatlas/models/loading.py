@@ -6,17 +6,27 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 import torch
-from transformers import AutoConfig, AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM, AutoTokenizer
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoModelForSequenceClassification,
+    AutoTokenizer,
+)
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
 )
 
 from headatlas.encoding.template import require_fast
 from headatlas.errors import SettingError
 from headatlas.models.control import randomise
 from headatlas.models.fitted import load_fitted
-from headatlas.models.model import LanguageModel, Model
+from headatlas.models.model import LanguageModel, Model, TaskHead
 from headatlas.models.observing import first_line, observe_network, quiet_transformers
 from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing
 from headatlas.models.sources import ModelSource, find_source
@@ -25,6 +35,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+_TASK_HEADS: dict[TaskHead, tuple[Any, dict[str, str]]] = {
+    "classification": (AutoModelForSequenceClassification, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
+    "sequence-to-sequence": (AutoModelForSeq2SeqLM, MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+}
 _log = logging.getLogger(__name__)
 
 
@@ -36,6 +50,7 @@ def load_model(
     dtype: str | torch.dtype = "float32",
     random_weights: bool = False,
     seed: int = 0,
+    task_head: TaskHead | None = None,
     trust_remote_code: bool = False,
 ) -> Model:
     """Load any Hugging Face encoder, decoder or encoder-decoder, ready to observe.
@@ -48,6 +63,7 @@ def load_model(
     revision: branch, tag or commit on the hub.
     device: "auto" takes a GPU where there is one.
     random_weights: the paper's control; keep the word and position embeddings, draw all else anew from `seed`.
+    task_head: load this head where the weights bring it; else, and by default, the language model head if any.
     trust_remote_code: run Python code that comes with the model. Off unless you ask for it.
     """
     source = find_source(name, revision)
@@ -56,7 +72,7 @@ def load_model(
     with quiet_transformers():
         tokenizer = from_pretrained(AutoTokenizer, source, arguments)
         require_fast(tokenizer)
-        network, language_model = _load_network(source, arguments, number_type)
+        network, language_model, found = _load_network(source, arguments, number_type, task_head)
     if random_weights:
         network = randomise(network, seed)
     record = source.record | {
@@ -64,7 +80,9 @@ def load_model(
         "weights_sha256": source.fingerprint(),
         "random_weights": {"seed": seed} if random_weights else None,
     }
-    return observe_network(network.to(target), tokenizer, name=name, language_model=language_model, record=record)
+    return observe_network(
+        network.to(target), tokenizer, name=name, language_model=language_model, task_head=found, record=record
+    )
 
 
 def choose_device(device: str | torch.device) -> torch.device:
@@ -89,21 +107,29 @@ def choose_dtype(dtype: str | torch.dtype) -> torch.dtype:
 
 
 def _load_network(
-    source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype
-) -> tuple[PreTrainedModel, LanguageModel | None]:
-    """Load with the language model head where the weights or a fitted folder bring one, else the bare network."""
+    source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype, task_head: TaskHead | None
+) -> tuple[PreTrainedModel, LanguageModel | None, TaskHead | None]:
+    """Load with the head asked for, else with the language model head, where the weights or a fitted folder bring
+    them; else the bare network.
+    """
     if source.adapter is not None:
-        return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked"
+        return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked", None
     config = from_pretrained(AutoConfig, source, arguments)
     loader, language_model = _head_of(config)
+    if task_head is not None:
+        task_loader, names = _TASK_HEADS[task_head]
+        if names.get(config.model_type) in set(config.architectures or ()):
+            loader, language_model = task_loader, None
+        else:
+            task_head = None
     config.return_dict = True
     options = arguments | {"config": config, "attn_implementation": "eager"}
     network, missing = load_network(loader, source, options, dtype)
     if language_model and missing:
         _log.warning("%s: the language model head is missing; observing the network without it.", source.name)
-        return network.base_model, None
+        return network.base_model, None, None
     refuse_missing(source, missing)
-    return network, language_model
+    return network, language_model, task_head
 
 
 def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:

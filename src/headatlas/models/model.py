@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
@@ -16,7 +17,8 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import listening
+from headatlas.models.attention import changing, listening
+from headatlas.models.gates import ChangeOutput, Gates, Instead
 from headatlas.models.losses import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs, states_in_outputs
 
@@ -30,6 +32,7 @@ SeeStates = Callable[[Sequence[Tensor]], None]
 """Called with the hidden states of a stack, each [B, T, D]: the embeddings', then every layer's."""
 
 LanguageModel = Literal["masked", "causal"]
+TaskHead = Literal["classification", "sequence-to-sequence"]
 
 
 class Observable(Protocol):
@@ -61,6 +64,7 @@ class Model:
     uses_interface: bool  # observed through transformers' attention interface; else through output_attentions
     source: dict[str, Any] = field(default_factory=dict)  # where the weights come from, for the manifest
     shapes: dict[Stack, HeadShape] = field(default_factory=dict)
+    task_head: TaskHead | None = None  # a head for another task than language modelling
 
     @cached_property
     def _stacks(self) -> StackNames:
@@ -153,11 +157,58 @@ class Model:
         finally:
             start.remove()
 
+    def inputs(self, batch: Batch, input_ids: Tensor | None = None) -> dict[str, Any]:
+        """What the network is called with for a batch; `input_ids` take the place of its own, where some are masked."""
+        return self._inputs(self.network.base_model, batch.input_ids if input_ids is None else input_ids, batch)
+
+    @contextmanager
+    def gated(self, gates: Tensor, instead: Instead | None = None, stack: Stack | None = None) -> Iterator[None]:
+        """Within this context each head's output of one stack is multiplied by its gate, in every pass of the network.
+
+        gates: [L, H], or [B, L, H] for gates of each input's own; 1 leaves a head as it is, 0 removes it. Gradients
+        flow to them. A layer with fewer heads than others reads the first of its row.
+        instead: what takes the place of what a gate shuts off, by default nothing; see `gates.Instead`.
+        """
+        with self.changing_outputs(Gates(gates, instead, self.shapes[stack or self.default_stack]), stack):
+            yield
+
+    @contextmanager
+    def changing_outputs(
+        self, change: ChangeOutput, stack: Stack | None = None, first_layer: int = 0
+    ) -> Iterator[None]:
+        """Within this context `change` gets each layer (from 0) and its heads' outputs [B, Q, H, D] before they are
+        projected, and what it returns takes their place. Passes that start at a later layer say at which.
+        """
+        if not self.uses_interface:
+            raise ModelError(
+                f"{self.name}: {type(self.network).__name__} does not use transformers' attention interface, so its "
+                "heads can be observed but not gated or removed."
+            )
+        wanted = stack or self.default_stack
+        running = self.shapes[wanted].layers - first_layer
+        calls = 0
+
+        def changed(module: nn.Module, output: Tensor) -> Tensor:
+            nonlocal calls
+            if self._stacks(module) != wanted:
+                return output
+            layer, calls = first_layer + calls % running, calls + 1
+            return change(layer, output)
+
+        with changing(changed):
+            yield
+
     def _inputs(self, network: nn.Module, input_ids: Tensor, batch: Batch) -> dict[str, Any]:
-        accepted = inspect.signature(type(network).forward).parameters
-        inputs: dict[str, Any] = {"input_ids": input_ids, "attention_mask": batch.mask.long()}
+        return self.network_inputs(input_ids, batch.mask.long(), batch.type_ids, network)
+
+    def network_inputs(
+        self, input_ids: Tensor, mask: Tensor, type_ids: Tensor, network: nn.Module | None = None
+    ) -> dict[str, Any]:
+        """What the network (or a part of it) is called with; tensors are [B, T], mask 1 on real tokens."""
+        accepted = inspect.signature(type(network or self.network.base_model).forward).parameters
+        inputs: dict[str, Any] = {"input_ids": input_ids, "attention_mask": mask}
         if getattr(self.network.config, "type_vocab_size", 0) > 1 and "token_type_ids" in accepted:
-            inputs["token_type_ids"] = batch.type_ids
+            inputs["token_type_ids"] = type_ids
         if "use_cache" in accepted:
             inputs["use_cache"] = False
         return inputs

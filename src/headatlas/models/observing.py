@@ -15,7 +15,7 @@ from headatlas.encoding.template import require_fast
 from headatlas.errors import HeadatlasError, ModelError
 from headatlas.models import attention
 from headatlas.models.finite import check_weights
-from headatlas.models.model import LanguageModel, Model
+from headatlas.models.model import LanguageModel, Model, TaskHead
 from headatlas.models.probe import can_use_interface, see_shapes
 from headatlas.models.stacks import HeadShape, Stack
 
@@ -33,11 +33,13 @@ def observe_network(
     *,
     name: str,
     language_model: LanguageModel | None = None,
+    task_head: TaskHead | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> Model:
     """Make a network observable where it is: on its device, in its dtype. Its weights are frozen from then on.
 
     language_model: "masked" or "causal" where the network has such a head, for the gradient study.
+    task_head: "classification" or "sequence-to-sequence" where it has such a one.
     record: where the weights come from, for manifests.
     """
     require_fast(tokenizer)
@@ -59,7 +61,16 @@ def observe_network(
         record = {"kind": "in memory", "weights_sha256": {"in memory": _digest(network)}}
     source = {**record, **facts}
     return Model(
-        name, network, tokenizer, network.device, network.dtype, language_model, uses_interface, source, shapes
+        name,
+        network,
+        tokenizer,
+        network.device,
+        network.dtype,
+        language_model,
+        uses_interface,
+        source,
+        shapes,
+        task_head,
     )
 
 

@@ -147,7 +147,7 @@ def survey(
             },
         )
     decisive = subject.identity | asdict(settings)
-    if _already_done(folder, decisive):
+    if already_done(folder, decisive):
         return Atlas(folder)
     parts = subject.parts()
     make_folder(folder / STATES)
@@ -210,8 +210,8 @@ def survey(
     return Atlas(folder)
 
 
-def _already_done(folder: Path, settings: dict[str, Any]) -> bool:
-    """Whether the folder holds this very survey, finished. Another survey's folder is refused."""
+def already_done(folder: Path, settings: dict[str, Any]) -> bool:
+    """Whether the folder holds this very run, finished. The folder of another is refused."""
     if not (folder / "manifest.json").exists():
         if folder.exists() and not folder.is_dir():
             raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
@@ -219,7 +219,7 @@ def _already_done(folder: Path, settings: dict[str, Any]) -> bool:
     manifest = read_manifest(folder)
     if differing := differences(manifest.get("settings", {}), settings):
         raise AtlasError(
-            f"{folder}: holds another survey ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+            f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
         )
     return bool(manifest.get("complete"))
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headatlas.atlas.heads import check_head, parse_head
 from headatlas.errors import SettingError
+from headatlas.models.heads import check_head, parse_head
 from headatlas.models.stacks import HeadShape
 
 

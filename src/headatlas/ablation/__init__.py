@@ -1,0 +1,1 @@
+"""Which heads matter: tasks scored with heads removed, and what that says about heads."""

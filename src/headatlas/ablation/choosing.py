@@ -1,0 +1,94 @@
+"""From files to tasks: reading, sampling and, for classification, training the head."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Protocol, TypeVar
+
+from headatlas.ablation.classification import Classification, LinearHead, split_for_training, train_head
+from headatlas.ablation.minimal_pairs import MinimalPairs
+from headatlas.ablation.settings import AblationSettings
+from headatlas.ablation.task import Task
+from headatlas.ablation.token_prediction import MaskedLM, NextToken
+from headatlas.ablation.translation import Translation
+from headatlas.corpora.labelled import LabelledText, read_labelled
+from headatlas.corpora.minimal_pairs import read_minimal_pairs
+from headatlas.corpora.text import read_text
+from headatlas.corpora.translations import read_translations
+from headatlas.encoding.segments import sample_segments
+from headatlas.errors import SettingError
+from headatlas.models.model import Model
+
+
+class _Named(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+N = TypeVar("N", bound=_Named)
+
+
+def make_task(name: str, model: Model, files: Mapping[str, list[Path]], settings: AblationSettings) -> Task:
+    """A task by its name, on the files of its option."""
+    if name == "classification":
+        return _classification(model, files, settings)
+    if name == "minimal-pairs":
+        pairs = sample_of(read_minimal_pairs(files["pairs"], settings.sets), settings)
+        return MinimalPairs(model, pairs, max_tokens=settings.max_tokens, batch_tokens=settings.batch_tokens)
+    if name == "translation":
+        texts = sample_of(read_translations(files["data"], settings.columns), settings)
+        return Translation(model, texts, max_tokens=settings.max_tokens, batch_tokens=settings.batch_tokens)
+    return _token_prediction(name, model, files["text"], settings)
+
+
+def _token_prediction(name: str, model: Model, files: list[Path], settings: AblationSettings) -> Task:
+    sample = sample_segments(
+        read_text(files, settings.text_format),
+        model.tokenizer,
+        count=settings.examples,
+        max_tokens=settings.max_tokens,
+        seed=settings.seed,
+    )
+    task: Task
+    if name == "masked-lm":
+        task = MaskedLM(model, sample.segments, batch_tokens=settings.batch_tokens, seed=settings.seed)
+    else:
+        task = NextToken(model, sample.segments, batch_tokens=settings.batch_tokens)
+    task.left_out = sample.left_out | task.left_out
+    task.about |= {"segment_style": sample.style, "segments_available": sample.available}
+    return task
+
+
+def _classification(model: Model, files: Mapping[str, list[Path]], settings: AblationSettings) -> Task:
+    texts = read_labelled(files["data"], settings.columns)
+    own = model.task_head == "classification"
+    if "train" in files and own:
+        raise SettingError(f"--train is given, but {model.name} has a classifier of its own.")
+    training: list[LabelledText] = []
+    if "train" in files:
+        training = read_labelled(files["train"], settings.columns)
+    elif not own:
+        training, texts = split_for_training(texts, settings.train_share, settings.seed)
+    head: LinearHead | None = None
+    if training:
+        head = train_head(
+            model,
+            training,
+            pooling=settings.pooling,
+            max_tokens=settings.max_tokens,
+            batch_tokens=settings.batch_tokens,
+        )
+    chosen = sample_of(texts, settings)
+    task = Classification(model, chosen, max_tokens=settings.max_tokens, batch_tokens=settings.batch_tokens, head=head)
+    task.about |= {"trained_on": len(training), "available": len(texts)}
+    return task
+
+
+def sample_of(items: Sequence[N], settings: AblationSettings) -> list[N]:
+    """At most so many examples as are asked for, drawn by the seed, in their order."""
+    if len(items) <= settings.examples:
+        return list(items)
+    places = random.Random(f"{settings.seed} examples").sample(range(len(items)), settings.examples)
+    return [items[place] for place in sorted(places)]

@@ -1,0 +1,124 @@
+"""Scoring a task with heads removed: whole passes, and passes that re-use the layers below the removed head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.ablation.replacement import Replacement
+from headatlas.ablation.task import Examples, Task
+from headatlas.models.gates import Gates, all_open
+from headatlas.models.replay import LayerReplay
+from headatlas.models.stacks import Stack
+
+Floats = NDArray[np.float64]
+Head = tuple[int, int]  # layer and head, from 0
+Advance = Callable[[int], object]
+"""Told how many tokens have been scored."""
+
+_SAME, _SAME_IN_HALF = 1e-3, 5e-2  # between a replay and a whole pass, which may round otherwise
+
+
+def plain_scores(task: Task) -> Floats:
+    """Scores with every head in place: [E, measures]."""
+    with torch.inference_mode():
+        return np.concatenate([_numbers(task.scores(batch.to(task.model.device))) for batch in task.batches])
+
+
+def gated_scores(task: Task, gates: Sequence[Tensor], stack: Stack, replacement: Replacement) -> Floats:
+    """Scores in whole passes with gates for each batch, [L, H] or [E, L, H] each: [E, measures]."""
+    found = []
+    for number, (batch, of_batch) in enumerate(zip(task.batches, gates, strict=True)):
+        examples = batch.to(task.model.device)
+        of_rows = of_batch[examples.rows] if of_batch.ndim == 3 else of_batch
+        with torch.inference_mode(), task.model.gated(of_rows, replacement(number, examples), stack):
+            found.append(_numbers(task.scores(examples)))
+    return np.concatenate(found)
+
+
+class HeadRemoval:
+    """Scores a task without each of some heads in turn.
+
+    Each batch runs once as it is; then, for each head, only the layers from its own on. As many heads of a layer as
+    the token budget allows run together, as copies of the batch. The first batch tells whether that gives what whole
+    passes give; if not, whole passes are made, and `why_whole` says why.
+    """
+
+    def __init__(self, task: Task, stack: Stack, replacement: Replacement, batch_tokens: int) -> None:
+        self._task, self._stack, self._replacement, self._budget = task, stack, replacement, batch_tokens
+        self._shape = task.model.shapes[stack]
+        self._replay = LayerReplay(task.model, stack)
+        self.why_whole = None if task.replayable else "its scores come of many passes, not of one"
+
+    def scores(self, heads: Sequence[Head], advance: Advance | None = None) -> tuple[Floats, Floats]:
+        """Scores with every head in place, [E, measures], and without each head, [E, heads, measures]."""
+        plain, without = [], []
+        for number, batch in enumerate(self._task.batches):
+            examples = batch.to(self._task.model.device)
+            without_each: dict[Head, Floats] = {}
+            with torch.inference_mode():
+                plain.append(_numbers(self._recorded(number, examples)))
+                for chunk in self._chunks(heads, examples):
+                    without_each |= zip(chunk, self._run(number, chunk, examples), strict=True)
+            without.append(np.stack([without_each[head] for head in heads], axis=1))
+            self._replay.forget()
+            if advance:
+                advance(batch.size)
+        return np.concatenate(plain), np.concatenate(without)
+
+    def _recorded(self, number: int, examples: Examples) -> Tensor:
+        """The batch as it is, recorded; the first one also checks the replay."""
+        if self.why_whole is not None:
+            return self._task.scores(examples)
+        scores = self._replay.record(lambda: self._task.scores(examples))
+        if number == 0:
+            self.why_whole = self._check(examples)
+        return scores
+
+    def _check(self, examples: Examples) -> str | None:
+        if not self._replay.complete:
+            return "its layers are not where they could be replayed"
+        near = _SAME_IN_HALF if self._task.model.dtype.itemsize < 4 else _SAME
+        layer = self._shape.layers // 2
+        change = self._gates(0, [(layer, 0)], examples)
+        again = self._replay.replay(layer, lambda: self._task.losses(examples), change)
+        with self._task.model.changing_outputs(change, self._stack):
+            whole = self._task.losses(examples)
+        same = torch.allclose(again, whole, atol=near, rtol=near)
+        return None if same else f"a replay from layer {layer + 1} did not give what a whole pass gives"
+
+    def _chunks(self, heads: Sequence[Head], examples: Examples) -> Iterator[list[Head]]:
+        """Heads of one layer that run together."""
+        together = max(1, self._budget // examples.size) if self._task.replayable else 1
+        for layer in sorted({layer for layer, _ in heads}):
+            mine = [head for head in heads if head[0] == layer]
+            for start in range(0, len(mine), together):
+                yield mine[start : start + together]
+
+    def _run(self, number: int, heads: list[Head], examples: Examples) -> list[Floats]:
+        """Scores without each of a layer's heads: [E, measures] each."""
+        copies = examples.repeated(len(heads))
+        change = self._gates(number, heads, copies)
+        if self.why_whole is None:
+            scores = self._replay.replay(heads[0][0], lambda: self._task.scores(copies), change, len(heads))
+        else:
+            with self._task.model.changing_outputs(change, self._stack):
+                scores = self._task.scores(copies)
+        return list(_numbers(scores).reshape(len(heads), len(examples), -1))
+
+    def _gates(self, number: int, heads: Sequence[Head], copies: Examples) -> Gates:
+        """In each copy of the batch another head is shut."""
+        gates = all_open(self._shape, copies.rows.device).repeat(len(heads), 1, 1)
+        for copy, (layer, head) in enumerate(heads):
+            gates[copy, layer, head] = 0
+        of_rows = gates.repeat_interleave(len(copies.rows) // len(heads), 0)
+        return Gates(of_rows, self._replacement(number, copies), self._shape)
+
+
+def _numbers(scores: Tensor) -> Floats:
+    found: Floats = scores.double().cpu().numpy()
+    return found

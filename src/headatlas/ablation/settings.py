@@ -1,0 +1,90 @@
+"""What decides the outcome of an ablation, beside its model and data, and what of it cannot work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headatlas.ablation.classification import Pooling
+from headatlas.ablation.replacement import KINDS, Kind
+from headatlas.corpora.coreference import COREFERENCE_FORMATS, CoreferenceFormat
+from headatlas.corpora.text import TEXT_FORMATS, TextFormat
+from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
+from headatlas.errors import SettingError
+
+CORPUS_OF_TASK = {
+    "masked-lm": "text",
+    "next-token": "text",
+    "classification": "data",
+    "minimal-pairs": "pairs",
+    "translation": "data",
+    "causal": "treebank",
+}
+"""Task -> the option that brings its data."""
+
+
+@dataclass(frozen=True)
+class AblationSettings:
+    """The settings of an ablation, by the names of its options."""
+
+    kind: Kind
+    examples: int
+    max_tokens: int
+    batch_tokens: int
+    columns: tuple[str, ...] | None
+    sets: tuple[str, ...] | None
+    train_share: float
+    pooling: Pooling
+    heads: tuple[str, ...] | None
+    curves: bool
+    steps: int
+    random_orders: int
+    controls: int
+    words: int
+    bootstrap: int
+    seed: int
+    text_format: TextFormat
+    treebank_format: TreebankFormat
+    coreference_format: CoreferenceFormat
+
+    def check(self) -> None:
+        """Refuse what cannot work before a model is loaded."""
+        counts = ("examples", "max_tokens", "batch_tokens", "steps", "random_orders", "controls", "words", "bootstrap")
+        for name in counts:
+            if (number := getattr(self, name)) < 1:
+                raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {number}.")
+        known: dict[str, tuple[str, ...]] = {
+            "kind": KINDS,
+            "pooling": ("mean", "first"),
+            "text_format": TEXT_FORMATS,
+            "treebank_format": TREEBANK_FORMATS,
+            "coreference_format": COREFERENCE_FORMATS,
+        }
+        for name, words in known.items():
+            if (word := getattr(self, name)) not in words:
+                raise SettingError(f"--{name.replace('_', '-')} {word} is unknown. Use one of: {', '.join(words)}.")
+
+
+def check_tasks(tasks: Sequence[str], given: Sequence[str]) -> None:
+    """Refuse tasks that do not exist, do not go together, or whose data are not given, and data that no task uses."""
+    if not tasks or (unknown := set(tasks) - set(CORPUS_OF_TASK)):
+        what = f"Unknown task: {', '.join(sorted(unknown))}." if tasks else "No task is chosen."
+        raise SettingError(f"{what} There are: {', '.join(CORPUS_OF_TASK)}.")
+    if len(set(tasks)) < len(tasks):
+        raise SettingError("A task is named twice.")
+    if {"classification", "translation"} <= set(tasks):
+        raise SettingError("classification and translation both read --data. Run them one after the other.")
+    causal = {"treebank", "coreference"}
+    for task in tasks:
+        if task == "causal":
+            if "atlas" not in given or not causal & set(given):
+                raise SettingError(
+                    "The task causal needs --atlas DIR, in which heads were found for relations, and --treebank FILE "
+                    "or --coreference FILE."
+                )
+        elif (option := CORPUS_OF_TASK[task]) not in given:
+            raise SettingError(f"The task {task} cannot run without --{option} FILE.")
+    used = {CORPUS_OF_TASK[task] for task in tasks} | (causal | {"atlas"} if "causal" in tasks else set())
+    used |= {"train"} if "classification" in tasks else set()
+    if unused := sorted(set(given) - used):
+        raise SettingError(f"--{unused[0]} is given, but none of the tasks chosen reads it: {', '.join(tasks)}.")

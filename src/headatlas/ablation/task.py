@@ -1,0 +1,79 @@
+"""What a task is: batches of examples, a score for each example, and a loss that can be differentiated.
+
+Everything about removing heads is asked of this interface alone, so a new task is one new file.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from headatlas.models.model import Model
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A batch: E examples as R rows of network input. An example has one row, or several (a minimal pair)."""
+
+    ids: tuple[str, ...]  # E, unique within the task
+    inputs: dict[str, Any]  # of the network; tensors are [R, ...]
+    rows: Tensor  # [R], which example a row belongs to
+    targets: dict[str, Tensor]  # what is to be predicted, [R, ...] or [E, ...]
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @property
+    def size(self) -> int:
+        """Tokens, padding included."""
+        return int(self.inputs["input_ids"].numel())
+
+    def to(self, device: torch.device) -> Examples:
+        """The same batch on another device."""
+        return self._with(lambda tensor: tensor.to(device, non_blocking=True))
+
+    def repeated(self, copies: int) -> Examples:
+        """So many copies of the batch, one after the other, in one."""
+        if copies == 1:
+            return self
+        larger = self._with(lambda tensor: torch.cat([tensor] * copies))
+        shift = torch.arange(copies, device=self.rows.device).repeat_interleave(len(self.rows)) * len(self)
+        return replace(larger, ids=self.ids * copies, rows=larger.rows + shift)
+
+    def _with(self, change: Any) -> Examples:
+        def changed(parts: dict[str, Any]) -> dict[str, Any]:
+            return {name: change(part) if isinstance(part, Tensor) else part for name, part in parts.items()}
+
+        return replace(self, inputs=changed(self.inputs), rows=change(self.rows), targets=changed(self.targets))
+
+
+class Task(ABC):
+    """Something a model does, more or less well, on examples."""
+
+    name: ClassVar[str]
+    measures: ClassVar[tuple[str, ...]]  # names of the scores, higher is better; the first one decides orders
+    replayable: ClassVar[bool] = True  # whether its scores come of one pass of the network over its inputs
+
+    def __init__(self, model: Model, batches: Sequence[Examples]) -> None:
+        self.model = model
+        self.batches = batches
+        self.about: dict[str, Any] = {"examples": len(self.ids)}  # for the manifest
+        self.left_out: dict[str, int] = {}  # reason -> how many
+
+    @property
+    def ids(self) -> list[str]:
+        """All examples, batch after batch."""
+        return [name for batch in self.batches for name in batch.ids]
+
+    @abstractmethod
+    def losses(self, examples: Examples) -> Tensor:
+        """Each example's own loss, differentiable: [E]."""
+
+    @abstractmethod
+    def scores(self, examples: Examples) -> Tensor:
+        """Each example's scores, higher is better: [E, measures]."""

@@ -1,0 +1,173 @@
+"""headatlas ablate"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+
+def ablate(
+    model: Annotated[
+        str,
+        typer.Argument(
+            metavar="MODEL",
+            help="A name on the Hugging Face hub, a local model folder, a .gguf file, or an embedded model "
+            "(see `headatlas models`).",
+        ),
+    ],
+    task: Annotated[
+        list[str],
+        typer.Option(
+            metavar="TASK...",
+            help="masked-lm, next-token (with --text); classification, translation (with --data); minimal-pairs (with "
+            "--pairs); causal (with --atlas and --treebank or --coreference). One or several.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="The folder to make.")],
+    text: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(metavar="FILE...", help="UTF-8 text, plain or .gz: one sentence or paragraph a line."),
+    ] = None,
+    data: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            metavar="FILE...",
+            help=".tsv, .csv or .jsonl with columns text, label; text, text2, label; or source, target.",
+        ),
+    ] = None,
+    columns: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="NAME...", help="The columns of --data in that order, where they have other names."),
+    ] = None,
+    train: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(metavar="FILE...", help="Data to train a classifier on. Default: a part of --data."),
+    ] = None,
+    train_share: Annotated[float, typer.Option(help="That part, 0 to 1; only the rest is scored.")] = 0.5,
+    pooling: Annotated[
+        str, typer.Option(help="What the classifier reads: the mean over tokens, or the first token.")
+    ] = "mean",
+    pairs: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(
+            metavar="FILE...",
+            help="Minimal pairs as in BLiMP: .jsonl with sentence_good and sentence_bad, or its .zip.",
+        ),
+    ] = None,
+    sets: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="NAME...", help="Only these sets of the pairs, by file name."),
+    ] = None,
+    atlas: Annotated[
+        Optional[Path],  # noqa: UP045
+        typer.Option(metavar="DIR", help="For causal: an atlas of this model with the best heads of relations."),
+    ] = None,
+    treebank: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(metavar="FILE...", help="For causal: sentences with dependency trees."),
+    ] = None,
+    coreference: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(metavar="FILE...", help="For causal: documents with coreferent mentions."),
+    ] = None,
+    kind: Annotated[
+        str,
+        typer.Option(help="What stands in for a removed head: zero, its mean output, or resample (another token's)."),
+    ] = "zero",
+    examples: Annotated[int, typer.Option(help="Score at most so many segments, texts or pairs.")] = 300,
+    heads: Annotated[
+        Optional[list[str]],  # noqa: UP045
+        typer.Option(metavar="LAYER-HEAD...", help="Remove only these, such as 8-10, and draw no curves."),
+    ] = None,
+    curves: Annotated[bool, typer.Option(help="Remove more and more heads, too.")] = True,
+    steps: Annotated[int, typer.Option(help="Steps of these curves from no head removed to all.")] = 10,
+    random_orders: Annotated[int, typer.Option(help="Random orders in these curves.")] = 5,
+    words: Annotated[int, typer.Option(help="For causal: at most so many words a relation.")] = 200,
+    controls: Annotated[int, typer.Option(help="For causal: other heads of the layer to compare with.")] = 4,
+    bootstrap: Annotated[
+        int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")
+    ] = 1000,
+    max_tokens: Annotated[int, typer.Option(help="Longest input, special tokens included.")] = 128,
+    batch_tokens: Annotated[
+        int, typer.Option(help="Tokens in a batch, padding included. Fewer need less memory.")
+    ] = 4096,
+    device: Annotated[
+        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
+    ] = "auto",
+    dtype: Annotated[str, typer.Option(help="Type of the numbers: float32, bfloat16, float16 or float64.")] = "float32",
+    seed: Annotated[int, typer.Option(help="Fixes the sample, the masking, halves and random orders.")] = 0,
+    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
+    attention: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option(help="For encoder-decoders: encoder (default), decoder or cross heads."),
+    ] = None,
+    text_format: Annotated[str, typer.Option(help="documents, wikitext, paragraphs, or auto.")] = "auto",
+    treebank_format: Annotated[str, typer.Option(help="conllu, conllx, head-label, spacy, or auto.")] = "auto",
+    coreference_format: Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")] = "auto",
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
+    ] = False,
+    figures: Annotated[bool, typer.Option(help="Draw the figures at the end.")] = True,
+) -> None:
+    """Find out which heads a model needs, by removing them.
+
+    Each head is removed alone, with a test; each head's importance is taken from gradients; and more and more heads
+    are removed, in several orders. `causal` asks whether a head that was found to track a relation is needed there.
+    Writes tables (Parquet and CSV), figures and a manifest into the --out folder.
+
+    **Examples**
+
+    `headatlas ablate bert-base-uncased --task masked-lm --text wiki.txt --out ablation`
+
+    `headatlas ablate bert-base-uncased --task classification --data reviews.tsv --kind mean --out ablation-reviews`
+
+    `headatlas ablate gpt2 --task minimal-pairs --pairs BLiMP.zip --sets npi_present_1 --out ablation-npi`
+
+    `headatlas ablate bert-base-uncased --task causal --atlas atlas --treebank dev.conllu --out causal`
+    """
+    from headatlas.ablation.run import ablate as run
+    from headatlas.cli.ablation_report import finish
+
+    def named(values: list[str] | None) -> list[str] | None:
+        return [name for value in values for name in value.split(",") if name] if values else None
+
+    found = run(
+        model,
+        task=named(task) or [],
+        out=out,
+        text=text or None,
+        data=data or None,
+        train=train or None,
+        pairs=pairs or None,
+        treebank=treebank or None,
+        coreference=coreference or None,
+        atlas=atlas,
+        kind=kind,  # type: ignore[arg-type]
+        examples=examples,
+        max_tokens=max_tokens,
+        batch_tokens=batch_tokens,
+        columns=named(columns),
+        sets=named(sets),
+        train_share=train_share,
+        pooling=pooling,  # type: ignore[arg-type]
+        heads=named(heads),
+        curves=curves,
+        steps=steps,
+        random_orders=random_orders,
+        controls=controls,
+        words=words,
+        bootstrap=bootstrap,
+        seed=seed,
+        stack=attention,  # type: ignore[arg-type]
+        device=device,
+        dtype=dtype,
+        revision=revision,
+        text_format=text_format,  # type: ignore[arg-type]
+        treebank_format=treebank_format,  # type: ignore[arg-type]
+        coreference_format=coreference_format,  # type: ignore[arg-type]
+        trust_remote_code=trust_remote_code,
+    )
+    finish(found, draw=figures)

@@ -1,0 +1,116 @@
+"""Tables of text with named columns: TSV, CSV and JSON lines, UTF-8, plain or gzipped.
+
+TSV is taken as it stands, without quoting: a quotation mark is text. CSV is quoted as spreadsheets do. The first line
+of both names the columns.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from headatlas.corpora.lines import read_lines
+from headatlas.errors import CorpusError
+
+SUFFIXES = (".tsv", ".csv", ".jsonl")
+
+
+@dataclass(frozen=True)
+class Row:
+    """The cells asked for, and where they stand."""
+
+    path: Path
+    line: int  # of the file, from 1
+    cells: tuple[str, ...]
+
+
+def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    """The named columns of every row of a file. Its format is that of its suffix, .gz left aside."""
+    suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
+    suffix = suffixes[-1].lower() if suffixes else ""
+    if suffix not in SUFFIXES:
+        raise CorpusError(f"is of no known format. End its name in {', '.join(SUFFIXES)}.", path)
+    found = False
+    for row in _json_rows(path, columns) if suffix == ".jsonl" else _table_rows(path, columns, suffix):
+        found = True
+        yield row
+    if not found:
+        raise CorpusError("holds no rows.", path)
+
+
+def columns_of(path: Path) -> list[str]:
+    """The columns that a file's first line names, or its first object has."""
+    for number, line in read_lines(path):
+        if ".jsonl" in path.suffixes:
+            return list(_object(line, path, number))
+        return _split(line, ".tsv" if ".tsv" in path.suffixes else ".csv")
+    return []
+
+
+def _table_rows(path: Path, columns: Sequence[str], suffix: str) -> Iterator[Row]:
+    places: list[int] = []
+    width = 0
+    for number, cells in _tsv_cells(path) if suffix == ".tsv" else _csv_cells(path):
+        if not places:
+            places, width = [_place(column, cells, path) for column in columns], len(cells)
+        elif len(cells) != width:
+            raise CorpusError(f"has {len(cells)} columns, but the first line names {width}.", path, number)
+        else:
+            yield Row(path, number, tuple(cells[place] for place in places))
+
+
+def _tsv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    for number, line in read_lines(path):
+        if line.strip():
+            yield number, _split(line, ".tsv")
+
+
+def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
+    reader = csv.reader((line for _, line in read_lines(path)), strict=True)
+    start = 1
+    try:
+        for cells in reader:
+            if cells:
+                yield start, cells
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise CorpusError(f"is no CSV ({error}). Quote cells that hold commas or quotes.", path, start) from error
+
+
+def _split(line: str, suffix: str) -> list[str]:
+    line = line.rstrip("\r\n")
+    return line.split("\t") if suffix == ".tsv" else next(csv.reader([line]))
+
+
+def _place(column: str, names: Sequence[str], path: Path) -> int:
+    if column not in names:
+        raise CorpusError(f"has no column {column!r}. It has: {', '.join(names)}. Name them with --columns.", path, 1)
+    return list(names).index(column)
+
+
+def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    for number, line in read_lines(path):
+        if line.strip():
+            yield json_row(line, path, number, columns)
+
+
+def json_row(line: str, path: Path, number: int, columns: Sequence[str]) -> Row:
+    """The named values of a JSON object; numbers become text."""
+    found = _object(line, path, number)
+    for column in columns:
+        if not isinstance(found.get(column), str | int):
+            raise CorpusError(f"has no text {column!r}. It has: {', '.join(found)}.", path, number)
+    return Row(path, number, tuple(str(found[column]) for column in columns))
+
+
+def _object(line: str, path: Path, number: int) -> dict[str, object]:
+    try:
+        found = json.loads(line)
+    except ValueError as error:
+        raise CorpusError(f"is no JSON ({error}).", path, number) from error
+    if not isinstance(found, dict):
+        raise CorpusError("is no JSON object: put one {...} on a line.", path, number)
+    return found

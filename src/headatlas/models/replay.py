@@ -1,0 +1,122 @@
+"""Running a network again from one of its layers on, with all below answered from a recorded pass.
+
+What removing a head of layer l changes begins at layer l. So a pass is recorded once, with what each layer returned;
+a replay runs the network as it is, but the layers below l give back what they gave before, at no cost. A network's
+layers are the outermost modules that stand in lists, whatever they are called; a shared layer (ALBERT) may run many
+times. No architecture is known by name, so whoever replays checks first that it gives what a whole pass gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+
+from headatlas.models.gates import ChangeOutput
+from headatlas.models.model import Model
+from headatlas.models.stacks import Stack
+
+R = TypeVar("R")
+_Forward = Callable[..., Any]
+
+
+class LayerReplay:
+    """Records passes of a model and replays them from the layers of one stack."""
+
+    def __init__(self, model: Model, stack: Stack | None = None) -> None:
+        self._model, self._stack = model, stack or model.default_stack
+        self._layers = outermost_listed(model.network)
+        self._outputs: list[Any] = []  # of each call of a layer, in order
+        self._starts: list[int] = []  # the call in which each layer of the stack attends
+
+    def record(self, run: Callable[[], R]) -> R:
+        """Run once, keeping what every layer returns in place of what was kept before."""
+        self._outputs, self._starts = [], []
+
+        def keep(forward: _Forward, *arguments: Any, **named: Any) -> Any:
+            call = len(self._outputs)
+            self._outputs.append(None)
+            self._outputs[call] = forward(*arguments, **named)
+            return self._outputs[call]
+
+        def note(_layer: int, output: Tensor) -> Tensor:
+            self._starts.append(len(self._outputs) - 1)
+            return output
+
+        with _instead_of_forward(self._layers, keep), self._model.changing_outputs(note, self._stack):
+            return run()
+
+    def replay(self, layer: int, run: Callable[[], R], change: ChangeOutput, copies: int = 1) -> R:
+        """Run the recorded pass from a layer (from 0) on, changing heads' outputs.
+
+        copies: so many copies of the recorded batch, one after the other, make the batch of this run.
+        """
+        start = self._starts[layer]
+        call = 0
+
+        def answer(forward: _Forward, *arguments: Any, **named: Any) -> Any:
+            nonlocal call
+            call += 1
+            return forward(*arguments, **named) if call > start else _repeated(self._outputs[call - 1], copies)
+
+        first = self._starts.index(start)
+        with (
+            _instead_of_forward(self._layers, answer),
+            self._model.changing_outputs(change, self._stack, first_layer=first),
+        ):
+            return run()
+
+    @property
+    def complete(self) -> bool:
+        """Whether the recorded pass ran every layer of the stack within a layer that can be replayed."""
+        return len(self._starts) == self._model.shapes[self._stack].layers and min(self._starts) >= 0
+
+    def forget(self) -> None:
+        """Let go of what was recorded."""
+        self._outputs = []
+
+
+def outermost_listed(network: nn.Module) -> list[nn.Module]:
+    """Modules that stand in a ModuleList which lies in no other: a transformer's layers."""
+    found: list[nn.Module] = []
+    for child in network.children():
+        if isinstance(child, nn.ModuleList):
+            found += list(child)
+        else:
+            found += outermost_listed(child)
+    return list(dict.fromkeys(found))
+
+
+@contextmanager
+def _instead_of_forward(modules: list[nn.Module], act: Callable[..., Any]) -> Iterator[None]:
+    """Within this context `act` is called in place of each module's forward, with that forward as first argument."""
+    own = [module.__dict__.get("forward") for module in modules]
+    for module in modules:
+        module.__dict__["forward"] = _bound(act, module.forward)
+    try:
+        yield
+    finally:
+        for module, forward in zip(modules, own, strict=True):
+            if forward is None:
+                del module.__dict__["forward"]
+            else:
+                module.__dict__["forward"] = forward
+
+
+def _bound(act: Callable[..., Any], forward: _Forward) -> _Forward:
+    return lambda *arguments, **named: act(forward, *arguments, **named)
+
+
+def _repeated(output: Any, copies: int) -> Any:
+    """A layer's output for so many copies of its batch; what it returns for all inputs alike (T5's bias) stays."""
+    if copies == 1:
+        return output
+    if isinstance(output, Tensor):
+        return torch.cat([output] * copies)
+    rows = len(output[0])
+    return tuple(
+        torch.cat([part] * copies) if isinstance(part, Tensor) and len(part) == rows else part for part in output
+    )

@@ -1,0 +1,1 @@
+"""The tables' columns, a file a group of tables."""
