@@ -24,13 +24,20 @@ from headatlas.files import make_folder
 from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
-from headatlas.results.atlas import RELATION_EXAMPLES, Atlas, read_manifest, write_example, write_manifest, write_tables
-from headatlas.results.example import choose_example, make_example
+from headatlas.results.atlas import (
+    RELATION_EXAMPLES,
+    Atlas,
+    read_manifest,
+    write_examples,
+    write_manifest,
+    write_tables,
+)
 from headatlas.results.relation_examples import save_relation_examples
 from headatlas.statistics.words import FromTokens
 from headatlas.studies import Study
 from headatlas.studies.entropy import AUTHORS_SMOOTHING
 from headatlas.surveying.choices import check_control, check_studies, choose_corpora, choose_stack, choose_studies
+from headatlas.surveying.examples import choose_examples, make_examples
 from headatlas.surveying.parts import Part, read_parts
 from headatlas.surveying.relation_examples import relation_examples
 from headatlas.surveying.settings import SurveySettings
@@ -67,6 +74,7 @@ def survey(
     coreference_windows: bool = False,
     bootstrap: int = 1000,
     control: bool = False,
+    examples: int = 60,
     stack: Stack | None = None,
     zero_token_types: bool = False,
     smooth_entropy: bool = False,
@@ -89,6 +97,7 @@ def survey(
     coreference_windows: go on after the first `max_tokens` of a document.
     bootstrap: resamplings for intervals, and permutations for tests.
     control: show the best heads of the same network with random weights beside those of the treebank.
+    examples: how many short inputs, shared between the corpora, are kept with the maps of all heads.
     stack: for an encoder-decoder, whose heads: "encoder" (default) or "decoder".
     zero_token_types, smooth_entropy: as the paper's released code does, for comparison.
     """
@@ -113,6 +122,7 @@ def survey(
         coreference_windows=coreference_windows,
         bootstrap=bootstrap,
         control=control,
+        examples=examples,
     )
     settings.check()
     files = choose_corpora(text, treebank, coreference, parse_with)
@@ -179,7 +189,7 @@ def survey(
     tables = _tables(parts)
     rows = write_tables(folder, tables)
     for trees in (part.trees for part in parts if part.trees is not None):
-        examples = relation_examples(
+        clear = relation_examples(
             model,
             trees.segments,
             trees.relations,
@@ -189,8 +199,10 @@ def survey(
             stack=stack,
             batch_tokens=batch_tokens,
         )
-        save_relation_examples(examples, folder / RELATION_EXAMPLES)
-    write_example(folder, make_example(model, choose_example(parts[0].segments), kinds, stack))
+        save_relation_examples(clear, folder / RELATION_EXAMPLES)
+    shown = choose_examples({part.name: part.segments for part in parts}, examples, seed)
+    relations = next((part.trees.relations for part in parts if part.trees is not None), ())
+    write_examples(folder, make_examples(model, shown, relations, kinds=kinds, stack=stack))
     manifest |= {
         "complete": True,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

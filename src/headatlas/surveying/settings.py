@@ -35,10 +35,11 @@ class SurveySettings:
     coreference_windows: bool
     bootstrap: int
     control: bool
+    examples: int
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
-        for name in ("segments", "max_tokens", "batch_tokens", "least_count", "bootstrap"):
+        for name in ("segments", "max_tokens", "batch_tokens", "least_count", "bootstrap", "examples"):
             if (number := getattr(self, name)) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {number}.")
         known: dict[str, tuple[str, ...]] = {
