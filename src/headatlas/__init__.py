@@ -17,6 +17,7 @@ from headatlas.errors import HeadatlasError
 if TYPE_CHECKING:
     from headatlas.atlas.draw import draw
     from headatlas.atlas.figures import write_figures
+    from headatlas.atlas.page import write_page
     from headatlas.corpora.sample import sample_text, sample_treebank
     from headatlas.fitting.fit import fit_mlm
     from headatlas.models.loading import load_model
@@ -40,6 +41,7 @@ _HOMES = {
     "sample_treebank": "headatlas.corpora.sample",
     "survey": "headatlas.surveying",
     "write_figures": "headatlas.atlas.figures",
+    "write_page": "headatlas.atlas.page",
 }
 
 __all__ = [
@@ -56,6 +58,7 @@ __all__ = [
     "sample_treebank",
     "survey",
     "write_figures",
+    "write_page",
 ]
 
 

@@ -13,6 +13,7 @@ from headatlas.cli.draw import draw
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
+from headatlas.cli.page import page
 from headatlas.cli.survey import survey
 from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
@@ -31,6 +32,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "table": table,
     "draw": draw,
     "figures": figures,
+    "page": page,
     "models": models,
 }
 
