@@ -5,7 +5,7 @@ import { FONT, fitted, svg, textWidth, visible } from "./dom.js";
 const FAINTEST = 0.02; // share of the darkest line below which one would not be seen
 const LEAST_DARKEST = 0.05; // weight: a head without larger ones is drawn faint
 const WIDEST_WORD = 132;
-const NUMBER_ROOM = 40;
+const NUMBER_ROOM = 36;
 
 /**
  * @param {{units: {text: string}[], weight: (from: number, to: number) => number, row: number, between: number, colours: object,

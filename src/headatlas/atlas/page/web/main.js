@@ -94,7 +94,10 @@ function build(atlas, store) {
     if (location.hash !== link) history.replaceState(null, "", link);
   }
   store.listen(show);
-  show(store.shown, new Set(["view", "head", "theme"])).then(() => (document.documentElement.dataset.ready = "yes"));
+  show(store.shown, new Set(["view", "head", "theme"])).then(() => {
+    performance.mark("first-view");
+    document.documentElement.dataset.ready = "yes";
+  });
 }
 
 function switchTheme(store) {

@@ -6,6 +6,7 @@ import { tip } from "./tip.js";
 
 const LONGEST_LABEL = 78;
 const SMALLEST_CELL = 8.5;
+const LARGEST_FONT = 14;
 
 /**
  * @param {{units: {text: string}[], weight: Function, space: number, tallest: number, colours: object, marks: {from: number, to: number,
@@ -13,8 +14,11 @@ const SMALLEST_CELL = 8.5;
  */
 export function matrixPicture({ units, weight, space, tallest, colours, marks, point, pin }) {
   const longest = (size) => Math.max(24, ...units.map((unit) => Math.min(LONGEST_LABEL, textWidth(visible(unit.text), size)))) + 10;
-  const cell = Math.max(SMALLEST_CELL, Math.min(tallest, (space - longest(9) - 4) / units.length));
-  const size = Math.min(14, 3 + cell * 0.55);
+  let [cell, size] = [tallest, LARGEST_FONT];
+  for (let round = 0; round < 4; round += 1) {
+    cell = Math.max(SMALLEST_CELL, Math.min(tallest, (space - longest(size) - 4) / units.length));
+    size = Math.min(LARGEST_FONT, 3 + cell * 0.55); // labels and cells share the space: a few rounds settle it
+  }
   const labels = units.map((unit) => fitted(unit.text, size, LONGEST_LABEL));
   const margin = longest(size);
   const side = units.length * cell;

@@ -117,7 +117,7 @@ function create({ atlas, store, palette, room }) {
     };
     const label = `${name} on example ${store.shown.example + 1}: up and down choose a word, left and right its side, Escape none`;
     const lines = linesPicture({ units, weight, row, between, colours, gutter, label, point, pin });
-    const space = width - Number(lines.node.getAttribute("width")) - 56;
+    const space = width - Number(lines.node.getAttribute("width")) - 64;
     pictures = [lines, matrixPicture({ units, weight, space, tallest: row, colours, marks: marks(), point, pin })];
     pictures[0].node.addEventListener("keydown", keys);
     const focused = stage.contains(document.activeElement);
