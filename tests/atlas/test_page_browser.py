@@ -252,7 +252,7 @@ def test_tables_are_sorted_filtered_and_saved(opened, tmp_path):
     one.page.fill("main input[type=search]", "dobj head_to")
     assert one.page.inner_text("main .remark span") == "9 rows."
     one.page.check("text=only the chosen head")
-    assert one.page.inner_text("main .remark span") == "1 rows."
+    assert one.page.inner_text("main .remark span") == "1 row."
     with one.page.expect_download() as waiting:
         one.page.click("main button:text('CSV')")
     rows = list(csv.DictReader(io.StringIO(Path(waiting.value.path()).read_text(encoding="utf-8"))))

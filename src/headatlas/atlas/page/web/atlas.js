@@ -71,8 +71,10 @@ function bestOf(frame, measureOf) {
   if (!frame) return best;
   for (const row of frame.where(() => true)) {
     const relation = frame.get("relation")[row];
-    const measure = `dependencies/${relation}/${frame.get("direction")[row]}`;
+    const direction = frame.get("direction")[row];
+    const measure = `dependencies/${relation}/${direction}`;
     best.set(relation, {
+      direction,
       layer: frame.get("layer")[row],
       head: frame.get("head")[row],
       said: percent(frame.get("held_out")[row] ?? frame.get("accuracy")[row]),

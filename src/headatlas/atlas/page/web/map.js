@@ -8,9 +8,10 @@ import { tip } from "./tip.js";
 
 const SIMILARITY = "similarity";
 const MARGIN = 34;
+const STAGE_PADDING = 30;
 const NAME = { width: 30, height: 13 }; // pixels that a head's name takes
 const ABSENT =
-  "This atlas has no map of similar heads. Survey the text again with this version of headatlas: the study of similarity runs with the others.";
+  "This atlas has no map of similar heads (table head_map), so two measures place them. A survey with the study similarity makes one.";
 
 export const mapView = { name: "map", title: "Map", create };
 
@@ -66,7 +67,7 @@ function create({ atlas, store, palette, room }) {
       parts.push(select("Up", measureGroups(atlas), up, redraw((value) => (up = value))));
     }
     parts.push(select("Colour", [["", own], ...measureGroups(atlas)], colour, redraw((value) => (colour = value))));
-    const by = (factor) => () => scale(factor, room().width / 2, room().height / 2);
+    const by = (factor) => () => scale(factor, stage.clientWidth / 2, stage.clientHeight / 2);
     const button = (text, label, click) => element("button", { type: "button", text, "aria-label": label, on: { click } });
     parts.push(
       element(
@@ -87,9 +88,9 @@ function create({ atlas, store, palette, room }) {
   }
 
   function draw() {
-    const { width, height } = room();
+    const width = room().width - STAGE_PADDING;
     const colours = palette();
-    const tall = Math.max(320, height - (placed ? 60 : 100));
+    const tall = Math.max(320, window.innerHeight - stage.getBoundingClientRect().top - STAGE_PADDING - 26);
     const { fill, legend } = colouring(atlas, colour, colours, MARGIN, width - 2 * MARGIN);
     const key = legend(0);
     const plot = { width, height: tall - key.height - 26 };
@@ -126,12 +127,16 @@ function create({ atlas, store, palette, room }) {
   function axesOf(colours, plot) {
     if (axes === SIMILARITY || !atlas.measures.length) return svg("g");
     const text = (x, y, words, anchor) => svg("text", { x, y, text: words, fill: colours.faint, "font-size": 12, "text-anchor": anchor });
+    const said = (measure) => {
+      const [low, high] = extent([...measure.values].filter((value) => !Number.isNaN(value)));
+      return `${measure.label}, ${measure.format(low)} to ${measure.format(high)}`;
+    };
     return svg(
       "g",
       {},
       svg("path", { d: `M${MARGIN} 6V${plot.height}H${plot.width - 6}`, fill: "none", stroke: colours.rule }),
-      text(plot.width - 8, plot.height - 6, `${byId(across, 0).label} →`, "end"),
-      text(MARGIN + 8, 16, `↑ ${byId(up, 1).label}`, "start"),
+      text(plot.width - 8, plot.height - 6, `${said(byId(across, 0))} →`, "end"),
+      text(MARGIN + 8, 16, `↑ ${said(byId(up, 1))}`, "start"),
     );
   }
 

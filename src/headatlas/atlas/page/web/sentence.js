@@ -53,10 +53,17 @@ function create({ atlas, store, palette, room }) {
     );
   }
 
-  /** Which of the two attends when right and wrong are told; the way in which the head is right more often, if so asked. */
+  /**
+   * Which of the two attends when right and wrong are told. If so asked, the better way: that of a relation at which no
+   * head is better, else that in which the head is right more often.
+   */
   function direction() {
     const { shown } = store;
     if (shown.direction in WAYS) return shown.direction;
+    const { layer, head } = atlas.heads.at(shown.head);
+    for (const [relation, best] of atlas.best) {
+      if (!relation.startsWith("all") && best.layer === layer && best.head === head) return best.direction;
+    }
     const right = (way) => atlas.measureOf.get(`dependencies/all_but_root/${way}`)?.values[shown.head] ?? 0;
     return right("head_to_dependent") > right("dependent_to_head") ? "head_to_dependent" : "dependent_to_head";
   }

@@ -124,7 +124,7 @@ function create({ atlas, store }) {
         if (mine) th.setAttribute("aria-sort", sort.descending ? "descending" : "ascending");
         else th.removeAttribute("aria-sort");
       });
-      count.textContent = `${rows.length.toLocaleString("en")} rows.`;
+      count.textContent = rows.length === 1 ? "1 row." : `${rows.length.toLocaleString("en")} rows.`;
       body.scrollTop = 0;
       window_();
     }
