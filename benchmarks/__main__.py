@@ -11,9 +11,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measuring import SkippedError
+
 NAMES = (
     *("surface", "memory", "loops", "gradients", "dependencies", "similarity"),
-    *("store", "ablation", "fit_mlm", "startup"),
+    *("store", "ablation", "fit_mlm", "startup", "page"),
 )
 TABLE = Path(__file__).with_name("README.md")
 START, END = "<!-- measured -->", "<!-- end -->"
@@ -27,7 +29,11 @@ def main() -> None:
     arguments = parser.parse_args()
     lines = []
     for name in NAMES if arguments.name == "all" else [arguments.name]:
-        line = importlib.import_module(f"benchmarks.{name}").measure(arguments.quick).line()
+        try:
+            line = importlib.import_module(f"benchmarks.{name}").measure(arguments.quick).line()
+        except SkippedError as reason:
+            print(json.dumps({"name": name, "skipped": str(reason)}), flush=True)
+            continue
         print(json.dumps(line), flush=True)
         lines.append(line)
     if arguments.name == "all" and not arguments.quick:

@@ -26,6 +26,10 @@ from headatlas.studies import STUDIES
 STUDIED = ("positions", "token_kinds", "entropy")
 
 
+class SkippedError(Exception):
+    """Something that a benchmark needs is not on this machine; the message says what."""
+
+
 @dataclass(frozen=True)
 class Result:
     """One benchmark's outcome; `goal` is a bound on `ratio`, from above unless `at_least`."""

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from headatlas.ablation.run import ablate
     from headatlas.atlas.draw import draw
     from headatlas.atlas.figures import write_figures
+    from headatlas.atlas.page import write_page
     from headatlas.comparing import compare
     from headatlas.corpora.sample import sample_text, sample_treebank
     from headatlas.fitting.fit import fit_mlm
@@ -54,6 +55,7 @@ _HOMES = {
     "sample_treebank": "headatlas.corpora.sample",
     "survey": "headatlas.surveying",
     "write_figures": "headatlas.atlas.figures",
+    "write_page": "headatlas.atlas.page",
 }
 
 __all__ = [
@@ -79,6 +81,7 @@ __all__ = [
     "sample_treebank",
     "survey",
     "write_figures",
+    "write_page",
 ]
 
 

@@ -1,68 +1,76 @@
-"""The page: whole, without network or script, and hostile text stays text."""
+"""The page as a file: whole, small, without network, and hostile text stays text."""
 
+import json
 import re
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any
 
-import pandas as pd
 import pytest
 
-from headatlas.atlas.page import page_html, write_page
+from headatlas.atlas.page import LARGEST_PAGE, page_html, write_page
+from tests.atlas.synthetic_atlas import synthetic_atlas
 
-HOSTILE = '"><script>alert(1)</script>&amp;'
-
-
-@dataclass
-class Atlas:
-    folder: Path
-    tables: dict[str, pd.DataFrame]
-    manifest: dict[str, Any] = field(default_factory=dict)
-    example: None = None
-    relation_examples: tuple[()] = ()
+HOSTILE = "\"'><script>alert(1)</script>&amp;<!--\u2028\u2029]]>"
 
 
-@pytest.fixture
-def atlas(tmp_path):
-    text = {"segments": 3, "tokens": 300, "segments_available": 5, "documents": 2}
-    text |= {"files": [{"file": f"/data/{HOSTILE}"}], "left_out": {"last_line_alone": 1234}}
-    manifest = {
-        "model": {"name": HOSTILE, "class": HOSTILE, "heads": [2], "layers": 1},
-        "corpora": {"text": text},
-        "settings": {"seed": 0},
-        "studies_skipped": {"gradients": HOSTILE},
-    }
-    table = pd.DataFrame(
-        [(1, 1, HOSTILE, 0.25, 3), (1, 2, "sep", 0.5, 3)], columns=["layer", "head", "kind", "value", "count"]
-    )
-    return Atlas(tmp_path, {"gradients": table}, manifest)
+def content_of(html):
+    found = re.search(r'<script type="application/json" id="content">(.*?)</script>', html, re.DOTALL)
+    return json.loads(found[1])
 
 
-def test_hostile_text_is_escaped_everywhere(atlas):
+def test_the_page_holds_what_the_atlas_has(tmp_path):
+    atlas = synthetic_atlas(tmp_path, [3, 2])
+    content = content_of(write_page(atlas).read_text(encoding="utf-8"))
+    assert content["heads"] == [3, 2]
+    assert content["tables"].keys() == atlas.tables.keys()
+    assert [example["corpus"] for example in content["examples"]] == ["text", "treebank", "coreference"] * 2
+    assert content["comparisons"][0]["cells"]
+    assert content["left_out"] == ["Not run: gradients: no head", "Left out: last_line_alone 1,234 (text)"]
+
+
+def test_hostile_text_cannot_leave_its_element(tmp_path):
+    atlas = synthetic_atlas(tmp_path, [2], words=[HOSTILE] * 8, name=HOSTILE, **{"class": HOSTILE})
+    atlas.tables[HOSTILE] = atlas.tables["positions"].assign(**{HOSTILE: HOSTILE})
     html = page_html(atlas)
-    assert "<script" not in html
-    assert html.count("&lt;script&gt;") >= 5
+    assert len(re.findall(r"<script", html)) == 2
+    assert len(re.findall(r"</script", html)) == 2
+    content = content_of(html)
+    assert content["name"] == HOSTILE
+    assert content["examples"][0]["words"] == [HOSTILE] * 8
+    data = html.partition('id="content">')[2].partition("</script>")[0]
+    assert not set("<>&\u2028\u2029") & set(data)
 
 
-def test_nothing_is_fetched(atlas):
-    (atlas.folder / "figures").mkdir()
-    (atlas.folder / "figures" / "figure1_heads.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    html = write_page(atlas).read_text(encoding="utf-8")
-    assert re.findall(r'src="([^"]{0,25})', html) == ["data:image/svg+xml;base64"]
-    assert "http" not in html
-    assert 'alt="Heads at work' in html
+def test_nothing_is_fetched_and_only_the_pages_own_script_may_run(tmp_path):
+    html = page_html(synthetic_atlas(tmp_path, [2]))
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]+)"', html)[1]
+    assert policy.startswith("default-src 'none'; script-src 'sha256-")
+    assert "unsafe" not in policy
+    assert set(re.findall(r"https?://[^\s\"'`)]+", html)) == {"http://www.w3.org/2000/svg"}
+    assert not re.findall(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function", html)
 
 
-def test_tables_and_what_was_left_out_are_shown(atlas):
+def test_a_page_of_144_heads_is_small_and_has_most_examples(tmp_path):
+    atlas = synthetic_atlas(tmp_path, [12] * 12, examples=60, words=["word"] * 22)
     html = page_html(atlas)
-    assert "gradients (2 rows)" in html
-    assert "0.2500" in html
-    assert "last_line_alone 1,234 (text)" in html
+    content = content_of(html)
+    assert 0.8 * LARGEST_PAGE < len(html.encode()) <= LARGEST_PAGE
+    assert 10 < len(content["examples"]) < 60
+    assert content["examples_kept"] == 60
 
 
-def test_a_long_table_is_cut_and_says_so(atlas):
-    atlas.tables["gradients"] = pd.concat([atlas.tables["gradients"]] * 501, ignore_index=True)
-    html = page_html(atlas)
-    assert "gradients (1,002 rows)" in html
-    assert "The first 1,000 rows; all are in tables/gradients.csv." in html
-    assert html.count("<td>sep</td>") == 500
+@pytest.mark.parametrize("largest", [0, 400_000])
+def test_however_small_one_example_stays(tmp_path, largest):
+    atlas = synthetic_atlas(tmp_path, [2, 2])
+    assert len(content_of(page_html(atlas, largest))["examples"]) == (1 if largest == 0 else 6)
+
+
+def test_an_atlas_with_nothing_but_a_manifest_gives_a_page(tmp_path):
+    atlas = synthetic_atlas(tmp_path, [2], examples=0)
+    atlas.tables.clear()
+    content = content_of(page_html(atlas))
+    assert content["examples"] == []
+    assert content["tables"] == {}
+    assert content["comparisons"] == []
+
+
+def test_the_same_atlas_gives_the_same_page(tmp_path):
+    assert page_html(synthetic_atlas(tmp_path, [2])) == page_html(synthetic_atlas(tmp_path, [2]))

@@ -1,21 +1,17 @@
-"""The atlas folder: tables in both formats, manifest and example, whole or refused."""
+"""The atlas folder: tables in both formats and manifest, whole or refused."""
 
 from __future__ import annotations
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from headatlas.encoding.segments import Segment
-from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import open_atlas, write_example, write_manifest, write_tables
-from headatlas.results.example import Example, choose_example, shorten
+from headatlas.results.atlas import open_atlas, write_manifest, write_tables
 from headatlas.results.schema import TABLES, conform
 from headatlas.studies import TEXT_STUDIES
-from random_maps import batch_of, random_segments, segment, show
+from random_maps import batch_of, random_segments, show
 
 
 @pytest.fixture
@@ -89,35 +85,6 @@ def test_a_damaged_table_is_refused(folder):
     (folder / "tables" / "positions.parquet").write_bytes(b"PAR1 no more")
     with pytest.raises(AtlasError, match=r"positions\.parquet"):
         _ = open_atlas(folder).tables["positions"]
-
-
-def test_the_example_comes_back(folder):
-    maps = np.random.default_rng(0).dirichlet(np.ones(3), size=(2, 2, 3)).astype(np.float32)
-    write_example(folder, Example(["[CLS]", '<script>"é', "[SEP]"], [True, False, True], maps))
-    example = open_atlas(folder).example
-    assert example.tokens == ["[CLS]", '<script>"é', "[SEP]"]
-    assert example.special == [True, False, True]
-    np.testing.assert_allclose(example.maps, maps, atol=1e-3)
-
-
-def test_a_damaged_example_is_refused(folder):
-    (folder / "example.safetensors").write_bytes(b"\x10")
-    with pytest.raises(AtlasError, match=r"example\.safetensors"):
-        _ = open_atlas(folder).example
-
-
-def test_the_example_is_the_one_that_fits_a_picture_best():
-    segments = [segment([0] * n, f"0.{n}.0") for n in (90, 3, 24, 60)]
-    assert len(choose_example(segments)) == 24
-    assert len(choose_example(segments[:1])) == 28
-    assert len(choose_example(segments[1:2])) == 3
-
-
-def test_shortening_keeps_the_frame_and_the_start_of_both_spans():
-    words = np.array([SPECIAL, *range(50), SPECIAL, *range(50, 60), SPECIAL], dtype=np.int32)
-    ids = np.arange(len(words), dtype=np.int32)
-    short = shorten(Segment("0.0.0", ids, np.zeros_like(ids), words), 23)
-    assert short.ids.tolist() == [0, *range(1, 11), 51, *range(52, 62), 62]
 
 
 def test_the_manifest_is_readable_json(folder):

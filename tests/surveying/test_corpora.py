@@ -81,6 +81,9 @@ def test_one_survey_of_all_corpora(survey, treebank, coreference, tmp_path):
     assert best["control"].isna().all()
     assert len(atlas.tables["dependencies"].query("relation == 'det'")) == 2 * 4 * 2
     assert set(atlas.tables["coreference_baselines"]["baseline"]) == {"nearest", "head_match", "sieves"}
+    kept = [(one.corpus, one.tree is not None, bool(one.mentions)) for one in atlas.examples]
+    assert set(kept) == {("text", False, False), ("treebank", True, False), ("coreference", False, True)}
+    assert len(kept) == 1 + 20 + 3
 
 
 @pytest.mark.parametrize("model", ["gpt2", "roberta", "t5"])
@@ -154,6 +157,7 @@ def test_what_is_no_tree_is_counted(survey, treebank):
         ({"words_from": "last"}, SettingError, "--words-from last"),
         ({"treebank_format": "xml"}, SettingError, "--treebank-format xml"),
         ({"bootstrap": 0}, SettingError, "--bootstrap must be at least 1"),
+        ({"examples": 0}, SettingError, "--examples must be at least 1"),
         ({"parse_with": "en_core_web_sm"}, SettingError, "--parse-with.*a treebank is given"),
         ({"control": True, "random_weights": True}, SettingError, "--control cannot be had"),
         ({"max_tokens": 3}, CorpusError, "longer than 3 tokens"),

@@ -16,6 +16,7 @@ from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
+from headatlas.cli.page import page
 from headatlas.cli.survey import survey
 from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
@@ -37,6 +38,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "draw": draw,
     "figures": figures,
     "compare": compare,
+    "page": page,
     "models": models,
 }
 

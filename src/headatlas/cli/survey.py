@@ -108,6 +108,10 @@ def survey(
         bool,
         typer.Option("--control", help="Also run the network with random weights over the treebank, for comparison."),
     ] = False,
+    examples: Annotated[
+        int,
+        typer.Option(help="Short inputs, shared between the corpora, to keep with the maps of all heads for the page."),
+    ] = 60,
     attention: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
@@ -139,7 +143,7 @@ def survey(
         bool,
         typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
     ] = False,
-    figures: Annotated[bool, typer.Option(help="Draw the figures at the end.")] = True,
+    figures: Annotated[bool, typer.Option(help="Draw the figures and write the page at the end.")] = True,
 ) -> None:
     """Chart every head of a model on a text, a treebank, a coreference corpus, or all three: one pass each.
 
@@ -191,6 +195,7 @@ def survey(
         coreference_windows=coreference_windows,
         bootstrap=bootstrap,
         control=control,
+        examples=examples,
         stack=attention,  # type: ignore[arg-type]
         zero_token_types=zero_token_types,
         smooth_entropy=smooth_entropy,

@@ -2,7 +2,7 @@
 
 DIR/manifest.json      what was surveyed: model, corpus, settings, versions, what was left out
 DIR/tables/            every table as .parquet and .csv (see `schema.py`)
-DIR/example.safetensors   one short input with all its maps
+DIR/examples.safetensors  short inputs with all their maps, gold trees and mentions
 DIR/relation_examples.safetensors  sentences on which the best heads get a dependency relation right
 DIR/state/             the studies' sums, a file a corpus: what a stopped survey continues from
 DIR/figures/           pictures, once drawn
@@ -11,7 +11,7 @@ DIR/figures/           pictures, once drawn
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
@@ -21,7 +21,7 @@ import pandas as pd
 
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically, write_text
-from headatlas.results.example import Example, load_example, save_example
+from headatlas.results.example import Example, load_examples, save_examples
 from headatlas.results.relation_examples import RelationExample, load_relation_examples
 from headatlas.results.schema import conform
 
@@ -38,6 +38,8 @@ class FolderKind:
 ATLAS = FolderKind("headatlas-atlas-1", "an atlas", "survey")
 COMPARISON = FolderKind("headatlas-comparison-1", "a comparison", "compare")
 RELATION_EXAMPLES = "relation_examples.safetensors"
+EXAMPLES = "examples.safetensors"
+ONE_EXAMPLE = "example.safetensors"  # of atlases made before there were several
 
 
 class Tables(Mapping[str, pd.DataFrame]):
@@ -88,10 +90,16 @@ class Atlas:
         return Tables(self.folder / "tables", list(self.manifest.get("tables", {})))
 
     @cached_property
+    def examples(self) -> list[Example]:
+        """Short inputs with all their maps."""
+        paths = (self.folder / name for name in (EXAMPLES, ONE_EXAMPLE))
+        path = next((path for path in paths if path.exists()), None)
+        return load_examples(path) if path else []
+
+    @property
     def example(self) -> Example | None:
-        """One short input with all its maps."""
-        path = self.folder / "example.safetensors"
-        return load_example(path) if path.exists() else None
+        """The input that figure 1 shows."""
+        return self.examples[0] if self.examples else None
 
     @cached_property
     def relation_examples(self) -> list[RelationExample]:
@@ -151,6 +159,6 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, 
     return {name: len(frame) for name, frame in tables.items()}
 
 
-def write_example(folder: Path, example: Example) -> None:
-    """Keep the example beside the tables."""
-    save_example(example, folder / "example.safetensors")
+def write_examples(folder: Path, examples: Sequence[Example]) -> None:
+    """Keep the examples beside the tables."""
+    save_examples(examples, folder / EXAMPLES)

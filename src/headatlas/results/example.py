@@ -1,4 +1,8 @@
-"""One short input with all its attention maps, kept in the atlas so that heads can be shown at work."""
+"""Short inputs with all their attention maps, kept in the atlas so that heads can be shown at work.
+
+An input of a treebank brings its tree along, one of a coreference corpus its mentions, so that what a head gets right
+can be seen. All examples of an atlas lie in one safetensors file, maps in float16.
+"""
 
 from __future__ import annotations
 
@@ -6,24 +10,27 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
-from torch import Tensor
 
-from headatlas.encoding.batches import make_batch
-from headatlas.encoding.kinds import KindTable
-from headatlas.encoding.segments import Segment
+from headatlas.corpora.mentions import Mention
+from headatlas.corpora.trees import ROOT
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
 from headatlas.files import safetensors_metadata, write_atomically
-from headatlas.models.model import Model
-from headatlas.models.stacks import Stack
 
-FITTING_TOKENS = 28  # as many as a picture shows well
+
+@dataclass(frozen=True)
+class Tree:
+    """The gold tree of an example's words."""
+
+    heads: tuple[int, ...]  # index of each word's head, or ROOT
+    relations: tuple[str, ...]
+    counts_as: tuple[int, ...]  # the word whose prediction counts for this one; nearly always itself
 
 
 @dataclass(frozen=True)
@@ -31,54 +38,85 @@ class Example:
     """Tokens of one input and what every head makes of them."""
 
     tokens: list[str]
-    special: list[bool]  # true where a token belongs to no word
+    word_of: list[int]  # index of the word each token belongs to, SPECIAL where none
     maps: NDArray[np.float32]  # [layers, heads, n, n]; zero where a layer has fewer heads
+    words: tuple[str, ...] = ()
+    corpus: str = "text"  # or treebank, coreference
+    tree: Tree | None = None
+    mentions: tuple[Mention, ...] = ()
+
+    @property
+    def special(self) -> list[bool]:
+        """True where a token belongs to no word."""
+        return [word == SPECIAL for word in self.word_of]
 
 
-def choose_example(segments: Sequence[Segment]) -> Segment:
-    """The segment nearest to a picture's length, cut where it is longer."""
-    nearest = min(segments, key=lambda segment: (abs(len(segment) - FITTING_TOKENS), segment.id))
-    return shorten(nearest, FITTING_TOKENS)
-
-
-def shorten(segment: Segment, most_tokens: int) -> Segment:
-    """Keep the special tokens and the beginning of each span between them."""
-    special = segment.words == SPECIAL
-    spans = np.cumsum(special) * ~special  # the span a text token belongs to, by the specials before it
-    names = sorted(set(spans[~special].tolist()))
-    room = (most_tokens - int(special.sum())) // max(1, len(names))
-    keep = special.copy()
-    for span in names:
-        keep[np.flatnonzero((spans == span) & ~special)[:room]] = True
-    return Segment(segment.id, segment.ids[keep], segment.type_ids[keep], segment.words[keep])
-
-
-def make_example(model: Model, segment: Segment, kinds: KindTable, stack: Stack) -> Example:
-    """Run one segment and keep its maps."""
-    shape = model.shapes[stack]
-    maps = np.zeros((shape.layers, shape.most_heads, len(segment), len(segment)), dtype=np.float32)
-
-    def keep(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
-        maps[layer, : weights.shape[1]] = weights[0].to("cpu", torch.float32).numpy()
-
-    model.observe(make_batch([segment], kinds, model.pad_id).to(model.device), keep, stack)
-    tokens = model.tokenizer.convert_ids_to_tokens(segment.ids.tolist())
-    return Example(list(tokens), (segment.words == SPECIAL).tolist(), maps)
-
-
-def save_example(example: Example, path: Path) -> None:
-    """Write tokens and maps (float16) into one safetensors file."""
-    metadata = {"tokens": json.dumps(example.tokens), "special": json.dumps(example.special)}
-    content = safetensors_numpy.save({"maps": example.maps.astype(np.float16)}, metadata=metadata)
+def save_examples(examples: Sequence[Example], path: Path) -> None:
+    """Write all examples into one file."""
+    about = [
+        {
+            "tokens": example.tokens,
+            "word_of": example.word_of,
+            "words": example.words,
+            "corpus": example.corpus,
+            "tree": vars(example.tree) if example.tree else None,
+            "mentions": [vars(mention) for mention in example.mentions],
+        }
+        for example in examples
+    ]
+    maps = {str(number): example.maps.astype(np.float16) for number, example in enumerate(examples)}
+    content = safetensors_numpy.save(maps, metadata={"examples": json.dumps(about, ensure_ascii=False)})
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
-def load_example(path: Path) -> Example:
-    """Read an example back."""
+def load_examples(path: Path) -> list[Example]:
+    """Read examples back; of an older atlas, its one example without words."""
     try:
         content = path.read_bytes()
-        maps = safetensors_numpy.load(content)["maps"].astype(np.float32)
+        maps = {name: array.astype(np.float32) for name, array in safetensors_numpy.load(content).items()}
         metadata = safetensors_metadata(content)
-        return Example(json.loads(metadata["tokens"]), json.loads(metadata["special"]), maps)
+        if "examples" not in metadata:
+            return [_older(metadata, maps["maps"])]
+        return [_example(one, maps[str(number)]) for number, one in enumerate(json.loads(metadata["examples"]))]
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
         raise AtlasError(f"{path}: damaged ({error}). Run the survey again.") from error
+
+
+def _example(about: dict[str, Any], maps: NDArray[np.float32]) -> Example:
+    tree = about["tree"]
+    example = Example(
+        tokens=[str(token) for token in about["tokens"]],
+        word_of=[int(word) for word in about["word_of"]],
+        maps=maps,
+        words=tuple(map(str, about["words"])),
+        corpus=str(about["corpus"]),
+        tree=Tree(tuple(tree["heads"]), tuple(tree["relations"]), tuple(tree["counts_as"])) if tree else None,
+        mentions=tuple(Mention(**mention) for mention in about["mentions"]),
+    )
+    _check(example)
+    return example
+
+
+def _older(metadata: dict[str, str], maps: NDArray[np.float32]) -> Example:
+    """One example as atlases had it before they kept several: each token is a word of its own."""
+    tokens, special = json.loads(metadata["tokens"]), json.loads(metadata["special"])
+    numbers = np.cumsum(~np.asarray(special, dtype=bool)) - 1
+    word_of = np.where(special, SPECIAL, numbers).tolist()
+    words = tuple(token for token, alone in zip(tokens, special, strict=True) if not alone)
+    example = Example(list(tokens), word_of, maps, words)
+    _check(example)
+    return example
+
+
+def _check(example: Example) -> None:
+    """ValueError where tokens, words, gold and maps do not belong together."""
+    length, size = len(example.tokens), len(example.words)
+    fits = example.maps.ndim == 4 and example.maps.shape[2:] == (length, length) and len(example.word_of) == length
+    fits &= all(word == SPECIAL or 0 <= word < size for word in example.word_of)
+    if tree := example.tree:
+        fits &= len(tree.heads) == len(tree.relations) == len(tree.counts_as) == size
+        fits &= all(head == ROOT or 0 <= head < size for head in tree.heads)
+        fits &= all(0 <= word < size for word in tree.counts_as)
+    fits &= all(0 <= one.start <= one.head < one.end <= size for one in example.mentions)
+    if not fits:
+        raise ValueError("tokens, words and maps do not belong together")

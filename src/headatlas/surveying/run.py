@@ -22,7 +22,14 @@ from headatlas.errors import AtlasError
 from headatlas.files import make_folder
 from headatlas.models.model import Model, Observable
 from headatlas.models.stacks import Stack
-from headatlas.results.atlas import RELATION_EXAMPLES, Atlas, read_manifest, write_example, write_manifest, write_tables
+from headatlas.results.atlas import (
+    RELATION_EXAMPLES,
+    Atlas,
+    read_manifest,
+    write_examples,
+    write_manifest,
+    write_tables,
+)
 from headatlas.results.behaviours import behaviours
 from headatlas.results.relation_examples import save_relation_examples
 from headatlas.statistics.words import FromTokens
@@ -68,6 +75,7 @@ def survey(
     coreference_windows: bool = False,
     bootstrap: int = 1000,
     control: bool = False,
+    examples: int = 60,
     stack: Stack | None = None,
     zero_token_types: bool = False,
     smooth_entropy: bool = False,
@@ -95,6 +103,7 @@ def survey(
     coreference_windows: go on after the first `max_tokens` of a document.
     bootstrap: resamplings for intervals, and permutations for tests.
     control: show the best heads of the same network with random weights beside those of the treebank.
+    examples: how many short inputs, shared between the corpora, are kept with the maps of all heads.
     stack: for an encoder-decoder, whose heads: "encoder" (default) or "decoder".
     zero_token_types, smooth_entropy, smooth_similarity: as the paper's released code does, for comparison.
     per_token: distances of heads are means over tokens; in the paper, sums.
@@ -126,6 +135,7 @@ def survey(
         coreference_windows=coreference_windows,
         bootstrap=bootstrap,
         control=control,
+        examples=examples,
     )
     settings.check()
     if maps is not None:
@@ -183,7 +193,7 @@ def survey(
     tables["behaviours"] = behaviours(tables)
     rows = write_tables(folder, tables)
     for trees in (part.trees for part in parts if part.trees is not None):
-        examples = relation_examples(
+        clear = relation_examples(
             subject.observed,
             trees.segments,
             trees.relations,
@@ -193,9 +203,8 @@ def survey(
             stack=subject.stack,
             batch_tokens=batch_tokens,
         )
-        save_relation_examples(examples, folder / RELATION_EXAMPLES)
-    if (example := subject.example(parts[0])) is not None:
-        write_example(folder, example)
+        save_relation_examples(clear, folder / RELATION_EXAMPLES)
+    write_examples(folder, subject.examples(parts))
     manifest |= {
         "complete": True,
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

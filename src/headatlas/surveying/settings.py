@@ -42,10 +42,13 @@ class SurveySettings:
     coreference_windows: bool
     bootstrap: int
     control: bool
+    examples: int
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
-        _at_least_one(self, "segments", "max_tokens", "batch_tokens", "least_count", "bootstrap", "clusters")
+        _at_least_one(
+            self, "segments", "max_tokens", "batch_tokens", "least_count", "bootstrap", "clusters", "examples"
+        )
         _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, coreference_format=COREFERENCE_FORMATS)
         _known(self, segment_style=SEGMENT_STYLES, label_set=("auto", *LABEL_SETS), words_from=FROM_TOKENS)
         _known(self, map_distance=MAP_DISTANCES)

@@ -15,12 +15,13 @@ from headatlas.encoding.word_segments import ParsedSample
 from headatlas.errors import SettingError
 from headatlas.files import sha256
 from headatlas.models.loading import choose_device
-from headatlas.results.example import FITTING_TOKENS, Example
+from headatlas.results.example import Example, Tree
 from headatlas.store.examples import TokenMaps
 from headatlas.store.index import INDEX
 from headatlas.store.reading import Store, open_store
 from headatlas.store.replay import OWN_KINDS, StoredMaps, parsed_segment, text_segment
 from headatlas.studies import STUDIES, TEXT_STUDIES
+from headatlas.surveying.examples import FITTING_TOKENS
 from headatlas.surveying.parts import Part, dependency_study, halved_by, labels_of, text_studies
 from headatlas.surveying.settings import SurveySettings
 from headatlas.surveying.subject import Subject
@@ -71,7 +72,7 @@ def stored_subject(
     chosen, skipped = _choose_studies(store, studies)
     observed = StoredMaps(store, target)
     records = [record for about in store.index.corpora.values() for record in about["files"]]
-    if store.level == "tokens" and _example(store) is None:
+    if store.level == "tokens" and not any(len(example) <= FITTING_TOKENS for example in store.examples):
         skipped["figure 1"] = f"every stored input has over {FITTING_TOKENS} tokens, and only the model can cut one."
     return Subject(
         observed=observed,
@@ -82,7 +83,7 @@ def stored_subject(
         files=dict.fromkeys(("text", "treebank"), records),
         skipped=skipped,
         parts=lambda: _parts(store, chosen, settings, causal=observed.default_stack == "decoder"),
-        example=lambda _part: _example(store),
+        examples=lambda _parts: _examples(store, settings.examples),
     )
 
 
@@ -163,15 +164,31 @@ def _sentences(store: Store) -> list[Sentence]:
     ]
 
 
-def _example(store: Store) -> Example | None:
-    """The longest input that a picture shows whole."""
-    fitting = [
-        (len(example), -number) for number, example in enumerate(store.examples) if len(example) <= FITTING_TOKENS
+def _examples(store: Store, count: int) -> list[Example]:
+    """The longest inputs that a picture shows whole; maps between words have no tokens to show."""
+    if store.level == "words":
+        return []
+    fitting = [number for number, example in enumerate(store.examples) if len(example) <= FITTING_TOKENS]
+    longest = sorted(fitting, key=lambda number: (-len(store.examples[number]), number))[:count]
+    return [_example(found) for found in (store[number] for number in longest) if isinstance(found, TokenMaps)]
+
+
+def _example(found: TokenMaps) -> Example:
+    """A stored input; words that have no text of their own are spelled out of their tokens."""
+    example = found.example
+    word_of = example.word_of.tolist()
+    spelled = [
+        "".join(token.removeprefix("##") for token, word in zip(example.tokens, word_of, strict=True) if word == number)
+        for number in range(max(word_of, default=SPECIAL) + 1)
     ]
-    if store.level == "words" or not fitting:
-        return None
-    found = store[-max(fitting)[1]]
-    if not isinstance(found, TokenMaps):
-        return None
-    special = (found.example.word_of == SPECIAL).tolist()
-    return Example(list(found.example.tokens), special, found.maps.astype(np.float32))
+    tree = None
+    if example.heads is not None and example.relations is not None:
+        tree = Tree(tuple(example.heads.tolist()), example.relations, tuple(range(len(example.heads))))
+    return Example(
+        tokens=list(example.tokens),
+        word_of=word_of,
+        maps=found.maps.astype(np.float32),
+        words=example.words or tuple(spelled),
+        corpus="text" if tree is None else "treebank",
+        tree=tree,
+    )

@@ -12,8 +12,9 @@ from headatlas.errors import SettingError
 from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model, Observable, check_length
 from headatlas.models.stacks import Stack
-from headatlas.results.example import Example, choose_example, make_example
+from headatlas.results.example import Example
 from headatlas.surveying.choices import check_control, check_studies, choose_corpora, choose_stack, choose_studies
+from headatlas.surveying.examples import choose_examples, make_examples
 from headatlas.surveying.parts import Part, read_parts
 from headatlas.surveying.settings import SurveySettings
 
@@ -30,7 +31,7 @@ class Subject:
     files: dict[str, list[dict[str, Any]]]  # of each corpus, for the manifest
     skipped: dict[str, str]  # studies that cannot run, and why
     parts: Callable[[], list[Part]]  # reads the corpora
-    example: Callable[[Part], Example | None]  # one short input with all its maps
+    examples: Callable[[Sequence[Part]], list[Example]]  # short inputs with all their maps
     control: Callable[[], Model] | None = None  # loads the same network with random weights
 
 
@@ -69,9 +70,16 @@ def model_subject(
         files=described,
         skipped=skipped,
         parts=lambda: read_parts(loaded, files, chosen, settings, causal=chosen_stack == "decoder"),
-        example=lambda part: make_example(loaded, choose_example(part.segments), loaded.kinds, chosen_stack),
+        examples=lambda parts: _examples(loaded, chosen_stack, parts, settings),
         control=lambda: load_model(loaded.name, random_weights=True, **loading),
     )
+
+
+def _examples(model: Model, stack: Stack, parts: Sequence[Part], settings: SurveySettings) -> list[Example]:
+    """Short inputs of every corpus."""
+    shown = choose_examples({part.name: part.segments for part in parts}, settings.examples, settings.seed)
+    relations = next((part.trees.relations for part in parts if part.trees is not None), ())
+    return make_examples(model, shown, relations, kinds=model.kinds, stack=stack)
 
 
 def model_identity(model: Model, stack: Stack) -> dict[str, Any]:

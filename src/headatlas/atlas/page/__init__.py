@@ -1,0 +1,30 @@
+"""The atlas page: one file that a browser opens without network, every head to be seen, searched and questioned.
+
+`content` says what is in it, `tables` and `maps` pack the bulky parts, `assemble` joins them with the scripts in `web`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from headatlas.atlas.page.assemble import assemble
+from headatlas.atlas.page.content import PageAtlas, page_content
+from headatlas.atlas.page.maps import add_examples
+from headatlas.files import write_text
+
+LARGEST_PAGE = 3_000_000  # bytes: what is mailed and opened without a thought
+
+
+def write_page(atlas: PageAtlas) -> Path:
+    """Write DIR/index.html from the atlas's tables and examples."""
+    path = atlas.folder / "index.html"
+    write_text(path, page_html(atlas))
+    return path
+
+
+def page_html(atlas: PageAtlas, largest: int = LARGEST_PAGE) -> str:
+    """The page as text, with as many of the atlas's examples as fit into `largest` bytes, but at least one."""
+    content = page_content(atlas)
+    room = largest - len(assemble(content).encode())
+    add_examples(content, atlas, room)
+    return assemble(content)

@@ -1,0 +1,69 @@
+"""What the page says of an atlas: findings, caveats, tables, comparisons with the paper. All of it plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Protocol
+
+from headatlas.atlas.about import corpora_read, left_out
+from headatlas.atlas.figures import SurveyedAtlas
+from headatlas.atlas.findings import findings
+from headatlas.atlas.page.tables import nearest_heads, packed_table
+from headatlas.published.views import comparisons
+from headatlas.results.example import Example
+from headatlas.results.view import View
+
+CAVEATS = (
+    "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
+    "paper finds that changing it hardly changes the output.",
+    "Attention shows where a head looks, not what the model uses. A pattern is a reason to test further, not an "
+    "explanation.",
+    "The best of hundreds of heads flatters itself. Quote the held-out accuracy, for which the head is chosen on one "
+    "half of the corpus and scored on the other.",
+    "Examples are few. How often a head is right stands in the tables, not in a sentence.",
+)
+
+
+class PageAtlas(SurveyedAtlas, Protocol):
+    """What the page needs of an atlas."""
+
+    @property
+    def examples(self) -> Sequence[Example]: ...
+
+
+def page_content(atlas: PageAtlas) -> dict[str, Any]:
+    """Everything but the examples, as JSON can carry it."""
+    manifest = atlas.manifest
+    model = manifest["model"]
+    local = model.get("kind") in ("folder", "gguf file")
+    distances = "head_distances"
+    return {
+        "name": Path(model["name"]).name if local else model["name"],
+        "class": str(model["class"]),
+        "heads": list(model["heads"]),
+        "special": {kind: token for kind, token in model.get("special_tokens", {}).items() if token},
+        "corpora": corpora_read(manifest),
+        "seed": manifest["settings"]["seed"],
+        "words_from": manifest["settings"].get("words_from", "mean"),
+        "findings": findings(atlas.tables),
+        "caveats": list(CAVEATS),
+        "left_out": [
+            *(f"Not run: {study}: {reason}" for study, reason in manifest["studies_skipped"].items()),
+            *(f"Left out: {what}" for what in left_out(manifest)),
+        ],
+        "tables": {name: packed_table(name, atlas.tables[name]) for name in atlas.tables},
+        "nearest": nearest_heads(atlas.tables[distances]) if distances in atlas.tables else {},
+        "examples": [],
+        "examples_kept": 0,
+        "comparisons": [_view(view) for view in comparisons(atlas)],
+    }
+
+
+def _view(view: View) -> dict[str, Any]:
+    return {
+        "title": list(view.title),
+        "columns": [vars(column) for column in view.columns],
+        "cells": [list(row) for row in view.cells],
+        "notes": list(view.notes),
+    }

@@ -1,0 +1,105 @@
+/** Layers x heads as a picture to choose from, by pointer or arrow keys: large in its own view, small on the card. */
+
+import { FONT, svg } from "./dom.js";
+import { tip } from "./tip.js";
+
+/**
+ * @param {object} heads
+ * @param {{pitch: number, gap: number, axes: boolean, label: string, id: string, choose: Function, say: Function}} options
+ *   `say(index)` gives the lines of the note beside the pointer; the first is the head's name for a screen reader too.
+ */
+export function headGrid(heads, { pitch, gap, axes, label, id, choose, say }) {
+  const margin = axes ? { left: 58, top: 28 } : { left: gap, top: gap };
+  const width = margin.left + heads.widest * pitch + gap;
+  const height = margin.top + heads.layers * pitch + gap;
+  const size = pitch - gap;
+  const place = (index) => {
+    const { layer, head } = heads.at(index);
+    return { x: margin.left + (head - 1) * pitch, y: margin.top + (layer - 1) * pitch };
+  };
+  const picture = svg("svg", {
+    viewBox: `0 0 ${width} ${height}`,
+    width,
+    height,
+    tabindex: 0,
+    role: "grid",
+    "aria-label": label,
+    "font-family": FONT,
+    class: "headgrid",
+  });
+  const under = svg("g");
+  const rows = heads.perLayer.map((_, layer) => svg("g", { role: "row", "aria-label": `Layer ${layer + 1}` }));
+  const cells = [];
+  for (let index = 0; index < heads.total; index += 1) {
+    const cell = svg("rect", {
+      ...place(index),
+      width: size,
+      height: size,
+      rx: Math.min(3, size / 6),
+      role: "gridcell",
+      id: `${id}-${index}`,
+      "data-head": index,
+    });
+    cells.push(cell);
+    rows[heads.at(index).layer - 1].append(cell);
+  }
+  const over = svg("g", { "pointer-events": "none" });
+  const ring = svg("rect", {
+    width: size + 3,
+    height: size + 3,
+    rx: Math.min(4, size / 5),
+    fill: "none",
+    "stroke-width": Math.min(3, Math.max(2, pitch / 14)),
+  });
+  const ticks = svg("g", { "font-size": 12, "aria-hidden": "true" });
+  if (axes) {
+    const label = (x, y, text, anchor) => svg("text", { x, y, text, "text-anchor": anchor });
+    const middle = size / 2;
+    for (let head = 0; head < heads.widest; head += 1) {
+      ticks.append(label(margin.left + head * pitch + middle, margin.top - 8, head || pitch < 42 ? String(head + 1) : "head 1", "middle"));
+    }
+    heads.perLayer.forEach((_, layer) =>
+      ticks.append(label(margin.left - 8, margin.top + layer * pitch + middle + 4, `layer ${layer + 1}`, "end")),
+    );
+  }
+  picture.append(ticks, under, ...rows, over, ring);
+
+  const headOf = (event) => Number(event.target.dataset?.head ?? -1);
+  picture.addEventListener("click", (event) => headOf(event) >= 0 && choose(headOf(event)));
+  picture.addEventListener("pointermove", (event) => tip(event, headOf(event) >= 0 ? say(headOf(event)) : null));
+  picture.addEventListener("pointerleave", (event) => tip(event, null));
+  let chosen = 0;
+  picture.addEventListener("keydown", (event) => {
+    const to = heads.move(chosen, event.key);
+    if (to === chosen && !event.key.startsWith("Arrow")) return;
+    event.preventDefault();
+    if (to !== chosen) choose(to);
+  });
+
+  return {
+    node: picture,
+    under,
+    over,
+    place,
+    size,
+    /** Colour every cell: a function from head to fill. */
+    paint(fill, palette) {
+      ticks.setAttribute("fill", palette.faint);
+      ring.setAttribute("stroke", palette.picked);
+      cells.forEach((cell, index) => {
+        cell.setAttribute("fill", fill(index));
+        cell.setAttribute("aria-label", say(index).join(", "));
+      });
+    },
+    /** Move the ring. */
+    select(index) {
+      cells[chosen].removeAttribute("aria-selected");
+      chosen = index;
+      const { x, y } = place(index);
+      ring.setAttribute("x", x - 1.5);
+      ring.setAttribute("y", y - 1.5);
+      cells[index].setAttribute("aria-selected", "true");
+      picture.setAttribute("aria-activedescendant", `${id}-${index}`);
+    },
+  };
+}

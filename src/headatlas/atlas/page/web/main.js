@@ -1,0 +1,118 @@
+/** The page: header, views of which one is seen, and the card of the chosen head. A new view is one more in VIEWS. */
+
+import { Atlas } from "./atlas.js";
+import { createCard } from "./card.js";
+import { element } from "./dom.js";
+import { gridView } from "./grid.js";
+import { mapView } from "./map.js";
+import { strongest } from "./measures.js";
+import { overviewView } from "./overview.js";
+import { createSearch } from "./searchbox.js";
+import { sentenceView } from "./sentence.js";
+import { Store } from "./store.js";
+import { tablesView } from "./tables.js";
+import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
+import { attachTip } from "./tip.js";
+
+const VIEWS = [overviewView, mapView, gridView, sentenceView, tablesView];
+
+async function start() {
+  const content = JSON.parse(document.getElementById("content").textContent);
+  const atlas = await new Atlas(content).open();
+  const first = atlas.measureOf.get("positions/-1") ?? atlas.measures[0];
+  const shown = {
+    view: "overview",
+    head: first ? strongest(first) : 0,
+    example: Math.max(0, atlas.examples.findIndex((example) => example.corpus !== "text")),
+    unit: "words",
+    special: true,
+    measure: first?.id ?? "",
+    show: "values",
+    table: "",
+    direction: "better",
+    pinned: null,
+    theme: currentTheme(),
+  };
+  const views = VIEWS.map((view) => view.name);
+  const store = new Store(shown, { heads: atlas.heads, views, examples: atlas.examples.length });
+  store.follow(location.hash);
+  build(atlas, store);
+}
+
+function build(atlas, store) {
+  const page = document.getElementById("page");
+  const main = element("main", { id: "main", tabindex: -1 });
+  const room = () => ({ width: Math.max(420, main.clientWidth - 48), height: Math.max(420, window.innerHeight - main.offsetTop - 84) });
+  const context = { atlas, store, room, palette: () => palette(store.shown.theme) };
+  const card = createCard(context);
+  const made = new Map();
+  const tabs = VIEWS.map(({ name, title }) =>
+    element("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "main", text: title, on: { click: () => store.change({ view: name }) } }),
+  );
+  const bar = element("nav", { role: "tablist", "aria-label": "Views", class: "tabs", on: { keydown: (event) => moveTab(event, tabs) } }, ...tabs);
+  const theme = element("button", { type: "button", class: "theme", on: { click: () => switchTheme(store) } });
+  page.append(
+    element("a", { class: "skip", href: "#main", text: "To the view", on: { click: (event) => (event.preventDefault(), main.focus()) } }),
+    element(
+      "header",
+      {},
+      element("div", { class: "name" }, element("h1", { text: atlas.content.name }), element("span", { text: "attention heads" })),
+      bar,
+      createSearch(context),
+      theme,
+    ),
+    element("div", { class: "columns" }, main, card.node),
+  );
+  attachTip(page);
+  watchTheme((now) => store.change({ theme: now }));
+  window.addEventListener("hashchange", () => location.hash !== store.link() && store.follow(location.hash));
+  let waiting = 0;
+  window.addEventListener("resize", () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => show(store.shown, new Set(["size"])), 80);
+  });
+
+  /** Draw what has changed. */
+  async function show(now, changed) {
+    document.documentElement.dataset.theme = now.theme;
+    theme.textContent = now.theme === "dark" ? "Light" : "Dark";
+    theme.setAttribute("aria-label", `Switch to ${now.theme === "dark" ? "light" : "dark"} colours`);
+    if (changed.has("view")) {
+      tabs.forEach((tab, place) => {
+        const mine = VIEWS[place].name === now.view;
+        tab.setAttribute("aria-selected", String(mine));
+        tab.tabIndex = mine ? 0 : -1;
+      });
+      if (!made.has(now.view)) made.set(now.view, VIEWS.find(({ name }) => name === now.view).create(context));
+      main.replaceChildren(made.get(now.view).node);
+      main.setAttribute("aria-labelledby", `tab-${now.view}`);
+      main.scrollTop = 0;
+    }
+    card.update(now, changed);
+    await made.get(now.view).update(now, changed);
+    const link = store.link();
+    if (location.hash !== link) history.replaceState(null, "", link);
+  }
+  store.listen(show);
+  show(store.shown, new Set(["view", "head", "theme"])).then(() => {
+    performance.mark("first-view");
+    document.documentElement.dataset.ready = "yes";
+  });
+}
+
+function switchTheme(store) {
+  const theme = store.shown.theme === "dark" ? "light" : "dark";
+  keepTheme(theme);
+  store.change({ theme });
+}
+
+function moveTab(event, tabs) {
+  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+  const place = tabs.indexOf(document.activeElement);
+  if (!step || place < 0) return;
+  const next = tabs[(place + step + tabs.length) % tabs.length];
+  next.focus();
+  next.click();
+}
+
+start();

@@ -1,0 +1,134 @@
+/** The overview: what was found, in sentences, and how it runs through the layers (figures 2, 3 and 4). */
+
+import { FONT, element, fitted, svg } from "./dom.js";
+import { range } from "./measures.js";
+import { savers } from "./saving.js";
+import { tip } from "./tip.js";
+
+const PANELS = [
+  "token_kinds/cls",
+  "token_kinds/sep",
+  "token_kinds/period_comma",
+  "positions/-1",
+  "positions/1",
+  "entropy/all",
+  "gradients/sep",
+  "gradients/other",
+];
+const PANEL = { narrowest: 205, widest: 330, left: 36, bottom: 22, top: 24 };
+const MOST_COLUMNS = 4;
+
+export const overviewView = { name: "overview", title: "Overview", create };
+
+function create({ atlas, store, palette, room }) {
+  const { content, heads } = atlas;
+  const node = element("section", { class: "view overview", "aria-label": "Overview" });
+  const stage = element("div", { class: "stage" });
+  const measures = PANELS.map((id) => atlas.measureOf.get(id)).filter((one) => one && one.values.some((value) => !Number.isNaN(value)));
+  const list = (sentences) => element("ul", {}, ...sentences.map((text) => element("li", {}, ...withHeads(text, atlas, store))));
+  const kept = content.examples_kept;
+  const examples = `${content.examples.length}${content.examples.length < kept ? ` of ${kept}` : ""} examples with the maps of all heads; weights are kept in 8 bits, each off by at most 0.2 %. Right and wrong are decided before rounding.`;
+  const layers = element("div", { class: "heading" }, element("h2", { text: "Through the layers" }), savers(() => "layers", () => stage.querySelector("svg"), () => palette().paper));
+  node.append(
+    element("p", { class: "lead", text: `${heads.total} heads in ${heads.layers} layers (${content.class}), on ${content.corpora.join("; ")}.` }),
+    element("h2", { text: "What the heads do" }),
+    list(content.findings),
+    ...(measures.length ? [layers, stage] : []),
+    element("h2", { text: "Before you conclude" }),
+    list(content.caveats),
+    element("h2", { text: "In this page" }),
+    list([examples, `Seed ${content.seed}. Tables with all digits are in the folder tables.`, ...content.left_out]),
+  );
+  let rings = [];
+
+  function draw() {
+    const { width } = room();
+    const colours = palette();
+    const inside = width - 30;
+    const columns = Math.max(1, Math.min(MOST_COLUMNS, measures.length, Math.floor(inside / PANEL.narrowest)));
+    const wide = Math.min(PANEL.widest, Math.floor(inside / columns));
+    const size = { width: wide, height: Math.round(80 + wide * 0.42) };
+    const total = { width: columns * size.width, height: Math.ceil(measures.length / columns) * size.height };
+    const picture = svg("svg", { viewBox: `0 0 ${total.width} ${total.height}`, width: total.width, height: total.height, role: "img", "aria-label": "Values of all heads by layer; the line is the layer's mean", "font-family": FONT, "font-size": 11 });
+    rings = measures.map((measure, place) => {
+      const panel = panelOf(measure, heads, colours, size);
+      panel.node.setAttribute("transform", `translate(${(place % columns) * size.width} ${Math.floor(place / columns) * size.height})`);
+      picture.append(panel.node);
+      return panel;
+    });
+    picture.addEventListener("click", (event) => event.target.dataset.head && store.change({ head: Number(event.target.dataset.head) }));
+    picture.addEventListener("pointermove", (event) => {
+      const { head, value } = event.target.dataset;
+      tip(event, head ? [`Head ${heads.name(Number(head))}`, value] : null);
+    });
+    picture.addEventListener("pointerleave", (event) => tip(event, null));
+    stage.replaceChildren(picture);
+    rings.forEach((panel) => panel.mark(store.shown.head));
+  }
+
+  return {
+    node,
+    update(shown, changed) {
+      if (!measures.length) return;
+      if (["view", "theme", "size"].some((name) => changed.has(name))) draw();
+      else if (changed.has("head")) rings.forEach((panel) => panel.mark(shown.head));
+    },
+  };
+}
+
+/** One measure: a point a head, the layers from left to right, a line through the layers' means. */
+function panelOf(measure, heads, colours, { width, height }) {
+  const [low, high] = range(measure);
+  const { left, bottom, top } = PANEL;
+  const x = (layer) => left + ((layer - 0.5) / heads.layers) * (width - left - 14);
+  const y = (value) => height - bottom - ((value - low) / (high - low)) * (height - bottom - top - 6);
+  const node = svg("g");
+  const text = (at, words, attributes) => svg("text", { ...at, text: words, fill: colours.faint, ...attributes });
+  node.append(
+    text({ x: left - 4, y: 14 }, fitted(measure.label.replace(/^attention /, ""), 12, width - left), { fill: colours.ink, "font-weight": 600, "font-size": 12 }),
+    svg("path", { d: `M${left} ${top}V${height - bottom}H${width - 14}`, fill: "none", stroke: colours.rule }),
+    text({ x: left - 5, y: y(high) + 4 }, short(measure, high), { "text-anchor": "end" }),
+    text({ x: left - 5, y: y(low) + 4 }, short(measure, low), { "text-anchor": "end" }),
+  );
+  const step = Math.ceil(heads.layers / 12);
+  const means = [];
+  const points = [];
+  for (let layer = 1; layer <= heads.layers; layer += 1) {
+    if ((layer - 1) % step === 0) node.append(text({ x: x(layer), y: height - bottom + 14 }, String(layer), { "text-anchor": "middle" }));
+    let [sum, count] = [0, 0];
+    for (let head = 1; head <= heads.perLayer[layer - 1]; head += 1) {
+      const index = heads.index(layer, head);
+      const value = measure.values[index];
+      points.push(Number.isNaN(value) ? null : [x(layer), y(value)]);
+      if (Number.isNaN(value)) continue;
+      [sum, count] = [sum + value, count + 1];
+      node.append(svg("circle", { cx: x(layer).toFixed(1), cy: y(value).toFixed(1), r: 3.2, fill: colours.accent, "fill-opacity": 0.45, "data-head": index, "data-value": measure.format(value) }));
+    }
+    if (count) means.push(`${x(layer).toFixed(1)} ${y(sum / count).toFixed(1)}`);
+  }
+  const ring = svg("circle", { r: 5, fill: "none", stroke: colours.picked, "stroke-width": 2.4, "pointer-events": "none" });
+  node.append(svg("path", { d: `M${means.join("L")}`, fill: "none", stroke: colours.ink, "stroke-width": 1.6, "pointer-events": "none" }), ring);
+  return {
+    node,
+    mark(index) {
+      const point = points[index];
+      ring.setAttribute("visibility", point ? "visible" : "hidden");
+      if (!point) return;
+      ring.setAttribute("cx", point[0]);
+      ring.setAttribute("cy", point[1]);
+    },
+  };
+}
+
+function short(measure, value) {
+  return measure.share ? `${Math.round(100 * value)}%` : value === 0 ? "0" : Number(value.toPrecision(2)).toString();
+}
+
+/** A sentence with the heads it names to be chosen. */
+function withHeads(sentence, atlas, store) {
+  return sentence.split(/(?<![\w.-])(\d+-\d+)(?![\w-])/).map((part, place) => {
+    const index = place % 2 ? atlas.heads.parse(part) : -1;
+    if (index < 0) return part;
+    return element("button", { type: "button", class: "link", text: part, on: { click: () => store.change({ head: index }) } });
+  });
+}

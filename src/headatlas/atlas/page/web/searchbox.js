@@ -1,0 +1,91 @@
+/** The search box: a few letters, a list, arrow keys and Enter. */
+
+import { element, visible } from "./dom.js";
+import { strongest } from "./measures.js";
+import { find, searchEntries } from "./search.js";
+
+export function createSearch({ atlas, store }) {
+  const entries = searchEntries({
+    heads: atlas.heads,
+    measures: atlas.measures,
+    behaviours: atlas.behaviours,
+    best: atlas.best,
+    tables: Object.entries(atlas.content.tables).map(([name, { about }]) => [name, about]),
+    examples: atlas.examples,
+    strongest,
+  });
+  const list = element("ul", { class: "found", id: "found", role: "listbox", "aria-label": "Found", hidden: true });
+  const box = element("input", {
+    type: "search",
+    id: "search",
+    placeholder: "Search: 3-5, dobj, previous token…",
+    role: "combobox",
+    "aria-label": "Search heads, relations, patterns, tables and examples",
+    "aria-controls": "found",
+    "aria-expanded": "false",
+    "aria-autocomplete": "list",
+    autocomplete: "off",
+    spellcheck: "false",
+  });
+  let [results, chosen] = [[], 0];
+
+  function show() {
+    results = find(entries, atlas.heads, box.value);
+    chosen = 0;
+    list.replaceChildren(
+      ...results.map((entry, place) =>
+        element(
+          "li",
+          { role: "option", id: `found-${place}`, on: { pointerdown: (event) => (event.preventDefault(), go(place)) } },
+          element("span", { class: "name", text: visible(entry.label) }),
+          element("span", { class: "note", text: entry.note }),
+        ),
+      ),
+    );
+    if (!results.length && box.value.trim()) list.append(element("li", { class: "none", text: "Nothing found" }));
+    const open = list.childElementCount > 0;
+    list.hidden = !open;
+    box.setAttribute("aria-expanded", String(open));
+    mark();
+  }
+
+  function mark() {
+    [...list.children].forEach((item, place) => item.setAttribute("aria-selected", String(place === chosen && results.length > 0)));
+    if (results.length) box.setAttribute("aria-activedescendant", `found-${chosen}`);
+    else box.removeAttribute("aria-activedescendant");
+  }
+
+  function go(place) {
+    if (!results[place]) return;
+    const { go: change } = results[place];
+    store.change(change.measure ? { ...change, show: "values" } : change);
+    close();
+  }
+
+  function close() {
+    box.value = "";
+    list.hidden = true;
+    box.setAttribute("aria-expanded", "false");
+  }
+
+  box.addEventListener("input", show);
+  box.addEventListener("focus", () => box.value && show());
+  box.addEventListener("blur", () => (list.hidden = true));
+  box.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && results.length) {
+      event.preventDefault();
+      chosen = (chosen + step + results.length) % results.length;
+      mark();
+      list.children[chosen].scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Enter") go(chosen);
+    else if (event.key === "Escape") close();
+  });
+  document.addEventListener("keydown", (event) => {
+    const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(document.activeElement?.tagName ?? "");
+    if (event.key !== "/" || typing || event.ctrlKey || event.metaKey) return;
+    event.preventDefault();
+    box.focus();
+  });
+  return element("div", { class: "search" }, box, list);
+}

@@ -1,0 +1,20 @@
+/** A small note beside the pointer. */
+
+import { element } from "./dom.js";
+
+const note = element("div", { class: "tip", role: "status", hidden: true });
+
+export function attachTip(page) {
+  page.append(note);
+}
+
+/** Show lines of text beside the pointer; nothing hides it. */
+export function tip(event, lines) {
+  note.hidden = !lines;
+  if (!lines) return;
+  note.replaceChildren(...lines.map((text, place) => element("div", { text, class: place ? "" : "first" })));
+  const { innerWidth, innerHeight } = window;
+  const [width, height] = [note.offsetWidth, note.offsetHeight];
+  note.style.left = `${Math.max(4, Math.min(event.clientX + 14, innerWidth - width - 8))}px`;
+  note.style.top = `${Math.max(4, Math.min(event.clientY + 16, innerHeight - height - 8))}px`;
+}
