@@ -192,7 +192,8 @@ def test_other_folders_are_left_alone(compare, atlas, compared, tmp_path):
     with pytest.raises(AtlasError, match="is a file"):
         compare(atlas, atlas, out=file)
     with pytest.raises(AtlasError, match="it is that of a comparison"):
-        compare(compared.folder, atlas)
+        compare(compared.folder, atlas, out=tmp_path / "unmade")
+    assert not (tmp_path / "unmade").exists(), "a comparison that cannot start must not claim the folder"
     with pytest.raises(AtlasError, match="it is that of an atlas"):
         ha.open_comparison(atlas.folder)
     with pytest.raises(AtlasError, match=r"no comparison here .*headatlas compare"):

@@ -19,7 +19,6 @@ from headatlas.comparing.sides import Manifest, differing_settings, open_side, p
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
 from headatlas.errors import AtlasError, SettingError
-from headatlas.files import make_folder
 from headatlas.models.loading import choose_device, choose_dtype
 from headatlas.results.atlas import Atlas, write_tables
 from headatlas.results.comparison import Comparison, open_comparison, write_comparison_manifest
@@ -184,4 +183,3 @@ def _refuse_other(folder: Path) -> None:
             raise AtlasError(
                 f"{folder}: holds something other than a comparison. Choose another --out folder."
             ) from error
-    make_folder(folder)
