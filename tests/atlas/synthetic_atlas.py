@@ -75,7 +75,7 @@ def classifier_tables(every: Sequence[tuple[int, int]], dice: np.random.Generato
     best = table.loc[table.groupby("relation")["accuracy"].idxmax()].drop(columns="correct")
     best = best.assign(
         held_out=0.5, baseline=0.3, baseline_offset=-1, baseline_held_out=0.3, p_value=0.001, control=np.nan
-    )
+    ).assign(baseline_low=0.2, baseline_high=0.4)
     return {"dependencies": table, "dependency_best": best.reset_index(drop=True)}
 
 

@@ -13,9 +13,9 @@ def heads_of(layers: int, heads: int) -> list[int]:
 
 
 def tidy(heads: Sequence[int], column: str, keys: Sequence[object], largest: float = 1.0) -> pd.DataFrame:
-    """One row a head and key: layer, head (from 1), the key, value, count."""
+    """One row a head and key: layer, head (from 1), the key, value, low, high, count."""
     random = np.random.default_rng(0)
-    return pd.DataFrame(
+    table = pd.DataFrame(
         [
             (layer, head, key, random.uniform(0, largest), 100)
             for layer, number in enumerate(heads, 1)
@@ -24,6 +24,7 @@ def tidy(heads: Sequence[int], column: str, keys: Sequence[object], largest: flo
         ],
         columns=["layer", "head", column, "value", "count"],
     )
+    return table.assign(low=0.9 * table["value"], high=1.1 * table["value"])
 
 
 def token_kinds(heads: Sequence[int]) -> pd.DataFrame:

@@ -15,11 +15,29 @@ UD = ("all", "obj", "nmod:poss", "aux:pass", "mark", "case", "nummod", "cc")
 
 def dependency_best(relations: tuple[str, ...] = UD) -> pd.DataFrame:
     rows = [
-        (relation, 1000 - n, 3, n + 1, "dependent_to_head", 0.5 + n / 100, 0.48, 0.52, 0.49, 0.4, -2, 0.39, 0.001)
+        (
+            relation,
+            1000 - n,
+            3,
+            n + 1,
+            "dependent_to_head",
+            0.5 + n / 100,
+            0.48,
+            0.52,
+            0.49,
+            0.4,
+            -2,
+            0.38,
+            0.42,
+            0.39,
+            0.001,
+        )
         for n, relation in enumerate(relations)
     ]
     columns = "relation count layer head direction accuracy low high held_out baseline baseline_offset"
-    table = pd.DataFrame(rows, columns=[*columns.split(), "baseline_held_out", "p_value"])
+    table = pd.DataFrame(
+        rows, columns=[*columns.split(), "baseline_low", "baseline_high", "baseline_held_out", "p_value"]
+    )
     table.loc[1, "direction"] = "head_to_dependent"
     return table.assign(control=float("nan"))
 
