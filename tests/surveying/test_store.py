@@ -30,6 +30,14 @@ def extract(tiny_folder, treebank, tmp_path):  # noqa: F811
     return call
 
 
+@pytest.fixture(scope="module")
+def words(tiny_folder, treebank, tmp_path_factory):  # noqa: F811
+    """A folder with the tiny BERT's word maps; not to be altered."""
+    out = tmp_path_factory.mktemp("store") / "maps"
+    options = {"max_tokens": 60, "device": "cpu", "progress": False}
+    return ha.extract(str(tiny_folder("bert")), treebank=treebank, out=out, **options).folder
+
+
 @pytest.fixture
 def small_shards(monkeypatch):
     """Shards of a few examples each."""
@@ -185,8 +193,8 @@ def test_damage_is_found(extract, small_shards, tmp_path):
         lambda index: index.update(more=1),
     ],
 )
-def test_a_damaged_index_is_a_clear_error(extract, small_shards, tmp_path, damage):
-    path = extract().folder / "index.json"
+def test_a_damaged_index_is_a_clear_error(words, tmp_path, damage):
+    path = Path(shutil.copytree(words, tmp_path / "copy")) / "index.json"
     index = json.loads(path.read_text())
     damage(index)
     path.write_text(json.dumps(index))
@@ -286,9 +294,9 @@ def test_a_survey_of_treebank_maps_equals_that_of_the_model(extract, tiny_folder
         ({"words_from": "first"}, "--words-from first cannot be had"),
     ],
 )
-def test_what_stored_maps_cannot_do(extract, tmp_path, options, message):
+def test_what_stored_maps_cannot_do(words, tmp_path, options, message):
     with pytest.raises(SettingError, match=message):
-        ha.survey(maps=extract().folder, out=tmp_path / "atlas", progress=False, **options)
+        ha.survey(maps=words, out=tmp_path / "atlas", progress=False, **options)
     assert not (tmp_path / "atlas").exists()
 
 

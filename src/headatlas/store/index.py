@@ -32,6 +32,7 @@ class Shard:
     """One file of maps, as it was when it was written."""
 
     file: str
+    examples: int
     bytes: int
     sha256: str
 
@@ -141,7 +142,8 @@ def _check(index: Index) -> None:
         raise ValueError("the maps are between words, but some examples have none")
     if len({example.id for example in index.examples}) < len(index.examples):
         raise ValueError("two examples have the same id")
-    if index.complete and len(index.plan()) != len(index.shards):
-        raise ValueError(f"{len(index.plan())} shards are needed, {len(index.shards)} are listed")
+    planned, listed = [len(places) for places in index.plan()], [shard.examples for shard in index.shards]
+    if listed != (planned if index.complete else planned[: len(listed)]):
+        raise ValueError("the shards listed do not hold the examples listed")
     if [shard.file for shard in index.shards] != [shard_file(number) for number in range(len(index.shards))]:
         raise ValueError("the shards are not in order")

@@ -37,13 +37,14 @@ def write_store(folder: Path, index: Index, produce: Produce) -> Index:
 
 def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
     tensors: dict[str, NDArray[np.floating]] = {}
+    number = -1
     for number, example in enumerate(examples):
         tensors[f"{number}.maps"] = example.maps
         if example.states is not None:
             tensors[f"{number}.states"] = example.states
     content = safetensors_numpy.save(tensors)
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
-    return Shard(path.name, len(content), hashlib.sha256(content).hexdigest())
+    return Shard(path.name, number + 1, len(content), hashlib.sha256(content).hexdigest())
 
 
 def bytes_to_write(index: Index) -> int:
