@@ -102,7 +102,7 @@ def test_following_another_link_changes_what_is_shown(opened):
     one.page.wait_for_selector("#tab-sentence[aria-selected=true]")
     assert one.head() == "Head 3-2"
     assert one.page.locator("main select").first.input_value() == "2"
-    one.page.evaluate("location.hash = '#head=77-1&view=none&example=x'")
+    one.page.evaluate("location.hash = '#head=77-1&view=none&example=x&table=constructor'")
     one.page.wait_for_timeout(50)
     assert one.head() == "Head 3-2"
 
@@ -271,8 +271,9 @@ def test_a_long_table_draws_only_what_is_seen(opened, tmp_path):
     assert last.split()[:3] == ["nsubj", "1", "30"]
 
 
-def test_the_paper_stands_beside(opened):
-    one = opened("#view=tables")
+@pytest.mark.parametrize("table", ["", "nowhere", "constructor", "__proto__", "paper-9"])
+def test_the_paper_stands_beside_and_is_shown_for_an_unknown_table(opened, table):
+    one = opened(f"#view=tables&table={table}")
     text = one.page.inner_text("main")
     assert "published" in text
     assert "dobj" in text

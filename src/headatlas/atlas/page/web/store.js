@@ -4,7 +4,7 @@ import { formatLink, parseLink } from "./links.js";
 
 /**
  * @typedef {{view: string, head: number, example: number, unit: string, special: boolean, measure: string,
- *            show: string, table: string, colour: string, axes: string, direction: string, pinned: object|null,
+ *            show: string, table: string, direction: string, pinned: {side: string, place: number}|null,
  *            theme: string}} Shown
  */
 

@@ -19,12 +19,13 @@ function create({ atlas, store }) {
   const { comparisons, tables } = atlas.content;
   let [filter, own, sort] = ["", false, null];
   let rows = [];
+  let refresh = () => {};
 
   const names = () => [
     ["Beside the paper", comparisons.map((view, place) => [PAPER + (place + 1), view.title[0] ?? `Table ${place + 1}`])],
     ["This atlas", Object.keys(tables).map((name) => [name, name])],
   ].filter(([, list]) => list.length);
-  const known = (name) => name in tables || comparisons.some((_, place) => name === PAPER + (place + 1));
+  const known = (name) => Object.hasOwn(tables, name) || comparisons.some((_, place) => name === PAPER + (place + 1));
   const current = () => (known(store.shown.table) ? store.shown.table : (names()[0]?.[1][0][0] ?? ""));
 
   function draw() {
@@ -126,11 +127,11 @@ function create({ atlas, store }) {
       });
       count.textContent = rows.length === 1 ? "1 row." : `${rows.length.toLocaleString("en")} rows.`;
       body.scrollTop = 0;
-      window_();
+      drawSeen();
     }
 
     /** Only the rows that are seen are drawn. */
-    function window_() {
+    function drawSeen() {
       const first = Math.max(0, Math.floor(body.scrollTop / ROW) - SPARE);
       const last = Math.min(rows.length, first + Math.ceil((body.clientHeight || 600) / ROW) + 2 * SPARE);
       const space = (count) => {
@@ -149,12 +150,11 @@ function create({ atlas, store }) {
       });
       lines.replaceChildren(space(first), ...drawn, space(rows.length - last));
     }
-    body.onscroll = window_;
-    refresh = () => (own ? fill() : window_());
+    body.onscroll = drawSeen;
+    refresh = () => (own ? fill() : drawSeen());
     fill();
   }
 
-  let refresh = () => {};
   return {
     node,
     update(_shown, changed) {
