@@ -136,11 +136,12 @@ def test_a_linear_head_learns_and_scores_as_the_library_does(pooling, load_tiny)
             features.append(features_of(model, dict(encoded), pooling)[0].numpy())
     scaled = StandardScaler().fit_transform(features)
     labels = [text.label for text in SUBJECTS]
-    library = LogisticRegression(max_iter=1000).fit(scaled, labels)
+    library = LogisticRegression(C=0.01, max_iter=1000).fit(scaled, labels)
     for text, row in zip(SUBJECTS, library.predict_log_proba(scaled), strict=True):
         assert scores[text.id][1] == pytest.approx(row[list(library.classes_).index(text.label)], abs=1e-3)
         assert all_losses(task)[text.id] == pytest.approx(-scores[text.id][1], abs=1e-5)
-    assert sum(score for score, _ in scores.values()) == len(SUBJECTS)
+    right = sum(score for score, _ in scores.values())
+    assert right == (library.predict(scaled) == labels).sum() > len(SUBJECTS) / 2
 
 
 def test_a_linear_head_in_double_precision(tiny_folder):

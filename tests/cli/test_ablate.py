@@ -30,7 +30,7 @@ def test_the_command_says_what_it_found(tiny_folder, tmp_path):
     assert "masked-lm: 6 examples of sample.txt" in done.output
     assert "with all heads: log_likelihood -" in done.output
     assert "of 8 heads, " in done.output
-    assert "with half of the heads removed" in done.output
+    assert "with 50 % of the heads removed, by order: importance -" in done.output
     for name in ("ablation", "importance", "removal_curve"):
         shown = CliRunner().invoke(app, ["table", str(out), name, "--rows", "3"])
         assert shown.exit_code == 0, shown.output

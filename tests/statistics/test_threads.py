@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from headatlas.statistics.threads import one_thread, side_by_side
+from headatlas.statistics.threads import numba_threads, one_thread, side_by_side
 
 
 @pytest.fixture(autouse=True)
@@ -39,3 +39,9 @@ def test_all_pieces_are_done_each_in_one_thread():
 
 def _fail(item):
     raise ValueError("x")
+
+
+def test_torch_keeps_its_number_whatever_numba_s_threads_do():
+    with numba_threads(many=True):
+        torch.set_num_threads(2)
+    assert torch.get_num_threads() == 3

@@ -54,7 +54,7 @@ def run_task(
     ablation = ablation_table(task, settings.kind, single, seed=seed, resamplings=resamplings)
     tables = {"ablation": ablation, "importance": importance}
     if settings.curves and not removed:
-        passes = settings.steps * (3 + settings.random_orders)
+        passes = 3 * settings.steps + settings.random_orders * (settings.steps - 1) + 1
         with _progress(task, "more and more removed", tokens * passes, show_progress) as advance:
             of_heads = np.stack([gradients[:, layer, head] for layer, head in every], axis=1)  # [E, heads]
             tables["removal_curve"] = _curves(task, stack, replacement, settings, single, of_heads, advance)

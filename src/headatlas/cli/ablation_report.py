@@ -56,9 +56,10 @@ def _say_task(rows: pd.DataFrame, summary: Mapping[str, Any]) -> None:
 
 def _say_curve(rows: pd.DataFrame) -> None:
     main = rows[rows["measure"] == rows["measure"].iloc[0]]
-    half = main[main["share"] >= 0.5].groupby("order", sort=False).first()
-    said = ", ".join(f"{order.replace('_', ' ')} {score:.3f}" for order, score in half["score"].items())
-    typer.echo(f"  - with half of the heads removed, by order: {said}")
+    share = float(main.loc[main["share"] >= 0.5, "share"].min())
+    scores = main[main["share"] == share].set_index("order")["score"]
+    said = ", ".join(f"{str(order).replace('_', ' ')} {score:.3f}" for order, score in scores.items())
+    typer.echo(f"  - with {100 * share:.0f} % of the heads removed, by order: {said}")
 
 
 def _say_causal(table: pd.DataFrame, summary: Mapping[str, Any]) -> None:

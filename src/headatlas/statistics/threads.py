@@ -39,8 +39,14 @@ def side_by_side(work: Callable[[Item], None], items: Iterable[Item]) -> None:
 
 @contextmanager
 def numba_threads(many: bool) -> Iterator[None]:
-    """Run a parallel numba kernel alone, with as many threads as torch may use, or with one where the work is small."""
-    threads = torch.get_num_threads() if many else 1
+    """Run a parallel numba kernel alone, with as many threads as torch may use, or with one where the work is small.
+
+    Starting numba's threads can change how many OpenMP gives to torch: torch gets back what it had.
+    """
+    usual = torch.get_num_threads()
     with _one_caller:
-        numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
-        yield
+        numba.set_num_threads(min(usual if many else 1, numba.config.NUMBA_NUM_THREADS))
+        try:
+            yield
+        finally:
+            torch.set_num_threads(usual)
