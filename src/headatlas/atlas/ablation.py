@@ -55,7 +55,10 @@ def importance_figure(importance: pd.DataFrame) -> Figure:
 
 @styled
 def causal_figure(causal: pd.DataFrame) -> Figure:
-    """By how much more the loss rises in each relation than outside it: without its head, and without others."""
+    """By how much more the loss rises in each relation than outside it: without its head, and without others.
+
+    The line is the 95 % interval of the distance between the two.
+    """
     rows = causal.sort_values("lead", kind="stable").reset_index(drop=True)
     places = np.arange(len(rows))
     figure = Figure(figsize=(5.6, 1.0 + 0.2 * len(rows)), layout="constrained")
@@ -66,8 +69,8 @@ def causal_figure(causal: pd.DataFrame) -> Figure:
     axes.scatter(control, places, s=14, marker="D", color=FAINT, label="other heads of its layer")
     needed = (rows["p_holm"] < SIGNIFICANT).to_numpy()
     for chosen, face, label in (
-        (needed, BLUE, f"the head found for it (p < {SIGNIFICANT:g})"),
-        (~needed, "white", "the same, not significant"),
+        (needed, BLUE, f"the head found for it, p < {SIGNIFICANT:g}"),
+        (~needed, "white", "the head found for it, not significant"),
     ):
         if chosen.any():
             axes.scatter(rows["effect"][chosen], places[chosen], s=22, facecolor=face, edgecolor=BLUE, label=label)

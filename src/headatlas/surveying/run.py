@@ -219,7 +219,7 @@ def survey(
     return Atlas(folder)
 
 
-def already_done(folder: Path, settings: dict[str, Any]) -> bool:
+def already_done(folder: Path, settings: dict[str, Any], what: str = "survey") -> bool:
     """Whether the folder holds this very run, finished. The folder of another is refused."""
     if not (folder / "manifest.json").exists():
         if folder.exists() and not folder.is_dir():
@@ -228,7 +228,7 @@ def already_done(folder: Path, settings: dict[str, Any]) -> bool:
     manifest = read_manifest(folder)
     if differing := differences(manifest.get("settings", {}), settings):
         raise AtlasError(
-            f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+            f"{folder}: holds another {what} ({'; '.join(differing)}). Choose another --out folder, or delete this one."
         )
     return bool(manifest.get("complete"))
 
