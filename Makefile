@@ -9,8 +9,9 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 demo: .venv/ready
 	$(BIN)/headatlas demo --out atlas-demo
 
+# Two workers with one thread each: most tests are too small to share out.
 test: lint
-	$(BIN)/pytest
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .

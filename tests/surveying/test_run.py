@@ -235,7 +235,7 @@ def test_bad_settings_are_clear_errors(survey, options, error, message):
 )
 def test_a_folder_of_another_survey_is_left_alone(survey, change, named):
     before = survey()
-    with pytest.raises(AtlasError, match=f"holds another survey.*{named}"):
+    with pytest.raises(AtlasError, match=f"holds other results.*{named}"):
         survey(**change)
     assert survey().manifest == before.manifest
 

@@ -251,8 +251,9 @@ def test_a_survey_of_text_maps_equals_that_of_the_model(extract, tiny_folder, te
     expected = ha.survey(str(tiny_folder(model)), text=text, out=tmp_path / "a", **options)
     found = ha.survey(maps=store.folder, out=tmp_path / "b", device="cpu", progress=False)
     rough = ha.survey(maps=half.folder, out=tmp_path / "c", device="cpu", progress=False)
-    assert set(found.tables) == {"positions", "token_kinds", "entropy", "max_attention"}
-    for name in found.tables:
+    studied = {"positions", "token_kinds", "entropy", "max_attention", "head_distances"}
+    assert set(found.tables) == {*studied, "head_map", "layer_distances", "similarity", "behaviours"}
+    for name in studied:
         pd.testing.assert_frame_equal(found.tables[name], expected.tables[name], rtol=1e-5, atol=1e-6)
         pd.testing.assert_frame_equal(rough.tables[name], expected.tables[name], rtol=5e-3, atol=5e-3)
     assert "no loss" in found.manifest["studies_skipped"]["gradients"]
@@ -260,7 +261,7 @@ def test_a_survey_of_text_maps_equals_that_of_the_model(extract, tiny_folder, te
     assert found.manifest["model"]["heads"] == expected.manifest["model"]["heads"]
     assert "only the model can cut one" in found.manifest["studies_skipped"]["figure 1"]
     assert ha.survey(maps=store.folder, out=tmp_path / "b", device="cpu", progress=False).manifest == found.manifest
-    with pytest.raises(AtlasError, match=r"holds another survey.*maps was"):
+    with pytest.raises(AtlasError, match=r"holds other results.*maps was"):
         ha.survey(maps=half.folder, out=tmp_path / "b", device="cpu", progress=False)
 
 
