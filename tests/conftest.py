@@ -210,6 +210,8 @@ _FAMILIES: dict[str, tuple[str, str, dict[str, Any]]] = {
         },
     ),
     "llama": ("LlamaForCausalLM", "gpt2", _GROUPED),
+    "mistral": ("MistralForCausalLM", "gpt2", _GROUPED),
+    "qwen2": ("Qwen2ForCausalLM", "gpt2", _GROUPED),
     "qwen3": ("Qwen3ForCausalLM", "gpt2", _GROUPED),
     "gemma2": (
         "Gemma2ForCausalLM",

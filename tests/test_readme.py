@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
 from headatlas.corpora.sample import sample_text, sample_treebank
+from headatlas.pruning.run import prune
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -45,7 +46,7 @@ def test_the_readme_has_commands():
     assert "make demo" in SHELL
     assert "make test" in SHELL
     assert any(line.startswith("headatlas survey") for line in SHELL)
-    assert len(PYTHON) == 3
+    assert len(PYTHON) == 4
 
 
 @pytest.mark.weights
@@ -70,6 +71,8 @@ def test_make_has_the_targets_that_are_named():
 def test_the_python_examples_run(workplace, code, tmp_path):
     for name in ("bert-base-uncased", "wiki.txt"):
         (tmp_path / name).symlink_to(workplace / name)
+    if '"pruned"' in code:
+        prune(str(workplace / "bert-base-uncased"), heads=["1-2"], out=tmp_path / "pruned", device="cpu")
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False, env=os.environ
     )

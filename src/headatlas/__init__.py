@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
+    from headatlas.pruning.run import prune
     from headatlas.results.atlas import Atlas, open_atlas
     from headatlas.results.comparison import Comparison, open_comparison
     from headatlas.store.observing import observe_words
@@ -51,6 +52,7 @@ _HOMES = {
     "open_atlas": "headatlas.results.atlas",
     "open_comparison": "headatlas.results.comparison",
     "open_store": "headatlas.store.reading",
+    "prune": "headatlas.pruning.run",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
     "survey": "headatlas.surveying",
@@ -77,6 +79,7 @@ __all__ = [
     "open_atlas",
     "open_comparison",
     "open_store",
+    "prune",
     "sample_text",
     "sample_treebank",
     "survey",

@@ -91,7 +91,7 @@ def test_the_manifest_says_what_was_done(two_tasks):
 
 def test_the_same_command_opens_what_is_there_and_another_is_refused(two_tasks, bert, data):
     again = {"task": "masked-lm", "text": sample_text(), "out": two_tasks.folder} | QUICK
-    with pytest.raises(AtlasError, match="holds another run"):
+    with pytest.raises(AtlasError, match="holds other results"):
         ablate(bert, **again)
     assert open_atlas(two_tasks.folder).tables["ablation"].equals(two_tasks.tables["ablation"])
 

@@ -146,7 +146,7 @@ def ablate(
         "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},
         **{name: list(value) if isinstance(value, tuple) else value for name, value in asdict(chosen).items()},
     }
-    if already_done(folder, decisive, "run"):
+    if already_done(folder, decisive):
         return Atlas(folder)
     make_folder(folder)
     manifest: dict[str, Any] = {

@@ -17,6 +17,7 @@ from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
 from headatlas.cli.page import page
+from headatlas.cli.prune import prune
 from headatlas.cli.survey import survey
 from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
@@ -33,6 +34,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "survey": survey,
     "extract": extract,
     "ablate": ablate,
+    "prune": prune,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

@@ -15,6 +15,7 @@ from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
 )
+from transformers.models.auto.auto_factory import _get_model_class
 from transformers.models.auto.modeling_auto import (
     MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
     MODEL_FOR_MASKED_LM_MAPPING_NAMES,
@@ -29,6 +30,7 @@ from headatlas.models.fitted import load_fitted
 from headatlas.models.model import LanguageModel, Model, TaskHead
 from headatlas.models.observing import first_line, observe_network, quiet_transformers
 from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing
+from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def load_model(
     >>> print(model.shapes["encoder"])
     6 layers x 12 heads
 
-    name: an embedded model, a local folder (also one made by `fit_mlm`), a .gguf file, or a name on the hub.
+    name: an embedded model, a local folder (also one made by `fit_mlm` or `prune`), a .gguf file, or a name on the hub.
     revision: branch, tag or commit on the hub.
     device: "auto" takes a GPU where there is one.
     random_weights: the paper's control; keep the word and position embeddings, draw all else anew from `seed`.
@@ -122,6 +124,8 @@ def _load_network(
             loader, language_model = task_loader, None
         else:
             task_head = None
+    if source.pruning is not None:
+        loader = pruned_class(_get_model_class(config, loader._model_mapping), source.pruning)
     config.return_dict = True
     options = arguments | {"config": config, "attn_implementation": "eager"}
     network, missing = load_network(loader, source, options, dtype)

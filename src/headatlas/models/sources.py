@@ -1,6 +1,7 @@
 """Where a model's files are: an embedded package, a local folder, a GGUF file or the Hugging Face hub.
 
-A folder made by `headatlas fit-mlm` holds a head and adapters only: its base is found the same way.
+A folder made by `headatlas fit-mlm` holds a head and adapters only: its base is found the same way. One made by
+`headatlas prune` says which heads its weights are of.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from headatlas.errors import ModelError
 from headatlas.files import sha256
 from headatlas.models.embedded import EMBEDDED
+from headatlas.models.pruning_record import PRUNING_RECORD, Pruning, read_pruning
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD = "adapter_config.json", "adapter_model.safetensors", "fit.json"
 WEIGHT_FILES = ("*.safetensors", "pytorch_model*.bin")
@@ -28,6 +30,7 @@ class ModelSource:
     weights: tuple[Path, ...]  # local weight files; none for the hub
     record: dict[str, Any]  # for the manifest
     adapter: Path | None = None  # folder with a fitted head and adapters, to be laid over `location`
+    pruning: Pruning | None = None  # which heads are left, where some were cut out
 
     def fingerprint(self) -> dict[str, str]:
         """File name and SHA-256 of every local weight file."""
@@ -64,11 +67,20 @@ def _folder(name: str, path: Path) -> ModelSource:
         raise ModelError(f"{name}: the folder has no config.json, so it is not a Hugging Face model folder.")
     for pattern in WEIGHT_FILES:
         if weights := tuple(sorted(path.glob(pattern))):
+            if (path / PRUNING_RECORD).is_file():
+                return _pruned(name, path, weights)
             return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
     raise ModelError(
         f"{name}: the folder has a config.json but no weights ({' or '.join(WEIGHT_FILES)}). "
         "Download or save the model's weights into it."
     )
+
+
+def _pruned(name: str, path: Path, weights: tuple[Path, ...]) -> ModelSource:
+    pruning = read_pruning(path)
+    kept = [list(heads) for heads in pruning.kept_heads]
+    record = {"kind": "pruned", "base": dict(pruning.base), "kept_heads": kept}
+    return ModelSource(name, str(path), {}, weights, record, pruning=pruning)
 
 
 def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:

@@ -37,6 +37,7 @@ class FolderKind:
 
 ATLAS = FolderKind("headatlas-atlas-1", "an atlas", "survey")
 COMPARISON = FolderKind("headatlas-comparison-1", "a comparison", "compare")
+PRUNING = FolderKind("headatlas-pruned-1", "a pruning", "prune")
 RELATION_EXAMPLES = "relation_examples.safetensors"
 EXAMPLES = "examples.safetensors"
 ONE_EXAMPLE = "example.safetensors"  # of atlases made before there were several
@@ -137,7 +138,7 @@ def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
         raise AtlasError(f"{path}: cannot be read ({error}). {again}") from error
     if not isinstance(manifest, dict) or manifest.get("format") != kind.format:
         found = manifest.get("format") if isinstance(manifest, dict) else None
-        other = next((f"; it is that of {one.name}" for one in (ATLAS, COMPARISON) if one.format == found), "")
+        other = next((f"; it is that of {one.name}" for one in (ATLAS, COMPARISON, PRUNING) if one.format == found), "")
         raise AtlasError(f"{path}: not the manifest of {kind.name}{other}.")
     return manifest
 

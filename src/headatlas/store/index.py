@@ -136,7 +136,7 @@ def _check(index: Index) -> None:
     heads = index.model["heads"]
     if index.level not in ("words", "tokens") or index.dtype not in STORED_TYPES:
         raise ValueError(f"level {index.level!r} or dtype {index.dtype!r} is unknown")
-    if not heads or not all(isinstance(number, int) and number > 0 for number in heads):
+    if not all(isinstance(number, int) and number >= 0 for number in heads) or not any(heads):
         raise ValueError("the model has no heads")
     if index.level == "words" and any(example.words is None for example in index.examples):
         raise ValueError("the maps are between words, but some examples have none")

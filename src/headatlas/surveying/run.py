@@ -23,8 +23,10 @@ from headatlas.files import make_folder
 from headatlas.models.model import Model, Observable
 from headatlas.models.stacks import Stack
 from headatlas.results.atlas import (
+    ATLAS,
     RELATION_EXAMPLES,
     Atlas,
+    FolderKind,
     read_manifest,
     write_examples,
     write_manifest,
@@ -219,16 +221,16 @@ def survey(
     return Atlas(folder)
 
 
-def already_done(folder: Path, settings: dict[str, Any], what: str = "survey") -> bool:
+def already_done(folder: Path, settings: dict[str, Any], kind: FolderKind = ATLAS) -> bool:
     """Whether the folder holds this very run, finished. The folder of another is refused."""
     if not (folder / "manifest.json").exists():
         if folder.exists() and not folder.is_dir():
             raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
         return False
-    manifest = read_manifest(folder)
+    manifest = read_manifest(folder, kind)
     if differing := differences(manifest.get("settings", {}), settings):
         raise AtlasError(
-            f"{folder}: holds another {what} ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+            f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
         )
     return bool(manifest.get("complete"))
 

@@ -1,0 +1,138 @@
+"""Pruning for real: a network whose removed heads are cut out of its weights, and loading such networks again.
+
+What is left computes what the whole network computes with the gates of the removed heads at 0 (`Model.gated`). A layer
+may lose all of its heads: its attention then adds the bias of the output projection alone.
+
+>>> from headatlas.models.pruning import load_pruned
+>>> network = load_pruned("pruned")                                          # doctest: +SKIP
+>>> network(**tokenizer("Fewer heads.", return_tensors="pt")).last_hidden_state   # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import transformers
+from torch import nn
+from transformers import AutoConfig
+
+from headatlas.errors import ModelError, SettingError
+from headatlas.models.head_layouts import AttentionBlock, attention_blocks
+from headatlas.models.pruning_record import Pruning, read_pruning
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+Head = tuple[int, int]  # layer and head, from 1
+
+
+def load_pruned(folder: str | Path, **options: Any) -> PreTrainedModel:
+    """The network of a folder made by `headatlas prune`, as the class of transformers that it was saved as.
+
+    options: those of `from_pretrained`, such as dtype or attn_implementation.
+    """
+    pruning = read_pruning(Path(folder))
+    config = AutoConfig.from_pretrained(folder)
+    name = next(iter(config.architectures or ()), "")
+    saved_as = getattr(transformers, name, None)
+    if saved_as is None:
+        raise ModelError(f"{folder}: its config.json names no class of transformers ({name!r}).")
+    network: PreTrainedModel = pruned_class(saved_as, pruning).from_pretrained(folder, config=config, **options)
+    return network
+
+
+def pruned_class(saved_as: type[PreTrainedModel], pruning: Pruning) -> type[PreTrainedModel]:
+    """A class of transformers whose networks have the kept heads alone, and say so where they are saved."""
+
+    class Pruned(saved_as):  # type: ignore[misc]
+        headatlas_pruning = pruning
+
+        def __init__(self, config: Any, *inputs: Any, **options: Any) -> None:
+            super().__init__(config, *inputs, **options)
+            _keep(self, pruning.kept_heads)
+
+        def save_pretrained(self, save_directory: str | Path, *inputs: Any, **options: Any) -> None:
+            super().save_pretrained(save_directory, *inputs, **options)
+            pruning.write(Path(save_directory))
+
+    Pruned.__name__, Pruned.__qualname__, Pruned.__module__ = saved_as.__name__, saved_as.__name__, saved_as.__module__
+    return Pruned
+
+
+def pruned_copy(
+    network: PreTrainedModel, removed: Iterable[Head], base: Mapping[str, Any], name: str
+) -> PreTrainedModel:
+    """A copy of a network without some of its heads, which are given by its own numbers.
+
+    Of a network that was pruned before, the record still names the heads and the identity of the first base.
+    """
+    blocks, gone = attention_blocks(network, name), set(removed)
+    check_removed(blocks, gone, name)
+    present = [list(range(1, block.heads + 1)) for block in blocks]
+    kept = [[head for head in heads if (layer, head) not in gone] for layer, heads in enumerate(present, start=1)]
+    before: Pruning | None = getattr(network, "headatlas_pruning", None)
+    numbers = before.kept_heads if before else tuple(map(tuple, present))
+    pruning = Pruning(
+        tuple(tuple(of_base[head - 1] for head in heads) for of_base, heads in zip(numbers, kept, strict=True)),
+        before.base if before else base,
+    )
+    smaller = copy.deepcopy(network)
+    _keep(smaller, kept)
+    smaller.__class__ = pruned_class(type(network).__bases__[0] if before else type(network), pruning)
+    return smaller
+
+
+def bound_heads(blocks: list[AttentionBlock]) -> list[tuple[Head, ...]]:
+    """Heads that can only be removed together: those that share a key and value, or, in ALBERT, a layer's weights."""
+    bound: dict[tuple[int, int], list[Head]] = {}
+    for layer, block in enumerate(blocks, start=1):
+        for head in range(block.heads):
+            bound.setdefault((id(block.module), head // block.group), []).append((layer, head + 1))
+    return sorted(map(tuple, bound.values()))
+
+
+def check_removed(blocks: list[AttentionBlock], removed: set[Head], name: str) -> None:
+    """Refuse to part heads that can only go together, and to remove all."""
+    for heads in bound_heads(blocks):
+        if (staying := [head for head in heads if head not in removed]) and len(staying) < len(heads):
+            going = next(head for head in heads if head in removed)
+            raise SettingError(
+                f"{name}: head {_named([going])} shares weights with {_named(staying)}, which would stay. "
+                f"Remove all of {_named(heads)}, or none."
+            )
+    if len(removed) == sum(block.heads for block in blocks):
+        raise SettingError(f"{name}: these are all of its heads. Leave at least one.")
+
+
+def _named(heads: Iterable[Head]) -> str:
+    return ", ".join(f"{layer}-{head}" for layer, head in heads)
+
+
+def _keep(network: PreTrainedModel, kept: Iterable[Iterable[int]]) -> None:
+    """Cut all heads but these (from 1) out of a network; a block that layers share is cut once."""
+    heads = [list(layer) for layer in kept]
+    blocks = attention_blocks(network, type(network).__name__)
+    if len(heads) != len(blocks):
+        raise ModelError(f"Heads are kept of {len(heads)} layers, but {type(network).__name__} has {len(blocks)}.")
+    cut: dict[nn.Module, list[int]] = {}
+    for layer, (block, own) in enumerate(zip(blocks, heads, strict=True), start=1):
+        if block.module in cut:
+            if cut[block.module] != own:
+                raise ModelError(f"Layer {layer} shares its weights with one of which other heads are kept.")
+            continue
+        if own and own[-1] > block.heads:
+            raise ModelError(f"Head {layer}-{own[-1]} is kept, but that layer has {block.heads} heads.")
+        block.keep([head - 1 for head in own])
+        cut[block.module] = own
+    if not heads[0]:
+        _do_without_cache(network)
+
+
+def _do_without_cache(network: PreTrainedModel) -> None:
+    """transformers reads from the first layer's keys how much has been generated; without heads it has none."""
+    network.config.use_cache = False
+    if getattr(network, "generation_config", None) is not None:
+        network.generation_config.use_cache = False
