@@ -48,7 +48,7 @@ def explore(
     from headatlas.exploring.run import explore as run
 
     if folder is None and model is not None and (Path(model) / "manifest.json").is_file():
-        model, folder = None, Path(model)
+        folder, model = Path(model), None
 
     def opened(address: str) -> None:
         typer.echo(f"Explore at {address}\nStop with Ctrl-C.")

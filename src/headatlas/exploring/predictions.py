@@ -32,7 +32,7 @@ def place_probabilities(model: Model, batch: Batch, places: Sequence[int], gates
         else:
             with model.gated(gates):
                 logits = model.network(**model.inputs(batch)).logits
-        chosen = logits[0, rows].to("cpu", torch.float32)
+        chosen: Tensor = logits[0, rows].to("cpu", torch.float32)
     if not torch.isfinite(chosen).all():
         raise ModelError(f"{model.name} predicts NaN here. Load it with --dtype float32.")
     return chosen.softmax(-1)

@@ -96,6 +96,7 @@ def _listening(port: int) -> socket.socket:
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind((ADDRESS, port))
+        listener.listen()
     except (OSError, OverflowError) as error:
         listener.close()
         raise SettingError(f"--port {port} is not to be had ({error}). Leave it away to take a free one.") from error

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import zlib
 
-
 SMALL, FAST = 6, 1  # levels: for a file that is kept, and for an answer that somebody waits for
 
 
