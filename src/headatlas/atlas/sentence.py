@@ -38,7 +38,7 @@ class Sentence:
 def check_texts(text: str, pair: str | None) -> None:
     """Refuse a text that is empty."""
     if not text.strip() or (pair is not None and not pair.strip()):
-        raise SettingError("The text is empty. Give a sentence to draw.")
+        raise SettingError("The text is empty. Give a sentence.")
 
 
 def read_sentence(model: Model, text: str, pair: str | None = None) -> Sentence:

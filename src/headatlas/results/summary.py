@@ -1,4 +1,4 @@
-"""What a folder of results holds, in a few lines that a notebook shows: each table with its size and what it answers."""
+"""What a folder of results holds, as a notebook shows it: each table with its size and what it answers."""
 
 from __future__ import annotations
 

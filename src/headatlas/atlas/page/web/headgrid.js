@@ -70,6 +70,7 @@ export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, pres
     if (headOf(event) < 0) return;
     choose(headOf(event));
     press(headOf(event));
+    tip(event, say(headOf(event)));
   });
   picture.addEventListener("pointermove", (event) => tip(event, headOf(event) >= 0 ? say(headOf(event)) : null));
   picture.addEventListener("pointerleave", (event) => tip(event, null));

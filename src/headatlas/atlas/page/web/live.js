@@ -31,7 +31,7 @@ function create(context) {
   let grid = null;
 
   const pictures = headPictures(context, () => example, () => "your text");
-  const box = element("textarea", { rows: 3, id: "live-text", spellcheck: "false", maxlength: 60000, on: { input: typed } });
+  const box = element("textarea", { rows: 2, id: "live-text", dir: "auto", spellcheck: "false", maxlength: 60000, on: { input: typed } });
   box.value = text;
   const problem = element("p", { class: "problem", role: "alert" });
   const wordBar = element("div", { class: "words", role: "group", "aria-label": "Words of the text" });
@@ -122,7 +122,7 @@ function create(context) {
 
   function drawRemoved() {
     const colours = palette();
-    grid.paint((index) => (removed.has(index) ? colours.wrong : colours.empty), colours);
+    grid.paint((index) => (removed.has(index) ? colours.wrong : colours.none), colours);
     const restore = element("button", {
       type: "button",
       class: "quiet",
