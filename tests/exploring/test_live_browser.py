@@ -15,14 +15,8 @@ HOSTILE = "<img src=x onerror='window.hurt=1'> שלום the dog"
 @pytest.fixture(scope="module")
 def addresses(load_tiny, tmp_path_factory):
     """A server without an atlas and one with; they end with the tests."""
-    atlas = synthetic_atlas(tmp_path_factory.mktemp("atlas"), [4, 4], attention="encoder")
-    found = [serve(load_tiny("bert"), None), serve(load_tiny("gpt2"), atlas_of(atlas, "decoder"))]
-    return found
-
-
-def atlas_of(atlas, attention):
-    atlas.manifest["model"]["attention"] = attention
-    return atlas
+    atlas = synthetic_atlas(tmp_path_factory.mktemp("atlas"), [4, 4], attention="decoder")
+    return [serve(load_tiny("bert"), None), serve(load_tiny("gpt2"), atlas)]
 
 
 def serve(model, atlas):
@@ -33,7 +27,7 @@ def serve(model, atlas):
         ready.set()
 
     threading.Thread(target=explore, args=(model, atlas), kwargs={"opened": opened}, daemon=True).start()
-    assert ready.wait(20)
+    assert ready.wait(60)
     return address[0]
 
 
