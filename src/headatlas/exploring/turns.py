@@ -38,7 +38,3 @@ class Turns:
 
     def _leave(self, _future: Future[Any]) -> None:
         self._room.release()
-
-    def close(self) -> None:
-        """Take no more work."""
-        self._worker.shutdown(wait=False, cancel_futures=True)
