@@ -264,13 +264,15 @@ def test_of_questions_that_wait_only_the_newest_is_asked(run):
           await new Promise((done) => setTimeout(done, 5));
           asked.push(value);
           now -= 1;
+          if (value === 5) throw new Error("five");
         });
         newest.give(1); newest.give(2); newest.give(3);
         await newest.give(4);
-        await newest.give(5);
-        return { asked, most };""",
+        const failed = await newest.give(5).then(() => "", (error) => error.message);
+        await newest.give(6);
+        return { asked, most, failed };""",
     )
-    assert found == {"asked": [1, 4, 5], "most": 1}
+    assert found == {"asked": [1, 4, 5, 6], "most": 1, "failed": "five"}
 
 
 def test_what_the_server_refuses_is_told_in_its_words(run):

@@ -35,11 +35,14 @@ export class Newest {
   }
 
   async #run() {
-    while (this.waiting) {
-      const { value } = this.waiting;
-      this.waiting = null;
-      await this.work(value);
+    try {
+      while (this.waiting) {
+        const { value } = this.waiting;
+        this.waiting = null;
+        await this.work(value);
+      }
+    } finally {
+      this.running = null;
     }
-    this.running = null;
   }
 }

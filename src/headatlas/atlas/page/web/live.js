@@ -9,6 +9,7 @@ import { predictionTables } from "./predictions.js";
 
 const FIRST = "The old man fed his dog before he went to work.";
 const PAUSE = 250; // milliseconds without a letter before a text is read
+const MOST_NAMED = 16; // removed heads
 
 const HINTS = {
   masked: "Click a word to mask it and see what the model expects there.",
@@ -62,6 +63,7 @@ function create(context) {
       if (!(error instanceof AskError)) throw error;
       problem.textContent = error.message;
       node.dataset.state = "refused";
+      drawWords();
       return;
     }
     drawWords();
@@ -137,12 +139,15 @@ function create(context) {
       },
     });
     const names = [...removed].sort((a, b) => a - b).map((index) => heads.name(index));
-    const said = !live.removable
-      ? "The heads of this architecture can be looked at but not removed."
-      : names.length
-        ? `Removed: ${names.join(", ")}`
-        : "Click heads to remove them.";
-    gridPlace.replaceChildren(grid.node, element("p", { class: "caption", role: "status", text: said }), restore);
+    gridPlace.replaceChildren(grid.node, element("p", { class: "caption", role: "status" }, ...removalLine(names)), restore);
+  }
+
+  function removalLine(names) {
+    if (!live.removable) return ["The heads of this architecture can be looked at but not removed."];
+    if (!names.length) return ["Click heads to remove them."];
+    const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
+    const shown = names.slice(0, MOST_NAMED).flatMap((name, place) => [place ? ", " : "", element("span", { class: "whole", text: name })]);
+    return ["Removed: ", ...shown, more];
   }
 
   function drawControls() {

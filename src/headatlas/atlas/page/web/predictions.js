@@ -1,7 +1,9 @@
 /** What the model expects at a place of the text, with all heads and without those removed. */
 
-import { element, visible } from "./dom.js";
+import { element, fitted, visible } from "./dom.js";
 import { percent } from "./frames.js";
+
+const WIDEST = 130; // pixels of a token; some are a hundred spaces
 
 /**
  * A table for each place.
@@ -11,7 +13,7 @@ import { percent } from "./frames.js";
  */
 export function predictionTables(predictions, words, changed) {
   return predictions.map((one) => {
-    const title = one.word < 0 ? "Next" : `In place of “${visible(words[one.word])}”`;
+    const title = one.word < 0 ? "Next" : `In place of “${fitted(words[one.word], 14, WIDEST)}”`;
     const heading = changed ? ["all heads", "", "without them", ""] : ["all heads", ""];
     const rows = one.before.map((row, place) => {
       const cells = changed ? [...cell(row), ...cell(one.after[place])] : cell(row);
@@ -25,10 +27,10 @@ export function predictionTables(predictions, words, changed) {
 }
 
 function cell([token, share]) {
-  return [element("td", { text: visible(token) }), element("td", { class: "number", text: percent(share, 1) })];
+  return [element("td", { text: fitted(token, 14, WIDEST), title: visible(token) }), element("td", { class: "number", text: percent(share, 1) })];
 }
 
 function ownLine({ token, before, after, rank_before: rankBefore, rank_after: rankAfter }, changed) {
-  const was = `“${visible(token)}” itself: ${percent(before, 1)} (${rankBefore}.)`;
+  const was = `“${fitted(token, 14, WIDEST)}” itself: ${percent(before, 1)} (${rankBefore}.)`;
   return changed ? `${was} → ${percent(after, 1)} (${rankAfter}.)` : was;
 }
