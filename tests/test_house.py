@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "headatlas"
 ORDER = ["corpora", "encoding", "models", "statistics", "store", "studies", "engine", "fitting"]
-ORDER += ["results", "surveying", "ablation", "pruning", "comparing", "published", "atlas", "cli"]
+ORDER += ["results", "surveying", "ablation", "pruning", "comparing", "published", "atlas", "exploring", "cli"]
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from headatlas.ablation.run import ablate
     from headatlas.atlas.draw import draw
     from headatlas.atlas.figures import write_figures
+    from headatlas.atlas.notebook import NotebookPage, head_view, show_atlas
     from headatlas.atlas.page import write_page
     from headatlas.comparing import compare
     from headatlas.corpora.sample import sample_text, sample_treebank
+    from headatlas.exploring.run import explore
     from headatlas.fitting.fit import fit_mlm
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
@@ -39,12 +41,15 @@ _HOMES = {
     "Atlas": "headatlas.results.atlas",
     "Comparison": "headatlas.results.comparison",
     "Model": "headatlas.models.model",
+    "NotebookPage": "headatlas.atlas.notebook",
     "compare": "headatlas.comparing",
     "Store": "headatlas.store.reading",
     "ablate": "headatlas.ablation.run",
     "draw": "headatlas.atlas.draw",
+    "explore": "headatlas.exploring.run",
     "extract": "headatlas.surveying",
     "fit_mlm": "headatlas.fitting.fit",
+    "head_view": "headatlas.atlas.notebook",
     "import_maps": "headatlas.surveying",
     "load_model": "headatlas.models.loading",
     "observe_network": "headatlas.models.observing",
@@ -55,6 +60,7 @@ _HOMES = {
     "prune": "headatlas.pruning.run",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
+    "show_atlas": "headatlas.atlas.notebook",
     "survey": "headatlas.surveying",
     "write_figures": "headatlas.atlas.figures",
     "write_page": "headatlas.atlas.page",
@@ -65,13 +71,16 @@ __all__ = [
     "Comparison",
     "HeadatlasError",
     "Model",
+    "NotebookPage",
     "Store",
     "__version__",
     "ablate",
     "compare",
     "draw",
+    "explore",
     "extract",
     "fit_mlm",
+    "head_view",
     "import_maps",
     "load_model",
     "observe_network",
@@ -82,6 +91,7 @@ __all__ = [
     "prune",
     "sample_text",
     "sample_treebank",
+    "show_atlas",
     "survey",
     "write_figures",
     "write_page",

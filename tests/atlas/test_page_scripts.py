@@ -251,3 +251,57 @@ def test_hostile_words_become_visible_and_fit(run):
     assert [text for text, _ in found[:6]] == ["the", "the", "⏎", "␣", "a\ufffdb", "a\ufffdb"]
     assert [text for text, _ in found[6:]] == texts[6:]
     assert all(fits for _, fits in found)
+
+
+def test_of_questions_that_wait_only_the_newest_is_asked(run):
+    found = run(
+        "asking",
+        """const asked = [];
+        let most = 0, now = 0;
+        const newest = new m.Newest(async (value) => {
+          now += 1;
+          most = Math.max(most, now);
+          await new Promise((done) => setTimeout(done, 5));
+          asked.push(value);
+          now -= 1;
+          if (value === 5) throw new Error("five");
+        });
+        newest.give(1); newest.give(2); newest.give(3);
+        await newest.give(4);
+        const failed = await newest.give(5).then(() => "", (error) => error.message);
+        await newest.give(6);
+        return { asked, most, failed };""",
+    )
+    assert found == {"asked": [1, 4, 5, 6], "most": 1, "failed": "five"}
+
+
+def test_what_the_server_refuses_is_told_in_its_words(run):
+    said = run(
+        "asking",
+        """const sent = [];
+        const reply = (status, body) => async (path, options) => {
+          sent.push([path, options.headers["X-Headatlas-Token"], options.body]);
+          return new Response(body, { status });
+        };
+        const question = { text: "a" };
+        const tell = (fetcher) => m.ask({ token: "t" }, question, fetcher).then((one) => one, (error) => error.message);
+        const broken = () => Promise.reject(new TypeError("no"));
+        const all = [reply(200, '{"ok":1}'), reply(400, '{"error":"too long"}'), reply(503, "busy"), broken];
+        return [await Promise.all(all.map(tell)), sent[0]];""",
+    )
+    answers, sent = said
+    assert answers[:3] == [{"ok": 1}, "too long", "The server answered 503."]
+    assert "does not answer" in answers[3]
+    assert sent == ["/api/ask", "t", '{"text":"a"}']
+
+
+def test_of_too_many_lines_the_darkest_are_drawn(run):
+    weights = np.random.default_rng(0).permutation(100) / 100
+    found = run(
+        "lines",
+        """const weight = (from, to) => x[from * 10 + to];
+        return [100, 99, 7, 1].map((most) => m.faintestOf(10, weight, most));""",
+        weights.tolist(),
+    )
+    assert found[0] == 0
+    assert [sum(weight >= least for weight in weights) for least in found[1:]] == [99, 7, 1]

@@ -11,13 +11,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.encoding.batches import make_batch
-from headatlas.encoding.kinds import kind_table
+from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL, pair_frame
 from headatlas.errors import SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
+from headatlas.results.example import Example
 from headatlas.statistics.words import word_attention
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Sentence:
 def check_texts(text: str, pair: str | None) -> None:
     """Refuse a text that is empty."""
     if not text.strip() or (pair is not None and not pair.strip()):
-        raise SettingError("The text is empty. Give a sentence to draw.")
+        raise SettingError("The text is empty. Give a sentence.")
 
 
 def read_sentence(model: Model, text: str, pair: str | None = None) -> Sentence:
@@ -77,9 +77,35 @@ def head_maps(
                 kept = word_attention(one, index, len(sentence.words)) if by_word else one
                 maps[wanted] = kept[0, 0].numpy()
 
-    batch = make_batch([sentence.segment], kind_table(model.tokenizer), model.pad_id)
-    model.observe(batch.to(model.device), keep, stack)
+    model.observe(sentence_batch(model, sentence), keep, stack)
     return [maps[head] for head in heads]
+
+
+def sentence_example(model: Model, sentence: Sentence, stack: Stack) -> Example:
+    """The sentence with the maps of all heads of a stack, as an atlas keeps its examples."""
+    shape, length = model.shapes[stack], len(sentence.tokens)
+    maps = np.zeros((shape.layers, shape.most_heads, length, length), dtype=np.float32)
+
+    def keep(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
+        maps[layer, : weights.shape[1]] = weights[0].to("cpu", torch.float32).numpy()
+
+    model.observe(sentence_batch(model, sentence), keep, stack)
+    places, words = sentence_words(sentence)
+    return Example(list(sentence.tokens), places, maps, words)
+
+
+def sentence_batch(model: Model, sentence: Sentence) -> Batch:
+    """The sentence as the only one of a batch, on the model's device."""
+    return make_batch([sentence.segment], model.kinds, model.pad_id).to(model.device)
+
+
+def sentence_words(sentence: Sentence) -> tuple[list[int], tuple[str, ...]]:
+    """The word of each token (SPECIAL where none), and the words, special tokens left away."""
+    special = {int(sentence.unit[place]) for place in sentence.special}
+    kept = [number for number in range(len(sentence.words)) if number not in special]
+    renumbered = {number: place for place, number in enumerate(kept)}
+    places = [renumbered.get(number, SPECIAL) for number in sentence.unit.tolist()]
+    return places, tuple(sentence.words[number] for number in kept)
 
 
 def _units(encoded: BatchEncoding, texts: Sequence[str]) -> NDArray[np.int64]:

@@ -12,6 +12,7 @@ from headatlas.cli.arguments import spread
 from headatlas.cli.compare import compare
 from headatlas.cli.demo import demo
 from headatlas.cli.draw import draw
+from headatlas.cli.explore import explore
 from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
@@ -41,6 +42,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "figures": figures,
     "compare": compare,
     "page": page,
+    "explore": explore,
     "models": models,
 }
 

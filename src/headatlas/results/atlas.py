@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -24,6 +24,10 @@ from headatlas.files import make_folder, write_atomically, write_text
 from headatlas.results.example import Example, load_examples, save_examples
 from headatlas.results.relation_examples import RelationExample, load_relation_examples
 from headatlas.results.schema import conform
+from headatlas.results.summary import summary_html
+
+if TYPE_CHECKING:
+    from headatlas import NotebookPage
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,18 @@ class Atlas:
         """Sentences on which the best heads get their relation right; none where no treebank was surveyed."""
         path = self.folder / RELATION_EXAMPLES
         return load_relation_examples(path) if path.exists() else []
+
+    def show(self, height: int = 760) -> NotebookPage:
+        """The atlas's page, shown by a notebook where it is the last value of a cell; height in pixels."""
+        from headatlas import show_atlas
+
+        return show_atlas(self, height)
+
+    def _repr_html_(self) -> str:
+        model = self.manifest["model"]
+        title = f"Atlas of {model['name']}: {sum(model['heads'])} heads in {len(model['heads'])} layers"
+        more = "atlas.tables[name] is a pandas frame; atlas.show() is the page."
+        return summary_html(title, self.manifest.get("tables", {}), more)
 
     def __repr__(self) -> str:
         return f"Atlas({str(self.folder)!r}, tables: {', '.join(self.tables)})"

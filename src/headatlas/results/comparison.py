@@ -14,6 +14,7 @@ from typing import Any
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import COMPARISON, Atlas, Tables, open_atlas, read_manifest, write_manifest
+from headatlas.results.summary import summary_html
 
 
 class Comparison:
@@ -31,6 +32,11 @@ class Comparison:
     def tables(self) -> Tables:
         """The tables by name, as pandas frames."""
         return Tables(self.folder / "tables", list(self.manifest.get("tables", {})))
+
+    def _repr_html_(self) -> str:
+        names = [self.manifest[side]["model"]["name"] for side in ("a", "b")]
+        more = "comparison.tables[name] is a pandas frame; headatlas figures draws its pictures."
+        return summary_html(f"Comparison of {names[0]} and {names[1]}", self.manifest.get("tables", {}), more)
 
     def __repr__(self) -> str:
         return f"Comparison({str(self.folder)!r}, tables: {', '.join(self.tables)})"

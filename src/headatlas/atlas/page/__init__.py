@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from headatlas.atlas.page.assemble import assemble
 from headatlas.atlas.page.content import PageAtlas, page_content
@@ -23,8 +24,13 @@ def write_page(atlas: PageAtlas) -> Path:
 
 
 def page_html(atlas: PageAtlas, largest: int = LARGEST_PAGE) -> str:
-    """The page as text, with as many of the atlas's examples as fit into `largest` bytes, but at least one."""
+    """The page as text, of at most `largest` bytes where that can be."""
+    return assemble(full_content(atlas, largest))
+
+
+def full_content(atlas: PageAtlas, largest: int = LARGEST_PAGE) -> dict[str, Any]:
+    """All that the page says, with as many of the atlas's examples as fit into `largest` bytes, but at least one."""
     content = page_content(atlas)
     room = largest - len(assemble(content).encode())
     add_examples(content, atlas, room)
-    return assemble(content)
+    return content

@@ -4,7 +4,8 @@ The scripts in `web` are plain ES modules. Each becomes a function that returns 
 imports, so the page needs no server and no build tool. They keep to two forms, both at the start of a line:
 ``import { a, b } from "./other.js";`` and ``export`` before ``function``, ``async function``, ``class`` or ``const``.
 
-A Content-Security-Policy admits this script and this style by their hashes alone. Data is JSON in an element that is
+A Content-Security-Policy admits this script and this style by their hashes alone, and a connection only to the server
+that a page asks live questions of. Data is JSON in an element that is
 never run, with every character escaped that could end it.
 """
 
@@ -25,6 +26,7 @@ POLICY = (
     "default-src 'none'; script-src '{script}'; style-src '{style}'; img-src data: blob:; base-uri 'none'; "
     "form-action 'none'"
 )
+ASKING = "; connect-src 'self'"  # a page that is served may ask its own server
 _IMPORT = re.compile(r'^import \{ ([\w, ]+) \} from "\./([\w/.]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?function|class|const) (\w+)", re.MULTILINE)
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
@@ -33,15 +35,19 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 def assemble(content: Mapping[str, Any]) -> str:
     """The whole page."""
     script, style = page_script(), page_style()
-    policy = POLICY.format(script=_hash(script), style=_hash(style))
     parts = {
-        "policy": policy,
+        "policy": page_policy(asking="live" in content),
         "title": escape(f"Attention heads of {content['name']}"),
         "style": style,
         "content": embedded_json(content),
         "script": script,
     }
     return re.sub(r"\{\{(\w+)\}\}", lambda slot: parts[slot[1]], _web("index.html"))
+
+
+def page_policy(asking: bool) -> str:
+    """What the page may do; `asking` where it has a server to ask."""
+    return POLICY.format(script=_hash(page_script()), style=_hash(page_style())) + (ASKING if asking else "")
 
 
 def embedded_json(content: Mapping[str, Any]) -> str:

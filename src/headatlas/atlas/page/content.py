@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -14,6 +14,7 @@ from headatlas.published.views import comparisons
 from headatlas.results.example import Example
 from headatlas.results.view import View
 
+ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
     "paper finds that changing it hardly changes the output.",
@@ -35,14 +36,9 @@ class PageAtlas(SurveyedAtlas, Protocol):
 def page_content(atlas: PageAtlas) -> dict[str, Any]:
     """Everything but the examples, as JSON can carry it."""
     manifest = atlas.manifest
-    model = manifest["model"]
-    local = model.get("kind") in ("folder", "gguf file")
     distances = "head_distances"
-    return {
-        "name": Path(model["name"]).name if local else model["name"],
-        "class": str(model["class"]),
-        "heads": list(model["heads"]),
-        "special": {kind: token for kind, token in model.get("special_tokens", {}).items() if token},
+    return model_content(manifest["model"]) | {
+        "views": list(ATLAS_VIEWS),
         "corpora": corpora_read(manifest),
         "seed": manifest["settings"]["seed"],
         "words_from": manifest["settings"].get("words_from", "mean"),
@@ -54,9 +50,24 @@ def page_content(atlas: PageAtlas) -> dict[str, Any]:
         ],
         "tables": {name: packed_table(name, atlas.tables[name]) for name in atlas.tables},
         "nearest": nearest_heads(atlas.tables[distances]) if distances in atlas.tables else {},
+        "comparisons": [_view(view) for view in comparisons(atlas)],
+    }
+
+
+def model_content(model: Mapping[str, Any]) -> dict[str, Any]:
+    """A page that knows the model's heads and nothing of them; model: as a manifest tells of it."""
+    local = model.get("kind") in ("folder", "gguf file")
+    return {
+        "name": Path(model["name"]).name if local else model["name"],
+        "class": str(model["class"]),
+        "heads": list(model["heads"]),
+        "special": {kind: token for kind, token in model.get("special_tokens", {}).items() if token},
+        "views": [],
+        "words_from": "mean",
+        "tables": {},
+        "nearest": {},
         "examples": [],
         "examples_kept": 0,
-        "comparisons": [_view(view) for view in comparisons(atlas)],
     }
 
 

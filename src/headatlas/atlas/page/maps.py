@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.atlas.page.content import PageAtlas
-from headatlas.atlas.page.packing import pack
+from headatlas.atlas.page.packing import SMALL, pack
 from headatlas.encoding.template import SPECIAL
 from headatlas.results.example import Example
 from headatlas.statistics.classifier import NO_PREDICTION, predictions
@@ -45,25 +45,28 @@ def add_examples(content: dict[str, Any], atlas: PageAtlas, room: int) -> None:
     content["examples_kept"] = len(atlas.examples)
 
 
-def packed_example(example: Example, heads: Sequence[int], how: FromTokens) -> dict[str, Any]:
+def packed_example(
+    example: Example, heads: Sequence[int], how: FromTokens = "mean", level: int = SMALL
+) -> dict[str, Any]:
     """One example with its maps and predictions, heads of all layers in a row."""
-    maps = np.concatenate([layer[:number] for layer, number in zip(example.maps, heads, strict=True)])
-    quantised = np.rint(np.clip(maps, 0, 1) * LEVELS).astype(np.uint8)
+    layers = [layer[:number] for layer, number in zip(example.maps, heads, strict=True)]
+    quantised = b"".join(np.rint(np.clip(layer, 0, 1) * LEVELS).astype(np.uint8).tobytes() for layer in layers)
     packed: dict[str, Any] = {
         "corpus": example.corpus,
         "tokens": example.tokens,
         "word_of": example.word_of,
         "words": list(example.words),
-        "maps": pack(quantised.tobytes()),
+        "maps": pack(quantised, level),
     }
-    words = _word_maps(example, maps, how)
     if example.tree is not None:
         packed["tree"] = {name: list(values) for name, values in vars(example.tree).items()}
-        packed["predictions"] = pack(_bytes(tree_predictions(words)))
+        packed["predictions"] = pack(_bytes(tree_predictions(_word_maps(example, np.concatenate(layers), how))))
     if example.mentions:
         packed["mentions"] = [vars(mention) for mention in example.mentions]
         packed["antecedents"] = antecedents(example.mentions)
-        packed["predictions"] = pack(_bytes(mention_predictions(words, example)))
+        packed["predictions"] = pack(
+            _bytes(mention_predictions(_word_maps(example, np.concatenate(layers), how), example))
+        )
     return packed
 
 

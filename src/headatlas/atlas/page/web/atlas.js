@@ -43,7 +43,8 @@ async function unpackTable({ columns, packed }) {
   return new Frame(columns, values.map(unpackColumn));
 }
 
-async function unpackExample(example) {
+/** An example with its maps and predictions unpacked. */
+export async function unpackExample(example) {
   const [maps, predictions] = await Promise.all([
     unpack(example.maps),
     example.predictions ? unpack(example.predictions) : null,

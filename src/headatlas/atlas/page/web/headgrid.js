@@ -5,10 +5,11 @@ import { tip } from "./tip.js";
 
 /**
  * @param {object} heads
- * @param {{pitch: number, gap: number, axes: boolean, label: string, id: string, choose: Function, say: Function}} options
+ * @param {{pitch: number, gap: number, axes: boolean, label: string, id: string, choose: Function, say: Function, press?: Function}} options
+ *   `choose(index)` follows clicks and arrow keys; `press(index)` clicks, Enter and the space bar, where something is done to a head.
  *   `say(index)` gives the lines of the note beside the pointer; the first is the head's name for a screen reader too.
  */
-export function headGrid(heads, { pitch, gap, axes, label, id, choose, say }) {
+export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, press = () => {} }) {
   const margin = axes ? { left: 58, top: 28 } : { left: gap, top: gap };
   const width = margin.left + heads.widest * pitch + gap;
   const height = margin.top + heads.layers * pitch + gap;
@@ -65,11 +66,21 @@ export function headGrid(heads, { pitch, gap, axes, label, id, choose, say }) {
   picture.append(ticks, under, ...rows, over, ring);
 
   const headOf = (event) => Number(event.target.dataset?.head ?? -1);
-  picture.addEventListener("click", (event) => headOf(event) >= 0 && choose(headOf(event)));
+  picture.addEventListener("click", (event) => {
+    if (headOf(event) < 0) return;
+    choose(headOf(event));
+    press(headOf(event));
+    tip(event, say(headOf(event)));
+  });
   picture.addEventListener("pointermove", (event) => tip(event, headOf(event) >= 0 ? say(headOf(event)) : null));
   picture.addEventListener("pointerleave", (event) => tip(event, null));
   let chosen = 0;
   picture.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" || event.key === " ") {
+      event.preventDefault();
+      press(chosen);
+      return;
+    }
     const to = heads.move(chosen, event.key);
     if (to === chosen && !event.key.startsWith("Arrow")) return;
     event.preventDefault();

@@ -3,6 +3,7 @@
 import { FONT, fitted, svg, textWidth, visible } from "./dom.js";
 
 const FAINTEST = 0.02; // share of the darkest line below which one would not be seen
+const MOST_LINES = 6000; // of a long text: the darkest
 const LEAST_DARKEST = 0.05; // weight: a head without larger ones is drawn faint
 const WIDEST_WORD = 132;
 const NUMBER_ROOM = 36;
@@ -83,13 +84,14 @@ export function linesPicture({ units, weight, row, between, colours, gutter, lab
     draw(focus) {
       const paths = [];
       const darkest = largest(units.length, weight);
+      const faintest = Math.max(FAINTEST, faintestOf(units.length, weight, MOST_LINES) / darkest);
       const said = [];
       for (let from = 0; from < units.length; from += 1) {
         for (let to = 0; to < units.length; to += 1) {
           const value = weight(from, to);
           const share = value / darkest;
-          if (share < FAINTEST) continue;
           const own = !focus || (focus.side === "from" ? from : to) === focus.place;
+          if (share < (focus && own ? FAINTEST : faintest)) continue;
           const opacity = own ? Math.min(1, 0.03 + 0.97 * share) : 0.05 * share;
           if (own || share > 0.2) paths.push(path(from, to, 0.8 + 2.6 * share, opacity));
           if (focus && own) said.push([focus.side === "from" ? to : from, value]);
@@ -127,4 +129,14 @@ export function largest(size, weight) {
     for (let to = 0; to < size; to += 1) most = Math.max(most, weight(from, to));
   }
   return most;
+}
+
+/** The weight below which lines are left away where there would be more than `most`. */
+export function faintestOf(size, weight, most) {
+  if (size * size <= most) return 0;
+  const all = new Float64Array(size * size);
+  for (let from = 0; from < size; from += 1) {
+    for (let to = 0; to < size; to += 1) all[from * size + to] = weight(from, to);
+  }
+  return all.sort()[all.length - most];
 }

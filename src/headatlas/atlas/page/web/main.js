@@ -1,9 +1,10 @@
-/** The page: header, views of which one is seen, and the card of the chosen head. A new view is one more in VIEWS. */
+/** The page: header, views of which one is seen, and the card of the chosen head. A new view is one more in VIEWS; the content says which it has. */
 
 import { Atlas } from "./atlas.js";
 import { createCard } from "./card.js";
 import { element } from "./dom.js";
 import { gridView } from "./grid.js";
+import { liveView } from "./live.js";
 import { mapView } from "./map.js";
 import { strongest } from "./measures.js";
 import { overviewView } from "./overview.js";
@@ -14,15 +15,16 @@ import { tablesView } from "./tables.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
 import { attachTip } from "./tip.js";
 
-const VIEWS = [overviewView, mapView, gridView, sentenceView, tablesView];
+const VIEWS = [overviewView, mapView, gridView, sentenceView, tablesView, liveView];
 
 async function start() {
   const content = JSON.parse(document.getElementById("content").textContent);
   const atlas = await new Atlas(content).open();
+  const views = content.views.map((name) => VIEWS.find((view) => view.name === name));
   const first = atlas.measureOf.get("positions/-1") ?? atlas.measures[0];
   const shown = {
-    view: "overview",
-    head: first ? strongest(first) : 0,
+    view: views[0].name,
+    head: content.head ?? (first ? strongest(first) : 0),
     example: Math.max(0, atlas.examples.findIndex((example) => example.corpus !== "text")),
     unit: "words",
     special: true,
@@ -33,20 +35,19 @@ async function start() {
     pinned: null,
     theme: currentTheme(),
   };
-  const views = VIEWS.map((view) => view.name);
-  const store = new Store(shown, { heads: atlas.heads, views, examples: atlas.examples.length });
+  const store = new Store(shown, { heads: atlas.heads, views: content.views, examples: atlas.examples.length });
   store.follow(location.hash);
-  build(atlas, store);
+  build(atlas, store, views);
 }
 
-function build(atlas, store) {
+function build(atlas, store, views) {
   const page = document.getElementById("page");
   const main = element("main", { id: "main", tabindex: -1 });
   const room = () => ({ width: Math.max(420, main.clientWidth - 48), height: Math.max(420, window.innerHeight - main.offsetTop - 84) });
   const context = { atlas, store, room, palette: () => palette(store.shown.theme) };
   const card = createCard(context);
   const made = new Map();
-  const tabs = VIEWS.map(({ name, title }) =>
+  const tabs = views.map(({ name, title }) =>
     element("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "main", text: title, on: { click: () => store.change({ view: name }) } }),
   );
   const bar = element("nav", { role: "tablist", "aria-label": "Views", class: "tabs", on: { keydown: (event) => moveTab(event, tabs) } }, ...tabs);
@@ -79,11 +80,11 @@ function build(atlas, store) {
     theme.setAttribute("aria-label", `Switch to ${now.theme === "dark" ? "light" : "dark"} colours`);
     if (changed.has("view")) {
       tabs.forEach((tab, place) => {
-        const mine = VIEWS[place].name === now.view;
+        const mine = views[place].name === now.view;
         tab.setAttribute("aria-selected", String(mine));
         tab.tabIndex = mine ? 0 : -1;
       });
-      if (!made.has(now.view)) made.set(now.view, VIEWS.find(({ name }) => name === now.view).create(context));
+      if (!made.has(now.view)) made.set(now.view, views.find(({ name }) => name === now.view).create(context));
       main.replaceChildren(made.get(now.view).node);
       main.setAttribute("aria-labelledby", `tab-${now.view}`);
       main.scrollTop = 0;
@@ -91,7 +92,7 @@ function build(atlas, store) {
     card.update(now, changed);
     await made.get(now.view).update(now, changed);
     const link = store.link();
-    if (location.hash !== link) history.replaceState(null, "", link);
+    if (location.hash !== link && location.protocol !== "about:") history.replaceState(null, "", link);
   }
   store.listen(show);
   show(store.shown, new Set(["view", "head", "theme"])).then(() => {

@@ -91,10 +91,11 @@ function pixels(size, weight, colours) {
   const canvas = element("canvas", { width: size, height: size });
   const pen = canvas.getContext("2d");
   const picture = pen.createImageData(size, size);
+  const shades = Array.from({ length: 256 }, (_, level) => [...channels(colours.shade(level / 255)), 255]);
   for (let from = 0; from < size; from += 1) {
     for (let to = 0; to < size; to += 1) {
-      const colour = channels(colours.shade(Math.sqrt(weight(from, to))));
-      picture.data.set([...colour, 255], 4 * (from * size + to));
+      const level = Math.min(255, Math.round(255 * Math.sqrt(weight(from, to))));
+      picture.data.set(shades[level], 4 * (from * size + to));
     }
   }
   pen.putImageData(picture, 0, 0);

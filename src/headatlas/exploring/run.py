@@ -1,0 +1,103 @@
+"""Starting the explorer: which model, which atlas, a free port on this machine, and the address to open."""
+
+from __future__ import annotations
+
+import logging
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headatlas.atlas.page import full_content
+from headatlas.atlas.page.assemble import assemble, page_policy
+from headatlas.atlas.page.content import model_content
+from headatlas.errors import SettingError
+from headatlas.exploring.guard import ADDRESS, hosts_of, new_token
+from headatlas.exploring.live import Explorer
+from headatlas.models.loading import load_model
+from headatlas.models.model import Model
+from headatlas.results.atlas import Atlas, open_atlas
+from headatlas.surveying.choices import choose_stack
+from headatlas.surveying.subject import describe_model
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+DEFAULT_MODEL = "embedded-mlm"
+MOST_CONNECTIONS = 32
+MISSING = "The explorer needs Starlette and uvicorn. Install them with: pip install 'headatlas[explore]'"
+
+
+def explore(
+    model: str | Model | None = None,
+    atlas: str | Path | Atlas | None = None,
+    *,
+    port: int = 0,
+    device: str = "auto",
+    dtype: str = "float32",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    opened: Callable[[str], object] = print,
+) -> None:
+    """Serve the explorer on this machine until it is stopped (Ctrl-C).
+
+    >>> explore("embedded-mlm")                                          # doctest: +SKIP
+
+    model: by default that of the atlas, or `embedded-mlm` where there is none.
+    atlas: its page is shown too.
+    port: 0 takes a free one.
+    opened: called with the address once the server listens.
+    """
+    try:
+        import uvicorn
+    except ImportError as error:
+        raise SettingError(MISSING) from error
+    atlas = open_atlas(atlas) if isinstance(atlas, str | Path) else atlas
+    if not isinstance(model, Model):
+        name = model or (atlas.manifest["model"]["name"] if atlas else DEFAULT_MODEL)
+        model = load_model(name, device=device, dtype=dtype, revision=revision, trust_remote_code=trust_remote_code)
+    with _listening(port) as listener:
+        number, token = listener.getsockname()[1], new_token()
+        app = explorer_app(model, atlas, token, number)
+        config = uvicorn.Config(
+            app, log_level=logging.WARNING, access_log=False, server_header=False, limit_concurrency=MOST_CONNECTIONS
+        )
+        opened(f"http://{ADDRESS}:{number}/{token}/")
+        uvicorn.Server(config).run(sockets=[listener])
+
+
+def explorer_app(model: Model, atlas: Atlas | None, token: str, port: int) -> Starlette:
+    """The server's application for a model and, where there is one, an atlas of it."""
+    from headatlas.exploring.server import create_app
+
+    stack = choose_stack(model, atlas.manifest["model"]["attention"] if atlas else None)
+    explorer = Explorer(model, stack)
+    content = explorer_content(explorer, atlas, token)
+    return create_app(explorer, assemble(content), page_policy(asking=True), token, hosts_of(port))
+
+
+def explorer_content(explorer: Explorer, atlas: Atlas | None, token: str) -> dict[str, Any]:
+    """The page's content: the atlas's, where there is one, and what is needed to ask."""
+    heads = list(explorer.shape.heads)
+    if atlas is None:
+        content = model_content(describe_model(explorer.model, explorer.stack))
+    else:
+        content = full_content(atlas)
+        if content["heads"] != heads:
+            raise SettingError(
+                f"{atlas.folder} is an atlas of {content['name']} with {sum(content['heads'])} heads, but "
+                f"{explorer.model.name} has {explorer.shape}. Name the atlas's own model, or none."
+            )
+    return content | {"views": ["live", *content["views"]], "live": explorer.about() | {"token": token}}
+
+
+def _listening(port: int) -> socket.socket:
+    """A socket that this machine alone can reach."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.bind((ADDRESS, port))
+        listener.listen()
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise SettingError(f"--port {port} is not to be had ({error}). Leave it away to take a free one.") from error
+    return listener

@@ -1,0 +1,30 @@
+"""Summaries that a notebook shows: tables, sizes and what they answer, and hostile names stay text."""
+
+import json
+
+from headatlas.results.atlas import Atlas
+from headatlas.results.comparison import Comparison
+
+HOSTILE = "<script>alert(1)</script>"
+
+
+def write(folder, form, **manifest):
+    (folder / "manifest.json").write_text(json.dumps({"format": form, **manifest}), encoding="utf-8")
+    return folder
+
+
+def test_an_atlas_tells_its_tables(tmp_path):
+    model = {"name": HOSTILE, "heads": [4, 3]}
+    folder = write(tmp_path, "headatlas-atlas-1", model=model, tables={"positions": 42, HOSTILE: 1})
+    html = Atlas(folder)._repr_html_()
+    assert "7 heads in 2 layers" in html
+    assert "<td>42</td>" in html
+    assert "previous" in html
+    assert "<script" not in html
+
+
+def test_a_comparison_names_both_models(tmp_path):
+    sides = {side: {"model": {"name": f"{side}<b>"}} for side in "ab"}
+    html = Comparison(write(tmp_path, "headatlas-comparison-1", tables={"differences": 9}, **sides))._repr_html_()
+    assert "Comparison of a&lt;b&gt; and b&lt;b&gt;" in html
+    assert "<td>9</td>" in html
