@@ -10,8 +10,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "headatlas"
-ORDER = ["corpora", "encoding", "models", "statistics", "store", "studies", "engine", "fitting"]
-ORDER += ["results", "surveying", "published", "atlas", "cli"]
+ORDER = ["corpora", "encoding", "models", "statistics", "store", "studies", "probes", "engine", "fitting"]
+ORDER += ["results", "surveying", "probing", "published", "atlas", "cli"]
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

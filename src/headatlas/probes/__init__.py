@@ -1,0 +1,1 @@
+"""What must be trained: probes that read syntax from attention maps, word vectors and hidden states, and their controls."""
