@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
+    from headatlas.probing import probe
     from headatlas.results.atlas import Atlas, open_atlas
     from headatlas.store.observing import observe_words
     from headatlas.store.reading import Store, open_store
@@ -43,6 +44,7 @@ _HOMES = {
     "observe_words": "headatlas.store.observing",
     "open_atlas": "headatlas.results.atlas",
     "open_store": "headatlas.store.reading",
+    "probe": "headatlas.probing",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
     "survey": "headatlas.surveying",
@@ -64,6 +66,7 @@ __all__ = [
     "observe_words",
     "open_atlas",
     "open_store",
+    "probe",
     "sample_text",
     "sample_treebank",
     "survey",

@@ -4,35 +4,32 @@ Each word j gets a distribution over its possible heads: the other words i of th
 no candidate. With ``a_k[i, j]`` the attention of head k from word i to word j, candidate i scores
 
 - `AttentionProbe`: ``sum_k w_k a_k[i, j] + u_k a_k[j, i]`` with two learned numbers a head;
-- `AttentionWordsProbe`: the same with ``w_k = W_k (v_i ++ v_j)`` and ``u_k = U_k (v_i ++ v_j)``, where v are frozen word
-  vectors, ++ joins them, and the learned W_k and U_k are vectors of twice their width.
+- `AttentionWordsProbe`: the same with ``w_k = W_k (v_i ++ v_j)`` and ``u_k = U_k (v_i ++ v_j)``, where v are frozen
+  word vectors, ++ joins them, and the learned W_k and U_k are vectors of twice their width.
 
 ROOT scores, in both, ``sum_k c_k a_k[j, CLS] + d_k a_k[CLS, j] + e_k a_k[j, SEP] + f_k a_k[SEP, j]`` with four learned
-numbers a head. A model without such tokens gives ROOT the score 0, as the others' zero.
+numbers a head. In a model without such tokens ROOT scores 0.
 
-No pair's coefficients are ever built: ``W_k (v_i ++ v_j)`` is a part that depends on i and a part that depends on j, and
+No pair's coefficients are ever built: ``W_k (v_i ++ v_j)`` is a part that depends on i and one that depends on j, and
 each is applied to all pairs of a word by one matrix product.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import ClassVar
+from abc import abstractmethod
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from headatlas.probes.batches import IGNORED, SPECIAL_PAIRS, Need, ProbeBatch
+from headatlas.probes.batches import IGNORED, SPECIAL_PAIRS, ProbeBatch
+from headatlas.probes.probe import Probe
 
 FIRST_SPREAD = 0.01
 
 
-class Parser(nn.Module, ABC):
+class Parser(Probe):
     """A probe that gives each word a distribution over its possible heads."""
-
-    reads: ClassVar[Need]
-    side_by_side = 1
 
     @abstractmethod
     def scores(self, batch: ProbeBatch) -> Tensor:
@@ -86,6 +83,8 @@ def both_directions(maps: Tensor) -> Tensor:
 class AttentionProbe(AttentionParser):
     """Two learned numbers a head, one a direction."""
 
+    learning_rate = 0.05
+
     def __init__(self, heads: int) -> None:
         super().__init__(heads)
         self.weight = nn.Parameter(torch.empty(2 * heads).normal_(std=FIRST_SPREAD))  # u, then w
@@ -101,6 +100,8 @@ class AttentionProbe(AttentionParser):
 
 class AttentionWordsProbe(AttentionParser):
     """A head's numbers are linear in the vectors of both words. vectors: frozen, [N, D]."""
+
+    learning_rate = 0.02
 
     def __init__(self, heads: int, vectors: Tensor) -> None:
         super().__init__(heads)

@@ -3,8 +3,8 @@
 - Right-branching, as the paper's table means it: each word's head is the next word, the last word's ROOT. (Its 26 % are
   table 1's offset 1.) Left-branching is its mirror: the word before, the first word's ROOT.
 - `DistanceProbe`: a network with one hidden layer (256, tanh) on what is known of a pair without attention: how far
-  ahead and how far behind the candidate is (in tens of words), whether it is 2 or 1 words before or after, whether it is
-  ROOT; and, where there are word vectors, those of both words (ROOT's is zero).
+  ahead and how far behind the candidate is (in tens of words), whether it is 2 or 1 words before or after, whether it
+  is ROOT; and, where there are word vectors, those of both words (ROOT's is zero).
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ class DistanceProbe(Parser):
     """One hidden layer on distances and, if given, frozen word vectors [N, D]."""
 
     reads = "words"
+    learning_rate = 0.002
 
     def __init__(self, vectors: Tensor | None) -> None:
         super().__init__()

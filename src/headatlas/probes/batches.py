@@ -59,9 +59,7 @@ class Sentences:
         self.words = [example.words or () for example in self.examples]
         self.heads = [np.asarray(example.heads, dtype=np.int64) for example in self.examples]
         self.sizes = np.array([len(words) for words in self.words], dtype=np.int64)
-        self._rows = [
-            vectors.rows(words) if vectors else np.zeros(len(words), dtype=np.int64) for words in self.words
-        ]
+        self._rows = [vectors.rows(words) if vectors else np.zeros(len(words), dtype=np.int64) for words in self.words]
         self._window = np.empty(len(self.words), dtype=np.int64)
         for number, places in enumerate(windows(store.index.example_bytes(), WINDOW_BYTES)):
             self._window[places.start : places.stop] = number

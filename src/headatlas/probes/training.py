@@ -8,15 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import nn
 
-from headatlas.errors import SettingError
-from headatlas.probes.batches import Need, ProbeBatch, Sentences
+from headatlas.errors import ModelError, SettingError
+from headatlas.probes.batches import Sentences
+from headatlas.probes.probe import Probe
 
 HELD_OUT_SHARE = 0.1
 FEWEST_SENTENCES = 20
@@ -24,12 +25,13 @@ FEWEST_SENTENCES = 20
 Heads = Sequence[NDArray[np.int64]]
 """What the probe is to learn: the heads of every sentence of a store."""
 
+Network = TypeVar("Network", bound=Probe)
+
 
 @dataclass(frozen=True)
 class TrainingSettings:
     """How probes are trained, by the names of the options."""
 
-    learning_rate: float = 0.02
     epochs: int = 20  # at most
     patience: int = 2  # passes without a better held-out loss; then the rate falls, at last the training ends
     batch_sentences: int = 32
@@ -39,20 +41,6 @@ class TrainingSettings:
         for name in ("epochs", "patience", "batch_sentences"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
-        if not 0 < self.learning_rate < float("inf"):
-            raise SettingError(f"--learning-rate must be above 0, not {self.learning_rate}.")
-
-
-class Probe(Protocol):
-    """A network with its losses."""
-
-    reads: ClassVar[Need]
-
-    @property
-    def side_by_side(self) -> int: ...
-    def losses(self, batch: ProbeBatch) -> tuple[Tensor, Tensor]:
-        """Summed loss of each probe and what to divide it by: [side_by_side] each."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -75,7 +63,7 @@ def hold_out(count: int, seed: int) -> tuple[list[int], list[int]]:
 
 
 def fit(
-    make: Callable[[], nn.Module],
+    make: Callable[[], Network],
     sentences: Sentences,
     train: Sequence[int],
     held_out: Sequence[int],
@@ -84,29 +72,28 @@ def fit(
     *,
     heads: Heads | None = None,
     tick: Callable[[], None] = lambda: None,
-) -> tuple[nn.Module, Fitted]:
+) -> tuple[Network, Fitted]:
     """A network that `make` begins and the training part teaches, with the weights that served the held-out part best.
 
     heads: to be learned in place of the treebank's. tick: called after every batch.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        network = make().to(sentences.device)
-    probe: Probe = network  # type: ignore[assignment]
-    optimizer = torch.optim.Adam(network.parameters(), lr=settings.learning_rate)
+        probe = make().to(sentences.device)
+    optimizer = torch.optim.Adam(probe.parameters(), lr=probe.learning_rate)
     dice = np.random.default_rng([seed, 2])
-    kept = _Kept(network, probe.side_by_side)
+    kept = _Kept(probe, probe.side_by_side)
     waited = passes = 0
     for _ in range(settings.epochs):
-        network.train()
+        probe.train()
         for places in sentences.plan(train, probe.reads, settings.batch_sentences, dice):
             losses, counts = probe.losses(sentences.batch(places, probe.reads, heads))
             optimizer.zero_grad()
-            (losses / counts.clamp_min(1)).sum().backward()
+            (losses / counts.clamp_min(1)).sum().backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             tick()
         passes += 1
-        network.eval()
+        probe.eval()
         if kept.offer(_held_out(probe, sentences, held_out, settings, heads)):
             waited = 0
             continue
@@ -116,7 +103,7 @@ def fit(
         for group in optimizer.param_groups:
             group["lr"] *= 0.3
     kept.restore()
-    return network, Fitted(passes, kept.losses)
+    return probe, Fitted(passes, kept.losses)
 
 
 def _held_out(
@@ -125,12 +112,16 @@ def _held_out(
     """Mean loss of each probe on these sentences."""
     total = count = np.zeros(probe.side_by_side)
     with torch.no_grad():
-        for batch in sentences.batches(sentences.plan(places, probe.reads, settings.batch_sentences), probe.reads, heads):
+        for batch in sentences.batches(
+            sentences.plan(places, probe.reads, settings.batch_sentences), probe.reads, heads
+        ):
             losses, counts = probe.losses(batch)
             total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
     found: NDArray[np.float64] = total / np.maximum(count, 1)
     if not np.isfinite(found).all():
-        raise SettingError("The probe's loss is not finite any more. Try a smaller --learning-rate.")
+        raise ModelError(
+            "The probe's loss is not finite any more: are the stored numbers? headatlas extract --check DIR"
+        )
     return found
 
 

@@ -79,7 +79,7 @@ def _read_text(path: Path, wanted: Container[str], header: tuple[int, int] | Non
         if width == 0:
             raise CorpusError(f"is no word with numbers. {_REMEDY}", path, number)
         word, *numbers = text.rsplit(" ", width)
-        if len(numbers) < width or _is_number(word.rpartition(" ")[2]) and " " in word:
+        if len(numbers) < width or (_is_number(word.rpartition(" ")[2]) and " " in word):
             raise CorpusError(
                 f"has {text.count(' ')} numbers, the lines before {width}: the vectors are of mixed width, or the "
                 "file is damaged. Fetch it again.",
@@ -88,7 +88,7 @@ def _read_text(path: Path, wanted: Container[str], header: tuple[int, int] | Non
             )
         if word in wanted:
             yield word, _vector(numbers, path, number)
-    if not lines or header and header[0] != lines:
+    if not lines or (header and header[0] != lines):
         promised = f"{header[0]:,}" if header else "some"
         raise CorpusError(f"holds {lines:,} vectors, not {promised}: it was cut short. Fetch it again.", path)
 

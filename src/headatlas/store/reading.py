@@ -88,7 +88,9 @@ class Store:
     def states_of(self, which: int | str) -> NDArray[np.floating]:
         """An example's hidden states, without its maps: [L + 1, W or T, D]."""
         if not self.index.states:
-            raise SettingError(f"{self.folder}: holds no hidden states. Extract them: headatlas extract --hidden-states")
+            raise SettingError(
+                f"{self.folder}: holds no hidden states. Extract them: headatlas extract --hidden-states"
+            )
         return self._states(self._number(which))
 
     def verify(self) -> None:
