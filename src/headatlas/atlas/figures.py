@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from headatlas.atlas.choice import characteristic_heads
 from headatlas.atlas.layers import entropy_figure, gradients_figure, positions_figure, token_kinds_figure
 from headatlas.atlas.lines import Weights, attention_lines_figure
+from headatlas.atlas.probes import layers_figure, scores_figure, weights_figure
 from headatlas.atlas.relations import clearest, relations_figure
 from headatlas.atlas.style import FORMATS, save_figure
 from headatlas.published.views import Surveyed
@@ -37,7 +38,7 @@ class SurveyedAtlas(Surveyed, Protocol):
 
 
 def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write figures 1 to 5 where their tables exist, by default to the atlas's own `figures` folder."""
+    """Write figures 1 to 5, and those of probes, where their tables exist, by default to the atlas's own `figures` folder."""
     folder = atlas.folder / "figures" if folder is None else folder
     own = atlas.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in own.items() if token}  # the model's own names for [CLS] and [SEP]
@@ -50,9 +51,13 @@ def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Seq
         "positions": ("figure2_positions", positions_figure),
         "gradients": ("figure3_gradients", lambda table: gradients_figure(table, labels)),
         "entropy": ("figure4_entropy", lambda table: entropy_figure(table, labels)),
+        "probes": ("table3_probes", scores_figure),
+        "probe_weights": ("probe_weights", weights_figure),
     }
     if examples := clearest(atlas.relation_examples, atlas.tables):
         paths += save_figure(relations_figure(examples), folder / "figure5_relations", formats)
+    if "probes" in atlas.tables and atlas.tables["probes"]["probe"].eq("structural_distance").any():
+        paths += save_figure(layers_figure(atlas.tables["probes"]), folder / "probe_layers", formats)
     for name, (stem, draw) in drawings.items():
         if name in atlas.tables:
             paths += save_figure(draw(atlas.tables[name]), folder / stem, formats)

@@ -14,6 +14,7 @@ from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
+from headatlas.cli.probe import probe
 from headatlas.cli.survey import survey
 from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
@@ -29,6 +30,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "survey": survey,
     "extract": extract,
+    "probe": probe,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-SEVERAL = frozenset({"--text", "--treebank", "--coreference", "--studies", "--head", "--red", "--import"})
-WITHOUT_MODEL = frozenset({"--maps", "--import", "--check"})
+SEVERAL = frozenset(
+    {"--text", "--treebank", "--eval", "--coreference", "--studies", "--probes", "--head", "--red", "--import"}
+)
+WITHOUT_MODEL = frozenset({"--maps", "--maps-train", "--import", "--check"})
 
 
 def spread(arguments: Sequence[str]) -> list[str]:

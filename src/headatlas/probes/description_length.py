@@ -2,8 +2,8 @@
 
 The training sentences, in random order, are sent in portions that end at 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.25, 12.5, 25,
 50 and 100 %. The first portion is sent with the uniform code: log2 of the number of candidates for each word. Each
-later one is sent by the probability that a probe trained on all portions before it gives the true heads. A good score on few
-examples, not only on all, makes the code short. Portions too small to train a probe on join the first.
+later one is sent by the probability that a probe trained on all portions before it gives the true heads. A good
+score on few examples, not only on all, makes the code short. Portions too small to train a probe on join the first.
 """
 
 from __future__ import annotations

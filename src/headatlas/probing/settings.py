@@ -67,7 +67,7 @@ class ProbeSettings:
 def choose_probes(
     names: Sequence[str] | None, vectors: str | None
 ) -> tuple[tuple[str, ...], str | None, dict[str, str]]:
-    """The probes to run, the word vectors to use, and why a probe is not run. One asked for by name never is skipped."""
+    """The probes to run, the word vectors to use, and why a probe is not run. None asked for is skipped."""
     if names is not None and (unknown := set(names) - set(PROBES)):
         raise SettingError(f"Unknown probe: {', '.join(sorted(unknown))}. There are: {', '.join(PROBES)}.")
     chosen = tuple(name for name in PROBES if names is None or name in names)
