@@ -38,7 +38,7 @@ class SurveyedAtlas(Surveyed, Protocol):
 
 
 def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write figures 1 to 5, and those of probes, where their tables exist, by default to the atlas's own `figures` folder."""
+    """Write figures 1 to 5, and those of probes, where their tables exist; by default to the atlas's own folder."""
     folder = atlas.folder / "figures" if folder is None else folder
     own = atlas.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in own.items() if token}  # the model's own names for [CLS] and [SEP]

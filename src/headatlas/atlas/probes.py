@@ -82,6 +82,6 @@ def layers_figure(probes: pd.DataFrame) -> Figure:
         axes.plot(layer, means[measure], color=colour, marker=marker, markersize=3.5, label=label)
         axes.plot(layer, means["spearman"], color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label=rank)
     axes.set_xlabel("layer (0: embeddings)")
-    axes.set_ylabel("%, and correlation × 100")
+    axes.set_ylabel("%, and correlation in hundredths")
     axes.legend(loc="lower right")
     return figure

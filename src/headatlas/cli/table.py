@@ -14,8 +14,8 @@ def table(
         str,
         typer.Argument(
             metavar="NAME",
-            help="A table of the atlas, such as positions or entropy. `dependencies`, `coreference` and `probes` are shown "
-            "with the published figures beside them.",
+            help="A table of the atlas, such as positions or entropy. `dependencies`, `coreference` and `probes` are "
+            "shown with the published figures beside them.",
         ),
     ],
     form: Annotated[

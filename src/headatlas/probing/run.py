@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -154,7 +155,7 @@ def probe(
     decisive = {part: sha256(getattr(pair, part).folder / INDEX) for part in PARTS} | asdict(settings)
     words = {word for part in PARTS for example in getattr(pair, part).examples for word in example.words or ()}
     table = load_vectors(source, words) if source is not None else None
-    decisive["vectors"] = table.about["sha256"] if table else None
+    decisive = json.loads(json.dumps(decisive | {"vectors": table.about["sha256"] if table else None}))
     if _already_done(folder, decisive):
         return Atlas(folder)
     make_folder(folder)

@@ -25,7 +25,7 @@ NEEDS = {
     "probe_relations": ("eval", ("probe_relations",)),
     "probe_weights": ("eval", ("probe_weights",)),
 }
-"""Table -> the corpus it comes from, also an option of `survey` or `probe`, and the tables its comparison is made of."""
+"""Table -> the corpus it comes from, an option of `survey` or `probe`, and the tables its comparison is made of."""
 COMPARED = ("dependencies", "coreference", "probes")
 
 
