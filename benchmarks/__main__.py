@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-NAMES = ("surface", "memory", "loops", "gradients", "dependencies", "store", "fit_mlm", "startup")
+NAMES = ("surface", "memory", "loops", "gradients", "dependencies", "store", "probes", "fit_mlm", "startup")
 TABLE = Path(__file__).with_name("README.md")
 START, END = "<!-- measured -->", "<!-- end -->"
 

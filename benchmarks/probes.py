@@ -1,0 +1,99 @@
+"""Training the attention-and-words probe in batches against a loop of one sentence a step, at equal or better UAS."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from benchmarks.measuring import Result
+from headatlas.corpora.label_sets import UNIVERSAL
+from headatlas.corpora.sample import sample_treebank
+from headatlas.models.loading import load_model
+from headatlas.probes.attachment import attach, predict
+from headatlas.probes.attention import AttentionWordsProbe, Parser
+from headatlas.probes.batches import ProbeBatch, Sentences
+from headatlas.probes.vectors import WordVectors
+from headatlas.surveying import extract
+
+GOAL = 10.0
+WIDTH = 50
+EVERY = 5  # each fifth sentence is scored on
+QUICK_SENTENCES = 300
+EPOCHS = 5
+LOOP_RATE = 2e-3
+
+
+class PairsProbe(Parser):
+    """The same probe as a notebook has it: the vectors of both words joined for every pair, a sentence at a time."""
+
+    reads = "maps"
+    learning_rate = LOOP_RATE
+
+    def __init__(self, heads: int, vectors: Tensor) -> None:
+        super().__init__()
+        self.vectors = vectors
+        self.weights = nn.ModuleList(nn.Linear(2 * vectors.shape[1], heads, bias=False) for _ in range(2))
+        self.root = nn.Parameter(torch.zeros(4, heads))
+
+    def scores(self, batch: ProbeBatch) -> Tensor:
+        """Score of each candidate for each dependent, ROOT last: [1, W, W + 1]."""
+        if batch.maps is None or batch.special is None:
+            raise ValueError("maps are needed")
+        words = self.vectors[batch.words[0]]  # [W, D]
+        size = len(words)
+        pairs = torch.cat([words[:, None].expand(-1, size, -1), words[None].expand(size, -1, -1)], -1)  # [W, W, 2D]
+        both = (batch.maps[0], batch.maps[0].transpose(0, 1))
+        parts = [(linear(pairs) * maps).sum(-1) for linear, maps in zip(self.weights, both, strict=True)]
+        root = (batch.special[0] * self.root).sum((1, 2))
+        return torch.cat([parts[0] + parts[1], root[:, None]], 1)[None]
+
+
+def measure(quick: bool) -> Result:
+    """Sentences a second of training in batches over those of the loop, on the embedded model's maps of the sample."""
+    with tempfile.TemporaryDirectory() as folder:
+        model = load_model("embedded", device="cpu")
+        store = extract(model, treebank=sample_treebank(), out=Path(folder) / "maps", progress=False)
+        words = sorted({word for example in store.examples for word in example.words or ()})
+        table = np.random.default_rng(0).normal(size=(len(words) + 1, WIDTH)).astype(np.float32)
+        vectors = WordVectors(table, {word: row for row, word in enumerate(words)}, {})
+        sentences = Sentences(store, vectors, torch.device("cpu"))
+        count = QUICK_SENTENCES if quick else len(sentences)
+        train = [place for place in range(count) if place % EVERY]
+        scored = [place for place in range(count) if place % EVERY == 0]
+        for place in range(count):
+            sentences.batch([place], "maps")  # read once, for both alike
+        heads, frozen = store.shape.total, torch.from_numpy(table)
+        torch.manual_seed(0)
+        loop, batched = PairsProbe(heads, frozen), AttentionWordsProbe(heads, frozen)
+        loop_speed = _train(loop, sentences, train, 1, 1)
+        speed = _train(batched, sentences, train, 32, EPOCHS)
+        loop_uas, uas = (_uas(parser, sentences, scored) for parser in (loop, batched))
+    also = {"uas": round(uas, 3), "loop_uas": round(loop_uas, 3), "sentences_per_second": round(speed)}
+    also["loop_sentences_per_second"] = round(loop_speed)
+    return Result("probes", speed / loop_speed, GOAL, at_least=True, also=also, also_holds=uas >= loop_uas)
+
+
+def _train(parser: Parser, sentences: Sentences, places: list[int], most: int, epochs: int) -> float:
+    """Train in batches of at most so many sentences; sentences a second."""
+    optimizer = torch.optim.Adam(parser.parameters(), lr=parser.learning_rate)
+    dice = np.random.default_rng(0)
+    begun = time.perf_counter()
+    for _ in range(epochs):
+        for batch in sentences.batches(sentences.plan(places, "maps", most, dice), "maps"):
+            found = parser.log_probabilities(batch).flatten(0, 1)
+            optimizer.zero_grad()
+            functional.nll_loss(found, batch.targets.flatten()).backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+    return epochs * len(places) / (time.perf_counter() - begun)
+
+
+def _uas(parser: Parser, sentences: Sentences, places: list[int]) -> float:
+    most = 1 if isinstance(parser, PairsProbe) else 32
+    found = predict(parser, sentences, places, trees=False, most=most)
+    return attach(found, sentences, places, UNIVERSAL.punct).scores()["uas_no_punct"]
