@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.probes.attachment import Predicted, attach, predict, share_interval
+from headatlas.probes.attachment import Predicted, attach, bootstrap_weights, predict, share_interval
 from headatlas.probes.attention import AttentionProbe
 from tests.probes.random_stores import data, random_store, random_tree
 
@@ -63,6 +63,6 @@ def test_predictions_are_the_likeliest(sentences):
 def test_an_interval_covers_a_fair_coin():
     dice = np.random.default_rng(0)
     right = dice.binomial(10, 0.5, 200).astype(float)
-    low, high = share_interval(right, np.full(200, 10.0), [str(n) for n in range(200)], 500, 0)
+    low, high = share_interval(right, np.full(200, 10.0), bootstrap_weights([str(n) for n in range(200)], 500, 0))
     assert low < 0.5 < high
     assert 0.03 < high - low < 0.06

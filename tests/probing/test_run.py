@@ -193,7 +193,7 @@ def test_without_vectors_words_are_left_out_aloud(found, tmp_path, monkeypatch):
     with pytest.raises(SettingError, match="'attention_words' cannot run: it needs word vectors"):
         ha.probe(**maps, probes=["attention_words"], out=tmp_path / "out", **QUICK)
     arguments = ["probe", "--maps-train", str(maps["maps_train"]), "--maps-eval", str(maps["maps_eval"])]
-    arguments += ["--seeds", "1", "--epochs", "1", "--rank", "2", "--out", str(tmp_path / "out")]
+    arguments += ["--seeds", "1", "--epochs", "1", "--rank", "2", "--bootstrap", "20", "--out", str(tmp_path / "out")]
     done = CliRunner().invoke(app, spread(arguments))
     assert done.exit_code == 0, done.output
     assert "Not run: attention_words: it needs word vectors" in done.output

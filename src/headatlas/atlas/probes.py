@@ -25,10 +25,10 @@ def scores_figure(probes: pd.DataFrame) -> Figure:
     below, above = (100 * (frame["score"] - frame["low"]).clip(0), 100 * (frame["high"] - frame["score"]).clip(0))
     axes.errorbar(100 * frame["score"], places, xerr=[below, above], fmt="none", ecolor=INK, elinewidth=0.9, capsize=2)
     weights = probes["weights"].fillna("")
-    for place, row in zip(places, frame.itertuples(), strict=True):
-        here = probes[(probes["probe"] == row.probe) & (weights == row.weights)]
-        here = here if pd.isna(row.layer) else here[here["layer"] == row.layer]
-        axes.plot(100 * here[row.measure], np.full(len(here), place + 0.22), ".", color=INK, markersize=2.5)
+    for place, row in zip(places, frame.to_dict("records"), strict=True):
+        here = probes[(probes["probe"] == row["probe"]) & (weights == row["weights"])]
+        here = here if pd.isna(row["layer"]) else here[here["layer"] == row["layer"]]
+        axes.plot(100 * here[row["measure"]], np.full(len(here), place + 0.22), ".", color=INK, markersize=2.5)
     axes.plot(
         100 * frame["published_score"], places, "D", color=VERMILLION, markersize=4, label="published (BERT-base)"
     )

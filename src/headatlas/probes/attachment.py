@@ -87,14 +87,15 @@ class Attachment:
 
     def interval(self, replicates: int, seed: int) -> tuple[float, float]:
         """Of `uas_no_punct`, over sentences."""
-        return _interval(self, ~self.punct, replicates, seed)
+        return _interval(self, ~self.punct, bootstrap_weights(self.ids, replicates, seed))
 
     def by_relation(self, replicates: int, seed: int) -> list[dict[str, object]]:
         """relation, uas, uas_tree, count, low, high."""
+        weights = bootstrap_weights(self.ids, replicates, seed)
         rows: list[dict[str, object]] = []
         for relation in sorted(set(self.relation.tolist())):
             here = self.relation == relation
-            low, high = _interval(self, here, replicates, seed)
+            low, high = _interval(self, here, weights)
             rows.append(
                 {
                     "relation": relation,
@@ -129,24 +130,26 @@ def attach(
     )
 
 
+def bootstrap_weights(ids: Sequence[str], replicates: int, seed: int) -> NDArray[np.float64]:
+    """How often each unit counts in every resampling: [S, R]."""
+    return poisson_weights(ids, replicates, seed).astype(np.float64)
+
+
 def share_interval(
-    right: NDArray[np.float64], count: NDArray[np.float64], ids: Sequence[str], replicates: int, seed: int
+    right: NDArray[np.float64], count: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """95 % bootstrap interval of sum(right) / sum(count) over units: [S] each."""
-    weights = poisson_weights(ids, replicates, seed).astype(np.float64)  # [S, R]
+    """95 % bootstrap interval of sum(right) / sum(count) over units, [S] each. weights: [S, R]."""
     below = count @ weights
     drawn = (right @ weights)[below > 0] / below[below > 0]
     low, high = percentile_interval(drawn)
     return float(low), float(high)
 
 
-def _interval(found: Attachment, here: NDArray[np.bool_], replicates: int, seed: int) -> tuple[float, float]:
+def _interval(found: Attachment, here: NDArray[np.bool_], weights: NDArray[np.float64]) -> tuple[float, float]:
     units = len(found.ids)
     right = np.bincount(found.sentence[here], found.right[here], units).astype(np.float64)
     count = np.bincount(found.sentence[here], minlength=units).astype(np.float64)
-    used = count > 0
-    ids = [name for name, one in zip(found.ids, used, strict=True) if one]
-    return share_interval(right[used], count[used], ids, replicates, seed)
+    return share_interval(right, count, weights)
 
 
 def _share(right: NDArray[np.bool_]) -> float:

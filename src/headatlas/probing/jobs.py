@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from headatlas.corpora.label_sets import LabelSet
-from headatlas.probes.attachment import Attachment, Predicted, attach, predict, share_interval
+from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
 from headatlas.probes.attention import AttentionParser, AttentionProbe, AttentionWordsProbe, Parser
 from headatlas.probes.baselines import DistanceProbe, branching
 from headatlas.probes.batches import Sentences
@@ -168,13 +168,14 @@ def _structural_rows(job: Job, probe: StructuralProbe, fitted: Fitted, data: Dat
     """A row for the distance probe and one for the depth probe of each layer."""
     found = structural_scores(probe, data.eval, range(len(data.eval)), data.labels.punct)
     units = np.ones(len(found.ids))
+    weights = bootstrap_weights(found.ids, settings.bootstrap, settings.seed)
     rows = []
     for layer in range(probe.layers):
         for kind, right, count, spearman in (
             ("distance", found.edges_right[:, layer], found.edges, found.distance_spearman[layer]),
             ("depth", found.root_right[:, layer], units, found.depth_spearman[layer]),
         ):
-            low, high = share_interval(right, count, found.ids, settings.bootstrap, settings.seed)
+            low, high = share_interval(right, count, weights)
             share = float(right.sum() / count.sum()) if count.sum() else float("nan")
             rows.append(
                 {

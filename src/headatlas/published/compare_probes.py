@@ -58,10 +58,7 @@ def compare_probes(probes: pd.DataFrame, surveyed: str) -> View:
     published["measure"] = published["measure"].replace("uas", "uas_no_punct")
     frame = summarise_probes(probes).merge(published, "left", ["probe", "weights", "measure"])
     frame["layer"] = frame["layer"].astype("Int64")
-    noted = [
-        row.probe in origin.notes and row.weights == "pretrained" and not pd.isna(row.published_score)
-        for row in frame.itertuples()
-    ]
+    noted = (frame["probe"].isin(list(origin.notes)) & (frame["weights"] == "pretrained")).tolist()
     shown = {
         column: cell
         for column, cell in _COLUMNS.items()
@@ -82,7 +79,8 @@ def _summary(table: pd.DataFrame, probe: str, weights: str, name: str) -> dict[s
         return {}
     layer = None
     if rows["layer"].notna().any():
-        layer = int(rows.groupby("layer")["held_out_loss"].mean().idxmin())
+        losses = rows.groupby("layer", as_index=False)["held_out_loss"].mean()
+        layer = int(losses.loc[losses["held_out_loss"].argmin(), "layer"])
         rows = rows[rows["layer"] == layer]
     measure = "uuas" if probe.startswith("structural") else "uas_no_punct"
     found = {"probe": probe, "weights": weights, "name": name, "measure": measure, "seeds": len(rows), "layer": layer}
