@@ -152,6 +152,15 @@ def test_maps_that_do_not_belong_are_refused(found, treebanks, tmp_path):
         ha.probe(**random, probes=["structural"], out=tmp_path / "out", **QUICK)
 
 
+def test_maps_of_random_weights_are_known_as_such(found, treebanks, tmp_path):
+    random = {f"maps_{part}": found[0].folder / "maps" / f"{part}-random" for part in ("train", "eval")}
+    atlas = ha.probe(**random, probes=["attention"], out=tmp_path / "out", **QUICK)
+    assert atlas.tables["probes"]["weights"].tolist() == ["random"]
+    both = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "control": True}
+    with pytest.raises(SettingError, match="random weights already"):
+        ha.probe("x", **random, **both, probes=["attention"], out=tmp_path / "other", **QUICK)
+
+
 def test_other_relations_to_score_on_are_refused(found, tmp_path):
     folder = tmp_path / "eval"
     shutil.copytree(found[0].folder / "maps" / "eval", folder)

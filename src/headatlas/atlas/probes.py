@@ -35,14 +35,15 @@ def scores_figure(probes: pd.DataFrame) -> Figure:
     axes.set_yticks(places, frame["name"])
     axes.set_xlim(0, 100)
     axes.set_xlabel("words whose head is found, without punctuation (%)")
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0)
     return figure
 
 
 @styled
 def weights_figure(weights: pd.DataFrame) -> Figure:
     """What each head contributes to the scores of true arcs, layers down, heads across, mean over seeds."""
-    shown = weights[weights["weights"] == "pretrained"]
+    networks = set(weights["weights"])
+    shown = weights[weights["weights"] == ("pretrained" if "pretrained" in networks else "random")]
     probes = [name for name in ("attention", "attention_words") if name in set(shown["probe"])]
     layers, heads = int(shown["layer"].max()), int(shown["head"].max())
     figure = Figure(figsize=(7.0, len(probes) * (0.75 + 0.2 * layers)), layout="constrained")

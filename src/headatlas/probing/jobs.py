@@ -59,13 +59,13 @@ class Data:
     labels: LabelSet
 
 
-def jobs_of(settings: ProbeSettings, weights: Weights) -> list[Job]:
-    """Every job over the maps of one network."""
+def jobs_of(settings: ProbeSettings, weights: Weights, control: bool) -> list[Job]:
+    """Every job over the maps of one network; as a control, those of the attention probes alone."""
     reads = (*ON_ATTENTION, "structural")
     return [
         Job(probe, weights if probe in reads else None, seed)
         for probe in settings.probes
-        if weights == "pretrained" or probe in ON_ATTENTION
+        if not control or probe in ON_ATTENTION
         for seed in settings.seeds_of(probe)
     ]
 

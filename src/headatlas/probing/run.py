@@ -141,6 +141,8 @@ def probe(
     _refuse_file(folder)
     pair = open_pair(stores, files) if stores else extracted("pretrained")
     labels = check_pair(pair, force)
+    if control and pair.train.index.settings.get("random_weights") is not None:
+        raise SettingError("--control cannot be had: the maps are of random weights already.")
     if "structural" in chosen and not (pair.train.index.states and pair.eval.index.states):
         reason = "the maps have no hidden states; extract them with --hidden-states."
         if probes is not None:
@@ -168,11 +170,12 @@ def probe(
             if stop.is_set():
                 raise SurveyInterruptedError("Stopped. What is finished is kept; the same command continues.")
 
-        passes: list[tuple[Weights, Callable[[], Pair]]] = [("pretrained", lambda: pair)]
+        random = pair.train.index.settings.get("random_weights") is not None
+        passes: list[tuple[Weights, Callable[[], Pair]]] = [("random" if random else "pretrained", lambda: pair)]
         if control:
             passes.append(("random", lambda: extracted("random")))
-        for weights, maps in passes:
-            jobs = jobs_of(settings, weights)
+        for number, (weights, maps) in enumerate(passes):
+            jobs = jobs_of(settings, weights, control=number > 0)
             found = [load_record(folder, job) for job in jobs]
             data = None if all(found) else _data(maps(), table, target, memory_megabytes, labels)
             for job, before in zip(jobs, found, strict=True):

@@ -21,6 +21,7 @@ NAMES = {
     ("attention_words", "random"): "attention + words, random weights",
     ("attention", "pretrained"): "attention",
     ("attention_words", "pretrained"): "attention + words",
+    ("structural_distance", "random"): "structural probe (UUAS), random weights",
     ("structural_distance", "pretrained"): "structural probe (UUAS)",
 }
 """The rows in order: probe and whose weights it reads -> as people read it."""
