@@ -83,7 +83,7 @@ def test_probabilities_are_those_of_the_formula(sentences, make):
             assert np.isneginf(found[place, j, size:6]).all()
             loss -= scores[int(record.heads[j])] - total
     given, words = probe.losses(batch)
-    assert float(given) == pytest.approx(loss, rel=1e-4)
+    assert float(given.detach()) == pytest.approx(loss, rel=1e-4)
     assert int(words) == sum(SIZES)
 
 
