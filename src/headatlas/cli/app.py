@@ -18,6 +18,7 @@ from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.models import models
 from headatlas.cli.page import page
+from headatlas.cli.probe import probe
 from headatlas.cli.prune import prune
 from headatlas.cli.survey import survey
 from headatlas.cli.table import table
@@ -36,6 +37,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "extract": extract,
     "ablate": ablate,
     "prune": prune,
+    "probe": probe,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

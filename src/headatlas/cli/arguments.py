@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 SEVERAL = frozenset({"--text", "--treebank", "--coreference", "--studies", "--head", "--red", "--import"})
-SEVERAL |= {"--task", "--data", "--train", "--pairs", "--columns", "--sets", "--heads"}
-WITHOUT_MODEL = frozenset({"--maps", "--import", "--check"})
+SEVERAL |= {"--eval", "--probes", "--task", "--data", "--train", "--pairs", "--columns", "--sets", "--heads"}
+WITHOUT_MODEL = frozenset({"--maps", "--maps-train", "--import", "--check"})
 
 
 def spread(arguments: Sequence[str]) -> list[str]:

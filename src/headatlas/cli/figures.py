@@ -9,14 +9,16 @@ import typer
 
 
 def figures(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey` or `compare`.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `ablate` or `compare`.")
+    ],
     out: Annotated[Optional[Path], typer.Option(help="Where to write. Default: DIR/figures.")] = None,  # noqa: UP045
 ) -> None:
     """Draw the figures of an atlas or a comparison again, as SVG, PNG and PDF.
 
     Figure 1: heads at work on one input. Figure 2: attention to kinds of tokens and to positions, over layers.
     Figure 3: gradients (where the model has a language model head). Figure 4: entropy. Figure 5: the best heads for
-    dependency relations (where a treebank was surveyed).
+    dependency relations (where a treebank was surveyed). Of probes: their scores, the heads they use, and layers.
 
     **Example**
 

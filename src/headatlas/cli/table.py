@@ -9,13 +9,15 @@ import typer
 
 
 def table(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey` or `compare`.")],
+    folder: Annotated[
+        Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `ablate` or `compare`.")
+    ],
     name: Annotated[
         str,
         typer.Argument(
             metavar="NAME",
-            help="A table of the atlas, such as positions or entropy. `dependencies` and `coreference` are shown with "
-            "the published figures beside them.",
+            help="A table of the atlas, such as positions or entropy. `dependencies`, `coreference` and `probes` are "
+            "shown with the published figures beside them.",
         ),
     ],
     form: Annotated[
@@ -36,7 +38,7 @@ def table(
         ),
     ] = None,
     raw: Annotated[
-        bool, typer.Option("--raw", help="`dependencies` and `coreference` as the plain tables they are in the atlas.")
+        bool, typer.Option("--raw", help="`dependencies`, `coreference`, `probes` as the plain tables they are.")
     ] = False,
 ) -> None:
     """Print a table of an atlas or of a comparison, for the screen or for a paper.

@@ -18,7 +18,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Each line with its number, from 1, and its line break."""
     number = 0
     try:
-        with _open(path) as file:
+        with open_bytes(path) as file:
             while raw := file.readline(LONGEST_LINE + 1):
                 number += 1
                 yield number, _decode(raw, path, number)
@@ -30,8 +30,8 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
 
 
 @contextmanager
-def _open(path: Path) -> Iterator[BufferedReader | gzip.GzipFile]:
-    """Open once and peek, since a pipe cannot be opened twice."""
+def open_bytes(path: Path) -> Iterator[BufferedReader | gzip.GzipFile]:
+    """A file, unzipped where it is gzipped. Opened once and peeked at, since a pipe cannot be opened twice."""
     with path.open("rb") as file:
         zipped = file.peek(2).startswith(b"\x1f\x8b")
         yield gzip.GzipFile(fileobj=file) if zipped else file

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-TableName = Literal["dependencies", "coreference"]
+TableName = Literal["dependencies", "coreference", "probes"]
 
 MENTION_TYPES = ("all", "pronoun", "proper", "nominal")
 
@@ -50,6 +50,11 @@ def published_coreference() -> pd.DataFrame:
     return _shares(table, ["accuracy"]).dropna(subset="accuracy").reset_index(drop=True)
 
 
+def published_probes() -> pd.DataFrame:
+    """Table 3: probe, weights (pretrained, random, or missing where it reads no network), measure, score."""
+    return _shares(_rows("probes"), ["score"])
+
+
 def source(name: TableName) -> Source:
     """Paper, model, corpus and notes of a published table."""
     paper = _clark2019()
@@ -58,12 +63,17 @@ def source(name: TableName) -> Source:
 
 
 def _printed(name: TableName) -> pd.DataFrame:
-    """The rows as printed, empty cells missing, with `best` ("8-10") as layer and head."""
-    printed = _clark2019()[name]
-    rows = [[None if cell == "" else cell for cell in row] for row in printed["rows"]]
-    table = pd.DataFrame(rows, columns=printed["columns"])
+    """The rows with `best` ("8-10") as layer and head."""
+    table = _rows(name)
     heads = table["best"].astype("string").str.split("-", expand=True).astype("Int64")
     return table.drop(columns="best").assign(layer=heads[0], head=heads[1])
+
+
+def _rows(name: TableName) -> pd.DataFrame:
+    """The rows as printed, empty cells missing."""
+    printed = _clark2019()[name]
+    rows = [[None if cell == "" else cell for cell in row] for row in printed["rows"]]
+    return pd.DataFrame(rows, columns=printed["columns"])
 
 
 def _universal() -> pd.DataFrame:

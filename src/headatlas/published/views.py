@@ -11,6 +11,7 @@ import pandas as pd
 from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.published.compare import compare_coreference, compare_dependencies
+from headatlas.published.compare_probes import compare_probes
 from headatlas.results.schema import TABLES
 from headatlas.results.view import View, plain_view
 
@@ -20,8 +21,12 @@ NEEDS = {
     "coreference": ("coreference", ("coreference", "coreference_best", "coreference_baselines")),
     "coreference_best": ("coreference", ("coreference_best",)),
     "coreference_baselines": ("coreference", ("coreference_baselines",)),
+    "probes": ("eval", ("probes",)),
+    "probe_relations": ("eval", ("probe_relations",)),
+    "probe_weights": ("eval", ("probe_weights",)),
 }
-"""Table -> the corpus it comes from, which is also the option of `survey`, and the tables its comparison is made of."""
+"""Table -> the corpus it comes from, an option of `survey` or `probe`, and the tables its comparison is made of."""
+COMPARED = ("dependencies", "coreference", "probes")
 
 
 class Surveyed(Protocol):
@@ -36,17 +41,13 @@ class Surveyed(Protocol):
 
 
 def comparisons(atlas: Surveyed) -> list[View]:
-    """The paper's tables 1 and 2 with this atlas beside them, where it has what they need."""
-    return [
-        view_of(atlas, name)
-        for name in ("dependencies", "coreference")
-        if all(table in atlas.tables for table in NEEDS[name][1])
-    ]
+    """The paper's tables 1 to 3 with this atlas beside them, where it has what they need."""
+    return [view_of(atlas, name) for name in COMPARED if all(table in atlas.tables for table in NEEDS[name][1])]
 
 
 def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
-    """A table to print. `dependencies` and `coreference` are comparisons with the paper unless `raw`."""
-    compared = name in ("dependencies", "coreference") and not raw
+    """A table to print. Those in COMPARED stand beside the paper's unless `raw`."""
+    compared = name in COMPARED and not raw
     for needed in NEEDS[name][1] if compared else (name,):
         if needed not in atlas.tables:
             raise AtlasError(_why_not(atlas, name))
@@ -58,6 +59,8 @@ def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
     if name == "dependencies":
         universal = _about(atlas, corpus)["label_set"] == "universal"
         return compare_dependencies(frames[0], surveyed, universal)
+    if name == "probes":
+        return compare_probes(frames[0], surveyed)
     return compare_coreference(frames[0], frames[1], frames[2], surveyed)
 
 
@@ -65,10 +68,14 @@ def _why_not(atlas: Surveyed, name: str) -> str:
     if name not in NEEDS or "model" not in atlas.manifest:
         return f"{atlas.folder}: no table {name!r} here. There are: {', '.join(atlas.tables)}."
     corpus = NEEDS[name][0]
+    model = atlas.manifest["model"]["name"]
+    if corpus == "eval":
+        command = f"headatlas probe {model} --treebank TRAIN --eval DEV --out DIR"
+        return f"{atlas.folder}: no such probes were trained, so there is no table {name!r}. Train some: {command}"
     data = {"treebank": "treebank", "coreference": "text with coreference"}[corpus]
     return (
         f"{atlas.folder}: no {data} was surveyed, so there is no table {name!r}. "
-        f"Make an atlas with one: headatlas survey {atlas.manifest['model']['name']} --{corpus} FILE --out DIR"
+        f"Make an atlas with one: headatlas survey {model} --{corpus} FILE --out DIR"
     )
 
 

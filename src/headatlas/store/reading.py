@@ -83,6 +83,18 @@ class Store:
             return self._part(number, slice(0, 1))[:0]  # safetensors refuses an empty slice
         return self._part(number, slice(first, first + self.shape.heads[layer]))
 
+    def maps_of(self, which: int | str) -> NDArray[np.floating]:
+        """An example's maps as they are stored, without its states: [A, n, n]."""
+        return self._part(self._number(which), slice(None))
+
+    def states_of(self, which: int | str) -> NDArray[np.floating]:
+        """An example's hidden states, without its maps: [L + 1, W or T, D]."""
+        if not self.index.states:
+            raise SettingError(
+                f"{self.folder}: holds no hidden states. Extract them: headatlas extract --hidden-states"
+            )
+        return self._states(self._number(which))
+
     def verify(self) -> None:
         """Read every shard and compare its SHA-256 with the index; AtlasError names those that were altered."""
         altered = [shard.file for shard in self.index.shards if sha256(self.folder / shard.file) != shard.sha256]
@@ -118,10 +130,10 @@ class Store:
         return TokenMaps(example, maps, tensors.states)
 
     def _tensors(self, number: int) -> Tensors:
-        states = None
-        if self.index.states:
-            states = self._read(number, "states", (self.shape.layers + 1, None, self.index.states), slice(None))
-        return Tensors(self._part(number, slice(None)), states)
+        return Tensors(self._part(number, slice(None)), self._states(number) if self.index.states else None)
+
+    def _states(self, number: int) -> NDArray[np.floating]:
+        return self._read(number, "states", (self.shape.layers + 1, None, self.index.states), slice(None))
 
     def _part(self, number: int, heads: slice) -> NDArray[np.floating]:
         rows = units_of(self.examples[number], self.level)

@@ -1,0 +1,156 @@
+"""How many words a parser attaches rightly (UAS): with and without punctuation, greedily and as a tree, by relation.
+
+Greedily each word takes its likeliest head; as a tree, the heads of the likeliest tree with one root (see
+`spanning_trees`). The word on ROOT counts like any other. Intervals resample sentences.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from headatlas.corpora.trees import ROOT
+from headatlas.probes.attention import Parser
+from headatlas.probes.batches import Sentences
+from headatlas.probes.spanning_trees import best_tree
+from headatlas.statistics.resampling import percentile_interval, poisson_weights
+
+MEASURES = ("uas", "uas_no_punct", "uas_tree", "uas_tree_no_punct")
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """What a parser says of sentences: the heads of each one's words, chosen greedily and as a tree."""
+
+    greedy: list[NDArray[np.int64]]
+    tree: list[NDArray[np.int64]]
+    bits: NDArray[np.float64]  # -log2 of the probability of the heads that were to be learned, for each sentence
+
+
+def predict(
+    parser: Parser,
+    sentences: Sentences,
+    places: Sequence[int],
+    *,
+    heads: Sequence[NDArray[np.int64]] | None = None,
+    trees: bool = True,
+    most: int = 64,
+    tick: Callable[[], None] = lambda: None,
+) -> Predicted:
+    """Heads for these sentences, in their order. heads: what `bits` is about, in place of the treebank's."""
+    greedy: dict[int, NDArray[np.int64]] = {}
+    tree: dict[int, NDArray[np.int64]] = {}
+    bits: dict[int, float] = {}
+    with torch.no_grad():
+        for batch in sentences.batches(sentences.plan(places, parser.reads, most), parser.reads, heads):
+            found = parser.log_probabilities(batch)  # [B, W, W + 1]
+            true = found.gather(-1, batch.targets.clamp_min(0)[..., None])[..., 0].masked_fill(~batch.mask, 0)
+            spent = (-true.double().sum(1) / np.log(2)).cpu().numpy()
+            numbers = found.double().cpu().numpy()
+            for row, place in enumerate(batch.places):
+                size = int(sentences.sizes[place])
+                scores = np.concatenate([numbers[row, :size, :size], numbers[row, :size, -1:]], 1)
+                chosen = scores.argmax(1)
+                greedy[place] = np.where(chosen == size, ROOT, chosen)
+                tree[place] = best_tree(scores) if trees else greedy[place]
+                bits[place] = float(spent[row])
+            tick()
+    return Predicted(
+        [greedy[place] for place in places], [tree[place] for place in places], np.array([bits[p] for p in places])
+    )
+
+
+@dataclass(frozen=True)
+class Attachment:
+    """Right and wrong for every word of some sentences, N words in all."""
+
+    sentence: NDArray[np.int64]  # [N]
+    relation: NDArray[np.str_]  # [N]
+    punct: NDArray[np.bool_]  # [N]
+    right: NDArray[np.bool_]  # [N], greedily
+    right_tree: NDArray[np.bool_]  # [N]
+    ids: list[str]
+
+    def scores(self) -> dict[str, float]:
+        """Each of MEASURES, 0 to 1; NaN where there is no such word."""
+        words = ~self.punct
+        return {
+            "uas": _share(self.right),
+            "uas_no_punct": _share(self.right[words]),
+            "uas_tree": _share(self.right_tree),
+            "uas_tree_no_punct": _share(self.right_tree[words]),
+        }
+
+    def interval(self, replicates: int, seed: int) -> tuple[float, float]:
+        """Of `uas_no_punct`, over sentences."""
+        return _interval(self, ~self.punct, bootstrap_weights(self.ids, replicates, seed))
+
+    def by_relation(self, replicates: int, seed: int) -> list[dict[str, object]]:
+        """relation, uas, uas_tree, count, low, high."""
+        weights = bootstrap_weights(self.ids, replicates, seed)
+        rows: list[dict[str, object]] = []
+        for relation in sorted(set(self.relation.tolist())):
+            here = self.relation == relation
+            low, high = _interval(self, here, weights)
+            rows.append(
+                {
+                    "relation": relation,
+                    "uas": _share(self.right[here]),
+                    "uas_tree": _share(self.right_tree[here]),
+                    "count": int(here.sum()),
+                    "low": low,
+                    "high": high,
+                }
+            )
+        return rows
+
+
+def attach(
+    predicted: Predicted,
+    sentences: Sentences,
+    places: Sequence[int],
+    punctuation: Collection[str],
+    heads: Sequence[NDArray[np.int64]] | None = None,
+) -> Attachment:
+    """Compare predictions with the treebank's heads, or with others that were to be learned."""
+    true = [(heads or sentences.heads)[place] for place in places]
+    relations = np.array([name for place in places for name in sentences.examples[place].relations or ()], dtype=str)
+    gold = np.concatenate(true)
+    return Attachment(
+        sentence=np.repeat(np.arange(len(places)), sentences.sizes[list(places)]),
+        relation=relations,
+        punct=np.isin(relations, sorted(punctuation)),
+        right=np.concatenate(predicted.greedy) == gold,
+        right_tree=np.concatenate(predicted.tree) == gold,
+        ids=[sentences.examples[place].id for place in places],
+    )
+
+
+def bootstrap_weights(ids: Sequence[str], replicates: int, seed: int) -> NDArray[np.float64]:
+    """How often each unit counts in every resampling: [S, R]."""
+    return poisson_weights(ids, replicates, seed).astype(np.float64)
+
+
+def share_interval(
+    right: NDArray[np.float64], count: NDArray[np.float64], weights: NDArray[np.float64]
+) -> tuple[float, float]:
+    """95 % bootstrap interval of sum(right) / sum(count) over units, [S] each. weights: [S, R]."""
+    below = count @ weights
+    drawn = (right @ weights)[below > 0] / below[below > 0]
+    low, high = percentile_interval(drawn)
+    return float(low), float(high)
+
+
+def _interval(found: Attachment, here: NDArray[np.bool_], weights: NDArray[np.float64]) -> tuple[float, float]:
+    units = len(found.ids)
+    right = np.bincount(found.sentence[here], found.right[here], units).astype(np.float64)
+    count = np.bincount(found.sentence[here], minlength=units).astype(np.float64)
+    return share_interval(right, count, weights)
+
+
+def _share(right: NDArray[np.bool_]) -> float:
+    return float(right.mean()) if len(right) else float("nan")

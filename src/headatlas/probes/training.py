@@ -1,0 +1,148 @@
+"""Training a probe: Adam over shuffled batches, stopped when held-out sentences of the training part say so.
+
+What one network holds may be several probes side by side (a structural probe for each layer): their losses are added,
+which trains each as if it were alone, and each keeps the weights of its own best pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from headatlas.errors import ModelError, SettingError
+from headatlas.probes.batches import Sentences
+from headatlas.probes.probe import Probe
+
+HELD_OUT_SHARE = 0.1
+FEWEST_SENTENCES = 20
+
+Heads = Sequence[NDArray[np.int64]]
+"""What the probe is to learn: the heads of every sentence of a store."""
+
+Network = TypeVar("Network", bound=Probe)
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """How probes are trained, by the names of the options."""
+
+    epochs: int = 20  # at most
+    patience: int = 2  # passes without a better held-out loss; then the rate falls, at last the training ends
+    batch_sentences: int = 32
+
+    def check(self) -> None:
+        """Refuse what cannot work."""
+        for name in ("epochs", "patience", "batch_sentences"):
+            if getattr(self, name) < 1:
+                raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """How a training went."""
+
+    epochs: int  # passes made
+    held_out: NDArray[np.float64]  # [side_by_side], the best mean loss on held-out sentences
+
+
+def hold_out(count: int, seed: int) -> tuple[list[int], list[int]]:
+    """Places to train on and places to stop by, out of so many sentences."""
+    if count < FEWEST_SENTENCES:
+        raise SettingError(
+            f"{count} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with --treebank."
+        )
+    order = np.random.default_rng([seed, 1]).permutation(count)
+    held = max(2, round(HELD_OUT_SHARE * count))
+    return sorted(order[held:].tolist()), sorted(order[:held].tolist())
+
+
+def fit(
+    make: Callable[[], Network],
+    sentences: Sentences,
+    train: Sequence[int],
+    held_out: Sequence[int],
+    settings: TrainingSettings,
+    seed: int,
+    *,
+    heads: Heads | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> tuple[Network, Fitted]:
+    """A network that `make` begins and the training part teaches, with the weights that served the held-out part best.
+
+    heads: to be learned in place of the treebank's. tick: called after every batch.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        probe = make().to(sentences.device)
+    optimizer = torch.optim.Adam(probe.parameters(), lr=probe.learning_rate)
+    dice = np.random.default_rng([seed, 2])
+    kept = _Kept(probe, probe.side_by_side)
+    waited = passes = 0
+    for _ in range(settings.epochs):
+        probe.train()
+        for places in sentences.plan(train, probe.reads, settings.batch_sentences, dice):
+            losses, counts = probe.losses(sentences.batch(places, probe.reads, heads))
+            optimizer.zero_grad()
+            (losses / counts.clamp_min(1)).sum().backward()  # type: ignore[no-untyped-call]
+            optimizer.step()
+            tick()
+        passes += 1
+        probe.eval()
+        if kept.offer(_held_out(probe, sentences, held_out, settings, heads)):
+            waited = 0
+            continue
+        waited += 1
+        if waited >= settings.patience:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] *= 0.3
+    kept.restore()
+    return probe, Fitted(passes, kept.losses)
+
+
+def _held_out(
+    probe: Probe, sentences: Sentences, places: Sequence[int], settings: TrainingSettings, heads: Heads | None
+) -> NDArray[np.float64]:
+    """Mean loss of each probe on these sentences."""
+    total = count = np.zeros(probe.side_by_side)
+    with torch.no_grad():
+        for batch in sentences.batches(
+            sentences.plan(places, probe.reads, settings.batch_sentences), probe.reads, heads
+        ):
+            losses, counts = probe.losses(batch)
+            total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
+    found: NDArray[np.float64] = total / np.maximum(count, 1)
+    if not np.isfinite(found).all():
+        raise ModelError(
+            "The probe's loss is not finite any more: are the stored numbers? headatlas extract --check DIR"
+        )
+    return found
+
+
+class _Kept:
+    """The best weights so far of each probe in a network: parameters have the probes in their first dimension."""
+
+    def __init__(self, network: nn.Module, probes: int) -> None:
+        self._parameters = [parameter.data.reshape(probes, -1) for parameter in network.parameters()]
+        self._best = [parameter.clone() for parameter in self._parameters]
+        self.losses = np.full(probes, np.inf)
+
+    def offer(self, losses: NDArray[np.float64]) -> bool:
+        """Keep what is better now; whether anything is."""
+        better = losses < self.losses
+        self.losses = np.where(better, losses, self.losses)
+        chosen = torch.from_numpy(better)
+        for best, parameter in zip(self._best, self._parameters, strict=True):
+            best[chosen.to(best.device)] = parameter[chosen.to(best.device)]
+        return bool(better.any())
+
+    def restore(self) -> None:
+        """Put the best weights back."""
+        for best, parameter in zip(self._best, self._parameters, strict=True):
+            parameter.copy_(best)
