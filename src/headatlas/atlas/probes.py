@@ -84,5 +84,5 @@ def layers_figure(probes: pd.DataFrame) -> Figure:
         axes.plot(layer, means["spearman"], color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label=rank)
     axes.set_xlabel("layer (0: embeddings)")
     axes.set_ylabel("%, and correlation in hundredths")
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, ncols=2)
     return figure
