@@ -53,9 +53,14 @@ def explore(
     except ImportError as error:
         raise SettingError(MISSING) from error
     atlas = open_atlas(atlas) if isinstance(atlas, str | Path) else atlas
-    if not isinstance(model, Model):
-        name = model or (atlas.manifest["model"]["name"] if atlas else DEFAULT_MODEL)
-        model = load_model(name, device=device, dtype=dtype, revision=revision, trust_remote_code=trust_remote_code)
+    options: dict[str, Any] = {"device": device, "dtype": dtype, "trust_remote_code": trust_remote_code}
+    if model is None:
+        model, as_surveyed = atlas_model(atlas)
+        options |= as_surveyed
+    if revision is not None:
+        options["revision"] = revision
+    if isinstance(model, str):
+        model = load_model(model, **options)
     with _listening(port) as listener:
         number, token = listener.getsockname()[1], new_token()
         app = explorer_app(model, atlas, token, number)
@@ -64,6 +69,17 @@ def explore(
         )
         opened(f"http://{ADDRESS}:{number}/{token}/")
         uvicorn.Server(config).run(sockets=[listener])
+
+
+def atlas_model(atlas: Atlas | None) -> tuple[str, dict[str, Any]]:
+    """The name of an atlas's model, and how to load it as it was surveyed; without an atlas the default."""
+    if atlas is None:
+        return DEFAULT_MODEL, {}
+    about = atlas.manifest["model"]
+    options = {"revision": about.get("commit") or about.get("revision")}
+    if control := about.get("random_weights"):
+        options |= {"random_weights": True, "seed": control["seed"]}
+    return about["name"], options
 
 
 def explorer_app(model: Model, atlas: Atlas | None, token: str, port: int) -> Starlette:
