@@ -87,6 +87,8 @@ def test_a_pruned_decoder_generates_what_it_generates_without_a_cache(family, nu
     inputs = model.tokenizer("the old man", return_tensors="pt", return_token_type_ids=False)
     usual = {"max_new_tokens": 6, "do_sample": False, "pad_token_id": 0, "eos_token_id": None}
     assert torch.equal(network.generate(**inputs, **usual), network.generate(**inputs, use_cache=False, **usual))
+    keeps_keys = network(**inputs).past_key_values is not None
+    assert keeps_keys == (number != 1), "a first layer without heads cannot tell how long its cache is"
 
 
 def test_pruning_again_keeps_the_numbers_of_the_base(load_tiny, batch_for, tmp_path):

@@ -124,6 +124,10 @@ def test_importance_on_a_text_is_that_of_ablate(bert, ablation, tmp_path):
     own = prune(bert, text=sample_text(), examples=6, max_tokens=64, out=tmp_path / "own", **options)
     read = prune(bert, ablation=ablation.folder, out=tmp_path / "read", **options)
     assert own.manifest["removed"] == read.manifest["removed"]
+    about, same = own.manifest["corpora"]["text"], ablation.manifest["corpora"]["masked-lm"]
+    assert about["examples"] == 6
+    assert about["left_out"] == same["left_out"] != {}
+    assert about["files"] == same["files"]
 
 
 def test_groups_go_together(tiny_folder, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import typer
 
+from headatlas.atlas.about import left_out
 from headatlas.pruning.folder import PrunedFolder
 
 _MOST_NAMED = 12
@@ -36,4 +37,6 @@ def report(pruned: PrunedFolder) -> None:
     typer.echo(
         f"  - outputs equal those with the heads' gates shut (difference {manifest['difference_from_gating']:.1g})"
     )
+    if omitted := left_out(manifest):
+        typer.echo(f"Left out: {', '.join(omitted)}")
     typer.echo(f"Model:   {pruned.folder}")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from headatlas.ablation.importance import example_importance
 from headatlas.ablation.task import Task
@@ -91,8 +91,8 @@ def importance_on_text(
     batch_tokens: int,
     seed: int,
     progress: bool,
-) -> dict[Head, float]:
-    """The importance of each head in predicting the masked or next tokens of a text."""
+) -> tuple[dict[Head, float], dict[str, Any]]:
+    """The importance of each head in predicting the masked or next tokens of a text, and what was read and left out."""
     sample = sample_segments(
         read_text(list(files), text_format), model.tokenizer, count=examples, max_tokens=max_tokens, seed=seed
     )
@@ -105,4 +105,5 @@ def importance_on_text(
     with TokenProgress("importance", sum(batch.size for batch in task.batches), show=progress) as bar:
         means = example_importance(task, stack, bar.advance).mean(0)  # [L, H]
     heads = [(layer, head) for layer, number in enumerate(model.shapes[stack].heads) for head in range(number)]
-    return {(layer + 1, head + 1): float(means[layer, head]) for layer, head in heads}
+    values = {(layer + 1, head + 1): float(means[layer, head]) for layer, head in heads}
+    return values, {"task": task.name, **task.about, "left_out": sample.left_out | task.left_out}

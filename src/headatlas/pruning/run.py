@@ -79,7 +79,7 @@ def prune(
             trust_remote_code=trust_remote_code,
         )
     blocks = attention_blocks(model.network, model.name)
-    stack = model.default_stack
+    stack, described = model.default_stack, describe_files(files)
     settings: dict[str, Any] = {
         "model": model.name,
         "weights": model.source.get("weights_sha256") or model.source.get("commit"),
@@ -89,20 +89,21 @@ def prune(
         "share": share,
         "ablation": None if ablation is None else str(ablation),
         "task": task,
-        "text": [record["sha256"] for record in describe_files(files)],
+        "text": [record["sha256"] for record in described],
     }
     if files:
         check_length(max_tokens, model.longest_input, model.name)
         settings |= {"examples": examples, "max_tokens": max_tokens, "seed": seed, "text_format": text_format}
     if holds_this_pruning(folder, settings):
         return PrunedFolder(folder)
+    corpora: dict[str, Any] = {}
     if heads is not None:
         removed = named_heads(heads, model.shapes[stack], model.name)
     else:
         if ablation is not None:
             values = values_of_tables(ablation, by or "importance", task, model)
         else:
-            values = importance_on_text(
+            values, read = importance_on_text(
                 model,
                 files,
                 text_format,
@@ -112,6 +113,7 @@ def prune(
                 seed=seed,
                 progress=progress,
             )
+            corpora["text"] = {"files": described, **read}
         removed = least_needed(values, bound_heads(blocks), share or 0)
     smaller = pruned_copy(model.network, removed, _identity(model), model.name)
     batch = _sample(model)
@@ -121,6 +123,7 @@ def prune(
         "started": datetime.now(UTC).isoformat(timespec="seconds"),
         "settings": settings,
         "model": describe_model(model, stack),
+        "corpora": corpora,
         "versions": versions("safetensors"),
     }
     make_folder(folder)
