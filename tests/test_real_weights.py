@@ -22,7 +22,7 @@ def demo(tmp_path_factory):
 def test_the_demo_ends_with_a_page(demo):
     folder, output = demo
     assert output.strip().splitlines()[-1].endswith("index.html")
-    assert len(list((folder / "figures").glob("*.svg"))) == 6
+    assert len(list((folder / "figures").glob("*.svg"))) == 9
     assert "Not run" not in output
     page = folder / "index.html"
     assert '"comparisons":[{"title":["Dependency relations' in page.read_text(encoding="utf-8")
