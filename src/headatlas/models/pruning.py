@@ -80,6 +80,7 @@ def pruned_copy(
         before.base if before else base,
     )
     smaller = copy.deepcopy(network)
+    _forget_gguf(smaller)
     _keep(smaller, kept)
     smaller.__class__ = pruned_class(type(network).__bases__[0] if before else type(network), pruning)
     return smaller
@@ -136,3 +137,11 @@ def _do_without_cache(network: PreTrainedModel) -> None:
     network.config.use_cache = False
     if getattr(network, "generation_config", None) is not None:
         network.generation_config.use_cache = False
+
+
+def _forget_gguf(network: PreTrainedModel) -> None:
+    """Weights of a GGUF file are plain numbers once they are loaded, but transformers would refuse to save them."""
+    stored = getattr(network.config, "quantization_config", None)
+    if stored is not None and "gguf" in str(getattr(stored, "quant_method", "")).lower():
+        network.hf_quantizer = None
+        del network.config.quantization_config
