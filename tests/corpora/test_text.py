@@ -155,7 +155,7 @@ GZIPPED = gzip.compress(b"".join(b"Line %d of many.\n" % number for number in ra
         (b"", None, "holds no text.*Give a UTF-8 file"),
         (b"\n \n\t\n", None, "holds no text.*Give a UTF-8 file"),
         (b"\xef\xbb\xbf", None, "holds no text"),
-        (gzip.compress(b""), None, "holds no text"),
+        (gzip.compress(b"", mtime=0), None, "holds no text"),
         (b"One.\nTw\0o.\n", 2, "zero bytes.*Give plain text"),
         ("One.\nTwo.\n".encode("utf-16"), 1, "UTF-16.*iconv -f UTF-16"),
         ("One.\nTwo.\n".encode("utf-16-be"), 1, "zero bytes"),
