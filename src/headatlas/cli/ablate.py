@@ -7,16 +7,21 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import (
+    BatchTokens,
+    Bootstrap,
+    CoreferenceFormat,
+    Device,
+    ModelName,
+    NumberType,
+    Revision,
+    TreebankFormat,
+    TrustRemoteCode,
+)
+
 
 def ablate(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A name on the Hugging Face hub, a local model folder, a .gguf file, or an embedded model "
-            "(see `headatlas models`).",
-        ),
-    ],
+    model: ModelName,
     task: Annotated[
         list[str],
         typer.Option(
@@ -86,30 +91,21 @@ def ablate(
     random_orders: Annotated[int, typer.Option(help="Random orders in these curves.")] = 5,
     words: Annotated[int, typer.Option(help="For causal: at most so many words a relation.")] = 200,
     controls: Annotated[int, typer.Option(help="For causal: other heads of the layer to compare with.")] = 4,
-    bootstrap: Annotated[
-        int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")
-    ] = 1000,
+    bootstrap: Bootstrap = 1000,
     max_tokens: Annotated[int, typer.Option(help="Longest input, special tokens included.")] = 128,
-    batch_tokens: Annotated[
-        int, typer.Option(help="Tokens in a batch, padding included. Fewer need less memory.")
-    ] = 4096,
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
-    dtype: Annotated[str, typer.Option(help="Type of the numbers: float32, bfloat16, float16 or float64.")] = "float32",
+    batch_tokens: BatchTokens = 4096,
+    device: Device = "auto",
+    dtype: NumberType = "float32",
     seed: Annotated[int, typer.Option(help="Fixes the sample, the masking, halves and random orders.")] = 0,
-    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
+    revision: Revision = None,
     attention: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(help="For encoder-decoders: encoder (default), decoder or cross heads."),
     ] = None,
     text_format: Annotated[str, typer.Option(help="documents, wikitext, paragraphs, or auto.")] = "auto",
-    treebank_format: Annotated[str, typer.Option(help="conllu, conllx, head-label, spacy, or auto.")] = "auto",
-    coreference_format: Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")] = "auto",
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
-    ] = False,
+    treebank_format: TreebankFormat = "auto",
+    coreference_format: CoreferenceFormat = "auto",
+    trust_remote_code: TrustRemoteCode = False,
     figures: Annotated[bool, typer.Option(help="Draw the figures at the end.")] = True,
 ) -> None:
     """Find out which heads a model needs, by removing them.

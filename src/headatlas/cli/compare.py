@@ -7,6 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import BatchTokens, Device, NumberType
+
 
 def compare(
     a: Annotated[Path, typer.Argument(metavar="A", help="An atlas folder, made by `headatlas survey`.")],
@@ -26,13 +28,9 @@ def compare(
     text_format: Annotated[
         str, typer.Option(help="Of --text: documents, wikitext, paragraphs, or auto (see `headatlas survey --help`).")
     ] = "auto",
-    batch_tokens: Annotated[
-        int, typer.Option(help="Tokens in a batch, padding included. Fewer need less memory.")
-    ] = 4096,
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
-    dtype: Annotated[str, typer.Option(help="Type of the numbers: float32, bfloat16, float16 or float64.")] = "float32",
+    batch_tokens: BatchTokens = 4096,
+    device: Device = "auto",
+    dtype: NumberType = "float32",
     trust_remote_code: Annotated[
         bool,
         typer.Option("--trust-remote-code", help="Run Python code that comes with a model. Only if you trust it."),

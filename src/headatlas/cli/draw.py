@@ -7,16 +7,11 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import Attention, Device, ModelName, Revision, TrustRemoteCode
+
 
 def draw(
-    model: Annotated[
-        str,
-        typer.Argument(
-            metavar="MODEL",
-            help="A name on the Hugging Face hub, a local model folder, a .gguf file, or an embedded model "
-            "(see `headatlas models`).",
-        ),
-    ],
+    model: ModelName,
     text: Annotated[str, typer.Argument(metavar="TEXT", help="The sentence to look at, in quotes.")],
     head: Annotated[
         list[str],
@@ -44,18 +39,10 @@ def draw(
         Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="WORD...", help="Words to mark, with the lines that leave them."),
     ] = None,
-    attention: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
-    ] = None,
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
-    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
-    ] = False,
+    attention: Attention = None,
+    device: Device = "auto",
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Draw what heads attend to in a sentence: lines between words, the darker the more attention.
 

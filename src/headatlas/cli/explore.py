@@ -7,6 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import Device, Revision, TrustRemoteCode
+
 
 def explore(
     model: Annotated[
@@ -23,15 +25,10 @@ def explore(
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Where to listen on this machine; 0: a free port.")] = 0,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
+    device: Device = "auto",
     dtype: Annotated[str, typer.Option(help="float32, float16, bfloat16 or float64.")] = "float32",
-    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
-    ] = False,
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Type a text in a browser, look at every head, remove heads and watch the model's predictions change.
 

@@ -7,6 +7,22 @@ from typing import TYPE_CHECKING, Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import (
+    Attention,
+    BatchTokens,
+    Device,
+    ModelNumberType,
+    RandomWeights,
+    Revision,
+    Segments,
+    SegmentStyle,
+    TextFiles,
+    TextFormat,
+    TreebankFiles,
+    TreebankFormat,
+    TrustRemoteCode,
+)
+
 if TYPE_CHECKING:
     from headatlas.store.reading import Store
 
@@ -24,20 +40,8 @@ def extract(
         Optional[Path],  # noqa: UP045
         typer.Option(help="The folder of maps to make, or to continue."),
     ] = None,
-    treebank: Annotated[
-        Optional[list[Path]],  # noqa: UP045
-        typer.Option(
-            metavar="FILE...",
-            help="Sentences with dependency trees: CoNLL-U, CoNLL-X, `word head-label` lines or a spaCy DocBin.",
-        ),
-    ] = None,
-    text: Annotated[
-        Optional[list[Path]],  # noqa: UP045
-        typer.Option(
-            metavar="FILE...",
-            help="UTF-8 text, plain or .gz: one sentence or paragraph a line, an empty line between documents.",
-        ),
-    ] = None,
+    treebank: TreebankFiles = None,
+    text: TextFiles = None,
     words: Annotated[
         Optional[bool],  # noqa: UP045
         typer.Option(
@@ -65,43 +69,19 @@ def extract(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="DIR", help="Only compare every file of a folder of maps with its checksum."),
     ] = None,
-    segments: Annotated[int, typer.Option(help="How many segments to sample from the whole text.")] = 1000,
+    segments: Segments = 1000,
     max_tokens: Annotated[int, typer.Option(help="Longest input, special tokens included.")] = 128,
-    batch_tokens: Annotated[
-        int, typer.Option(help="Tokens in a batch, padding included. Fewer need less memory.")
-    ] = 4096,
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
-    dtype: Annotated[
-        str, typer.Option(help="Type of the model's numbers: float32, bfloat16, float16 or float64.")
-    ] = "float32",
+    batch_tokens: BatchTokens = 4096,
+    device: Device = "auto",
+    dtype: ModelNumberType = "float32",
     seed: Annotated[int, typer.Option(help="Fixes the sample and random weights.")] = 0,
-    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
-    random_weights: Annotated[
-        bool,
-        typer.Option("--random-weights", help="The control: keep word and position embeddings, draw the rest anew."),
-    ] = False,
-    text_format: Annotated[
-        str,
-        typer.Option(
-            help="documents (empty line between them), wikitext (`= Title =` headings), paragraphs (every line is a "
-            "document, cut into sentences), or auto."
-        ),
-    ] = "auto",
-    treebank_format: Annotated[str, typer.Option(help="conllu, conllx, head-label, spacy, or auto.")] = "auto",
-    segment_style: Annotated[
-        str,
-        typer.Option(help="pair ([CLS] A [SEP] B [SEP]), single (one span), or auto: pair where the tokenizer can."),
-    ] = "auto",
-    attention: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
-    ] = None,
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
-    ] = False,
+    revision: Revision = None,
+    random_weights: RandomWeights = False,
+    text_format: TextFormat = "auto",
+    treebank_format: TreebankFormat = "auto",
+    segment_style: SegmentStyle = "auto",
+    attention: Attention = None,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Keep a model's attention maps in a folder of safetensors files, or bring in maps that others made.
 

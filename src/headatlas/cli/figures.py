@@ -7,11 +7,11 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import ResultsFolder
+
 
 def figures(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `ablate` or `compare`.")
-    ],
+    folder: ResultsFolder,
     out: Annotated[Optional[Path], typer.Option(help="Where to write. Default: DIR/figures.")] = None,  # noqa: UP045
 ) -> None:
     """Draw the figures of an atlas or a comparison again, as SVG, PNG and PDF.

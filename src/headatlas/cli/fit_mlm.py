@@ -7,6 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import BatchTokens, Device, Revision, TrustRemoteCode
+
 
 def fit_mlm(
     model: Annotated[
@@ -36,9 +38,7 @@ def fit_mlm(
     hold_out: Annotated[
         int, typer.Option(help="So many of the last lines are kept for scoring, at most a tenth of all.")
     ] = 1000,
-    batch_tokens: Annotated[
-        int, typer.Option(help="Tokens in a batch, padding included. Fewer need less memory.")
-    ] = 2048,
+    batch_tokens: BatchTokens = 2048,
     learning_rate: Annotated[float, typer.Option(help="Highest learning rate, after the warm-up.")] = 2e-3,
     rank: Annotated[int, typer.Option(help="Rank of the LoRA matrices: larger learns more and takes more room.")] = 16,
     alpha: Annotated[float, typer.Option(help="Scale of the LoRA matrices, commonly twice the rank.")] = 32,
@@ -46,10 +46,8 @@ def fit_mlm(
         bool, typer.Option("--freeze", help="Leave the encoder as it is and train the head alone.")
     ] = False,
     seed: Annotated[int, typer.Option(help="Fixes the head's first weights, the order and the masking.")] = 0,
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
-    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
+    device: Device = "auto",
+    revision: Revision = None,
     text_format: Annotated[
         str,
         typer.Option(
@@ -59,10 +57,7 @@ def fit_mlm(
     ] = "auto",
     save_every: Annotated[float, typer.Option(help="Seconds between saved states.")] = 120.0,
     force: Annotated[bool, typer.Option("--force", help="Fit a new head to a model that has one already.")] = False,
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
-    ] = False,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Give an encoder a masked language model head, and small LoRA adapters so that it can use it.
 

@@ -7,6 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import Attention, Device, ModelNumberType, Revision, TreebankFormat, TrustRemoteCode
+
 
 def probe(
     out: Annotated[Path, typer.Option(help="The folder to make, or to continue.")],
@@ -74,24 +76,14 @@ def probe(
     max_tokens: Annotated[int, typer.Option(help="Longest sentence, special tokens included.")] = 128,
     batch_tokens: Annotated[int, typer.Option(help="Tokens in a batch of the model, padding included.")] = 4096,
     bootstrap: Annotated[int, typer.Option(help="Resamplings for intervals.")] = 1000,
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
-    dtype: Annotated[
-        str, typer.Option(help="Type of the model's numbers: float32, bfloat16, float16 or float64.")
-    ] = "float32",
-    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
-    attention: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
-    ] = None,
-    treebank_format: Annotated[str, typer.Option(help="conllu, conllx, head-label, spacy, or auto.")] = "auto",
+    device: Device = "auto",
+    dtype: ModelNumberType = "float32",
+    revision: Revision = None,
+    attention: Attention = None,
+    treebank_format: TreebankFormat = "auto",
     draw: Annotated[bool, typer.Option("--figures/--no-figures", help="Draw the figures.")] = True,
     force: Annotated[bool, typer.Option("--force", help="Score on sentences to train on, if you must.")] = False,
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
-    ] = False,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Train probes: how much of the syntax do all heads know together, and do the hidden states?
 

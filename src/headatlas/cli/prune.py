@@ -7,6 +7,8 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import Device, Revision, TrustRemoteCode
+
 
 def prune(
     model: Annotated[
@@ -50,17 +52,12 @@ def prune(
     batch_tokens: Annotated[int, typer.Option(help="With --text: tokens in a batch, padding included.")] = 4096,
     seed: Annotated[int, typer.Option(help="With --text: fixes the sample and the masking.")] = 0,
     text_format: Annotated[str, typer.Option(help="documents, wikitext, paragraphs, or auto.")] = "auto",
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
+    device: Device = "auto",
     dtype: Annotated[
         str, typer.Option(help="Type of the numbers, also of those saved: float32, bfloat16, float16 or float64.")
     ] = "float32",
-    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
-    ] = False,
+    revision: Revision = None,
+    trust_remote_code: TrustRemoteCode = False,
 ) -> None:
     """Cut heads out of a model's weights and save the smaller model.
 

@@ -7,6 +7,24 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import (
+    Attention,
+    BatchTokens,
+    Bootstrap,
+    CoreferenceFormat,
+    Device,
+    NumberType,
+    RandomWeights,
+    Revision,
+    Segments,
+    SegmentStyle,
+    TextFiles,
+    TextFormat,
+    TreebankFiles,
+    TreebankFormat,
+    TrustRemoteCode,
+)
+
 
 def survey(
     out: Annotated[Path, typer.Option(help="The atlas folder to make, or to continue.")],
@@ -22,20 +40,8 @@ def survey(
         Optional[Path],  # noqa: UP045
         typer.Option(metavar="DIR", help="In place of a model and its corpora: maps made by `headatlas extract`."),
     ] = None,
-    text: Annotated[
-        Optional[list[Path]],  # noqa: UP045
-        typer.Option(
-            metavar="FILE...",
-            help="UTF-8 text, plain or .gz: one sentence or paragraph a line, an empty line between documents.",
-        ),
-    ] = None,
-    treebank: Annotated[
-        Optional[list[Path]],  # noqa: UP045
-        typer.Option(
-            metavar="FILE...",
-            help="Sentences with dependency trees: CoNLL-U, CoNLL-X, `word head-label` lines or a spaCy DocBin.",
-        ),
-    ] = None,
+    text: TextFiles = None,
+    treebank: TreebankFiles = None,
     coreference: Annotated[
         Optional[list[Path]],  # noqa: UP045
         typer.Option(
@@ -43,7 +49,7 @@ def survey(
             help="Documents with coreferent mentions: CoNLL-2012, CoNLL-U with `Entity=`, or bracket columns.",
         ),
     ] = None,
-    segments: Annotated[int, typer.Option(help="How many segments to sample from the whole text.")] = 1000,
+    segments: Segments = 1000,
     max_tokens: Annotated[int, typer.Option(help="Longest segment, special tokens included.")] = 128,
     studies: Annotated[
         Optional[list[str]],  # noqa: UP045
@@ -53,26 +59,13 @@ def survey(
             "corpora allow."
         ),
     ] = None,
-    batch_tokens: Annotated[
-        int, typer.Option(help="Tokens in a batch, padding included. Fewer need less memory.")
-    ] = 4096,
-    device: Annotated[
-        str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")
-    ] = "auto",
-    dtype: Annotated[str, typer.Option(help="Type of the numbers: float32, bfloat16, float16 or float64.")] = "float32",
+    batch_tokens: BatchTokens = 4096,
+    device: Device = "auto",
+    dtype: NumberType = "float32",
     seed: Annotated[int, typer.Option(help="Fixes the sample, the masking and random weights.")] = 0,
-    revision: Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")] = None,  # noqa: UP045
-    text_format: Annotated[
-        str,
-        typer.Option(
-            help="documents (empty line between them), wikitext (`= Title =` headings), paragraphs (every line is a "
-            "document, cut into sentences), or auto."
-        ),
-    ] = "auto",
-    segment_style: Annotated[
-        str,
-        typer.Option(help="pair ([CLS] A [SEP] B [SEP]), single (one span), or auto: pair where the tokenizer can."),
-    ] = "auto",
+    revision: Revision = None,
+    text_format: TextFormat = "auto",
+    segment_style: SegmentStyle = "auto",
     parse_with: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option(
@@ -81,7 +74,7 @@ def survey(
             "silver.",
         ),
     ] = None,
-    treebank_format: Annotated[str, typer.Option(help="conllu, conllx, head-label, spacy, or auto.")] = "auto",
+    treebank_format: TreebankFormat = "auto",
     label_set: Annotated[
         str,
         typer.Option(help="The treebank's relations: stanford (the paper's), universal, clearnlp (spaCy), or auto."),
@@ -91,7 +84,7 @@ def survey(
         bool,
         typer.Option(help="Offset baselines stop at the ends of the sentence, as in the paper's code."),
     ] = True,
-    coreference_format: Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")] = "auto",
+    coreference_format: CoreferenceFormat = "auto",
     coreference_windows: Annotated[
         bool,
         typer.Option(
@@ -101,9 +94,7 @@ def survey(
     words_from: Annotated[
         str, typer.Option(help="Attention from a split word: the mean of its tokens, the first, or the max.")
     ] = "mean",
-    bootstrap: Annotated[
-        int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")
-    ] = 1000,
+    bootstrap: Bootstrap = 1000,
     control: Annotated[
         bool,
         typer.Option("--control", help="Also run the network with random weights over the treebank, for comparison."),
@@ -112,14 +103,8 @@ def survey(
         int,
         typer.Option(help="Short inputs, shared between the corpora, to keep with the maps of all heads for the page."),
     ] = 60,
-    attention: Annotated[
-        Optional[str],  # noqa: UP045
-        typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
-    ] = None,
-    random_weights: Annotated[
-        bool,
-        typer.Option("--random-weights", help="The control: keep word and position embeddings, draw the rest anew."),
-    ] = False,
+    attention: Attention = None,
+    random_weights: RandomWeights = False,
     zero_token_types: Annotated[
         bool, typer.Option("--zero-token-types", help="All token types 0, as in the paper's released code.")
     ] = False,
@@ -139,10 +124,7 @@ def survey(
     map_distance: Annotated[
         str, typer.Option(help="What the map of heads keeps: sqrt_js, a metric, or js, as in the paper's figure 6.")
     ] = "sqrt_js",
-    trust_remote_code: Annotated[
-        bool,
-        typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
-    ] = False,
+    trust_remote_code: TrustRemoteCode = False,
     figures: Annotated[bool, typer.Option(help="Draw the figures and write the page at the end.")] = True,
 ) -> None:
     """Chart every head of a model on a text, a treebank, a coreference corpus, or all three: one pass each.

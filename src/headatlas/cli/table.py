@@ -7,11 +7,11 @@ from typing import Annotated, Optional
 
 import typer
 
+from headatlas.cli.options import ResultsFolder
+
 
 def table(
-    folder: Annotated[
-        Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `ablate` or `compare`.")
-    ],
+    folder: ResultsFolder,
     name: Annotated[
         str,
         typer.Argument(

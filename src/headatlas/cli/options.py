@@ -1,0 +1,68 @@
+"""Options that several commands have, each written once with its help."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Optional
+
+import typer
+
+Attention = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
+]
+BatchTokens = Annotated[int, typer.Option(help="Tokens in a batch, padding included. Fewer need less memory.")]
+Bootstrap = Annotated[int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")]
+CoreferenceFormat = Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")]
+Device = Annotated[str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")]
+ModelName = Annotated[
+    str,
+    typer.Argument(
+        metavar="MODEL",
+        help="A name on the Hugging Face hub, a local model folder, a .gguf file, or an embedded model "
+        "(see `headatlas models`).",
+    ),
+]
+ModelNumberType = Annotated[
+    str, typer.Option(help="Type of the model's numbers: float32, bfloat16, float16 or float64.")
+]
+NumberType = Annotated[str, typer.Option(help="Type of the numbers: float32, bfloat16, float16 or float64.")]
+RandomWeights = Annotated[
+    bool,
+    typer.Option("--random-weights", help="The control: keep word and position embeddings, draw the rest anew."),
+]
+ResultsFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `ablate` or `compare`.")
+]
+Revision = Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")]  # noqa: UP045
+SegmentStyle = Annotated[
+    str,
+    typer.Option(help="pair ([CLS] A [SEP] B [SEP]), single (one span), or auto: pair where the tokenizer can."),
+]
+Segments = Annotated[int, typer.Option(help="How many segments to sample from the whole text.")]
+TextFiles = Annotated[
+    Optional[list[Path]],  # noqa: UP045
+    typer.Option(
+        metavar="FILE...",
+        help="UTF-8 text, plain or .gz: one sentence or paragraph a line, an empty line between documents.",
+    ),
+]
+TextFormat = Annotated[
+    str,
+    typer.Option(
+        help="documents (empty line between them), wikitext (`= Title =` headings), paragraphs (every line is a "
+        "document, cut into sentences), or auto."
+    ),
+]
+TreebankFiles = Annotated[
+    Optional[list[Path]],  # noqa: UP045
+    typer.Option(
+        metavar="FILE...",
+        help="Sentences with dependency trees: CoNLL-U, CoNLL-X, `word head-label` lines or a spaCy DocBin.",
+    ),
+]
+TreebankFormat = Annotated[str, typer.Option(help="conllu, conllx, head-label, spacy, or auto.")]
+TrustRemoteCode = Annotated[
+    bool,
+    typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
+]
