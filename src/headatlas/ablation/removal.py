@@ -62,7 +62,7 @@ class RemovalCurves:
     @property
     def heads(self) -> list[Head]:
         """All heads, in order."""
-        return [(layer, head) for layer, number in enumerate(self._shape.heads) for head in range(number)]
+        return self._shape.places
 
     def add(self, name: str, orders: tuple[Order, Order], plain: Floats, advance: Advance | None = None) -> None:
         """A curve whose order each half of the examples has from the other; plain: [E, measures]."""

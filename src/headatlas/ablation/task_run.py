@@ -40,8 +40,7 @@ def run_task(
 ) -> Found:
     """All tables of a task. removed: the heads to remove alone, from 1; none means all, and curves too."""
     shape = task.model.shapes[stack]
-    every = [(layer, head) for layer, number in enumerate(shape.heads) for head in range(number)]
-    heads = [(layer - 1, head - 1) for layer, head in removed] or every
+    heads = [(layer - 1, head - 1) for layer, head in removed] or shape.places
     seed, resamplings = settings.seed, settings.bootstrap
     tokens = sum(batch.size for batch in task.batches)
     with _progress(task, "importance", tokens, show_progress) as advance:
@@ -56,7 +55,7 @@ def run_task(
     if settings.curves and not removed:
         passes = 3 * settings.steps + settings.random_orders * (settings.steps - 1) + 1
         with _progress(task, "more and more removed", tokens * passes, show_progress) as advance:
-            of_heads = np.stack([gradients[:, layer, head] for layer, head in every], axis=1)  # [E, heads]
+            of_heads = np.stack([gradients[:, layer, head] for layer, head in shape.places], axis=1)  # [E, heads]
             tables["removal_curve"] = _curves(task, stack, replacement, settings, single, of_heads, advance)
     about = task.about | {"passes": removal.why_whole or "layers below a removed head are re-used"}
     reads = (CORPUS_OF_TASK[task.name], "train") if task.name == "classification" else (CORPUS_OF_TASK[task.name],)

@@ -18,16 +18,10 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
 from headatlas.comparing.crossing import Crossing, mean_known
-from headatlas.models.stacks import HeadShape
 
 Array = NDArray[np.float64]
 Head = tuple[int, int]  # layer and head, from 1
 BEHAVIOUR_COLUMNS = ["label", "layer_a", "head_a", "strength_a", "layer_b", "head_b", "strength_b", "distance"]
-
-
-def places(shape: HeadShape) -> list[Head]:
-    """Layer and head of every head, from 1, in order."""
-    return [(layer, head) for layer, heads in enumerate(shape.heads, 1) for head in range(1, heads + 1)]
 
 
 def assign(distances: Array) -> dict[int, int]:
@@ -40,7 +34,7 @@ def assign(distances: Array) -> dict[int, int]:
 
 def cross_distance_table(crossing: Crossing) -> pd.DataFrame:
     """layer_a, head_a, layer_b, head_b, value, count: every head of A with every head of B."""
-    a, b = (np.array(places(shape)) for shape in crossing.shapes)
+    a, b = (np.array(shape.numbered) for shape in crossing.shapes)
     rows, columns = (np.ravel(numbers) for numbers in np.indices((len(a), len(b))))
     named = {"layer_a": a[rows, 0], "head_a": a[rows, 1], "layer_b": b[columns, 0], "head_b": b[columns, 1]}
     return pd.DataFrame(named | {"value": crossing.across.ravel(), "count": crossing.counts.ravel()})
@@ -48,7 +42,7 @@ def cross_distance_table(crossing: Crossing) -> pd.DataFrame:
 
 def head_match_table(crossing: Crossing) -> pd.DataFrame:
     """A row for each head of A with its match, then one for each head of B that has none."""
-    a, b = (places(shape) for shape in crossing.shapes)
+    a, b = (shape.numbered for shape in crossing.shapes)
     distances, counts = crossing.across, crossing.counts
     matched = assign(distances)
     same_shape = crossing.shapes[0] == crossing.shapes[1]

@@ -36,6 +36,16 @@ class HeadShape:
         """Number of heads in all layers."""
         return sum(self.heads)
 
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Layer and head of every head in order, both from 0."""
+        return [(layer, head) for layer, heads in enumerate(self.heads) for head in range(heads)]
+
+    @property
+    def numbered(self) -> list[tuple[int, int]]:
+        """The same as people count them, both from 1."""
+        return [(layer + 1, head + 1) for layer, head in self.places]
+
     def __str__(self) -> str:
         if len(set(self.heads)) == 1:
             return f"{self.layers} layers x {self.heads[0]} heads"

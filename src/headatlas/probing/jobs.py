@@ -133,7 +133,7 @@ def _parser_record(
 
 def _weight_rows(job: Job, parser: AttentionParser, data: Data) -> Rows:
     use = head_use(parser, data.eval, range(len(data.eval)))
-    names = [(layer, head) for layer, heads in enumerate(data.eval.store.shape.heads) for head in range(heads)]
+    names = data.eval.store.shape.places
     return [
         {
             **vars(job),

@@ -104,6 +104,5 @@ def importance_on_text(
     stack = model.default_stack
     with TokenProgress("importance", sum(batch.size for batch in task.batches), show=progress) as bar:
         means = example_importance(task, stack, bar.advance).mean(0)  # [L, H]
-    heads = [(layer, head) for layer, number in enumerate(model.shapes[stack].heads) for head in range(number)]
-    values = {(layer + 1, head + 1): float(means[layer, head]) for layer, head in heads}
+    values = {(layer + 1, head + 1): float(means[layer, head]) for layer, head in model.shapes[stack].places}
     return values, {"task": task.name, **task.about, "left_out": sample.left_out | task.left_out}

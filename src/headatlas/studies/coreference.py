@@ -108,7 +108,7 @@ class Coreference(Study):
 
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
-        self._heads = [(layer + 1, head + 1) for layer, heads in enumerate(shape.heads) for head in range(heads)]
+        self._heads = shape.numbered
         sizes = len(self._heads), len(BASELINES), len(MENTION_TYPES)
         resampling = {"seed": self._seed, "replicates": self._replicates, "permutations": self._permutations}
         self._tallies = {rule: Tally(*sizes, **resampling) for rule in RULES}

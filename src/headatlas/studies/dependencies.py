@@ -122,12 +122,7 @@ class Dependencies(Study):
 
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
-        self._candidates = [
-            (layer + 1, head + 1, direction)
-            for layer, heads in enumerate(shape.heads)
-            for head in range(heads)
-            for direction in DIRECTIONS
-        ]
+        self._candidates = [(*head, direction) for head in shape.numbered for direction in DIRECTIONS]
         categories = len(self._relations) + 1  # the last one: roots
         self._tally = Tally(
             len(self._candidates),

@@ -52,12 +52,12 @@ def rows_compared(length: int, heads: int) -> NDArray[np.int64]:
 
 
 def rows_kept(weights: Tensor, length: int, heads: int) -> Tensor:
-    """A copy of the rows of one segment to be compared: [Q, H, K]. weights: [H, T, T]; heads: of all that are kept."""
+    """The rows of one segment to be compared, a view where they are all: [Q, H, K]. weights: [H, T, T]; heads: kept."""
     rows = rows_compared(length, heads)
     chosen = weights[:, :length, :length]
     if len(rows) < length:
         chosen = chosen[:, torch.from_numpy(rows).to(weights.device)]
-    return chosen.transpose(0, 1).contiguous()
+    return chosen.transpose(0, 1)
 
 
 def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
@@ -94,7 +94,7 @@ class Similarity(Study):
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
         self._shape = shape
-        self._heads = [(layer, head) for layer, heads in enumerate(shape.heads) for head in range(heads)]
+        self._heads = shape.places
         self._layer_of = np.eye(shape.layers)[[layer for layer, _ in self._heads]]  # [H, L]
         pairs, layers = (shape.total, shape.total), (shape.layers, shape.layers)
         self._sums: State = {

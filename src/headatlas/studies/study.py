@@ -170,7 +170,7 @@ class SegmentMeans(Study):
         with np.errstate(invalid="ignore", divide="ignore"):
             values = self._in_rows(self._total / self._count)
         low, high = percentile_interval(self._drawn_means())
-        places = [(layer + 1, head + 1) for layer, heads in enumerate(self.shape.heads) for head in range(heads)]
+        places = self.shape.numbered
         layer, head = np.repeat(np.array(places), len(self.columns), axis=0).T
         return pd.DataFrame(
             {
