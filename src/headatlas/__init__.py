@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headatlas.atlas.page import write_page
     from headatlas.comparing import compare
     from headatlas.corpora.sample import sample_text, sample_treebank
+    from headatlas.engine.crew import Crew
     from headatlas.exploring.run import explore
     from headatlas.fitting.fit import fit_mlm
     from headatlas.models.loading import load_model
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from headatlas.store.observing import observe_words
     from headatlas.store.reading import Store, open_store
     from headatlas.surveying import extract, import_maps, survey
+    from headatlas.surveying.merging import merge
 
 __version__ = version("headatlas")
 
@@ -44,6 +46,7 @@ _HOMES = {
     "Model": "headatlas.models.model",
     "NotebookPage": "headatlas.atlas.notebook",
     "compare": "headatlas.comparing",
+    "Crew": "headatlas.engine.crew",
     "Store": "headatlas.store.reading",
     "ablate": "headatlas.ablation.run",
     "draw": "headatlas.atlas.draw",
@@ -53,6 +56,7 @@ _HOMES = {
     "head_view": "headatlas.atlas.notebook",
     "import_maps": "headatlas.surveying",
     "load_model": "headatlas.models.loading",
+    "merge": "headatlas.surveying.merging",
     "observe_network": "headatlas.models.observing",
     "observe_words": "headatlas.store.observing",
     "open_atlas": "headatlas.results.atlas",
@@ -71,6 +75,7 @@ _HOMES = {
 __all__ = [
     "Atlas",
     "Comparison",
+    "Crew",
     "HeadatlasError",
     "Model",
     "NotebookPage",
@@ -85,6 +90,7 @@ __all__ = [
     "head_view",
     "import_maps",
     "load_model",
+    "merge",
     "observe_network",
     "observe_words",
     "open_atlas",

@@ -7,6 +7,10 @@ from typing import Annotated, Optional
 
 import typer
 
+Address = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="For --engine ray: a running cluster, or auto; by default one is started on this machine."),
+]
 Attention = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
@@ -15,6 +19,9 @@ BatchTokens = Annotated[int, typer.Option(help="Tokens in a batch, padding inclu
 Bootstrap = Annotated[int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")]
 CoreferenceFormat = Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")]
 Device = Annotated[str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")]
+EngineOption = Annotated[
+    str, typer.Option("--engine", help="What the workers are: processes of this machine, or ray for a cluster.")
+]
 ModelName = Annotated[
     str,
     typer.Argument(
@@ -40,6 +47,12 @@ SegmentStyle = Annotated[
     typer.Option(help="pair ([CLS] A [SEP] B [SEP]), single (one span), or auto: pair where the tokenizer can."),
 ]
 Segments = Annotated[int, typer.Option(help="How many segments to sample from the whole text.")]
+ShardOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--shard", metavar="I/N", help="Only the I-th of N shares of the inputs; put them together with merge."
+    ),
+]
 TextFiles = Annotated[
     Optional[list[Path]],  # noqa: UP045
     typer.Option(
@@ -65,4 +78,13 @@ TreebankFormat = Annotated[str, typer.Option(help="conllu, conllx, head-label, s
 TrustRemoteCode = Annotated[
     bool,
     typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
+]
+WorkerGpus = Annotated[float, typer.Option(help="For --engine ray: GPUs of each worker, or a part of one.")]
+Workers = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(help="How many workers share the batches, each with the model. Default: none but this process."),
+]
+WorkerThreads = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(help="Threads of each worker. Default: those of this machine, shared out."),
 ]
