@@ -58,6 +58,7 @@ class Task(ABC):
     name: ClassVar[str]
     measures: ClassVar[tuple[str, ...]]  # names of the scores, higher is better; the first one decides orders
     replayable: ClassVar[bool] = True  # whether its scores come of one pass of the network over its inputs
+    why_not_replayable: ClassVar[str] = "its scores come of many passes, not of one"
 
     def __init__(self, model: Model, batches: Sequence[Examples]) -> None:
         self.model = model

@@ -44,11 +44,12 @@ def peak_bytes(network: nn.Module, inputs: Mapping[str, Any]) -> int:
         if device.type == "cuda":
             torch.cuda.synchronize(device)
             torch.cuda.reset_peak_memory_stats(device)
-            present = torch.cuda.memory_allocated(device)
+            present = int(torch.cuda.memory_allocated(device))
             network(**inputs)
             return weight_bytes([network]) + int(torch.cuda.max_memory_allocated(device)) - present
         known = [*network.parameters(), *network.buffers(), *(part for part in inputs.values() if _is_tensor(part))]
-        with _LiveTensors(known) as living:
+        living = _LiveTensors(known)
+        with living:
             network(**inputs)
         return weight_bytes([network]) + living.most
 
