@@ -49,8 +49,15 @@ def stopped():
     os.kill(os.getpid(), signal.SIGINT)
 
 
-@pytest.mark.parametrize("part", ["importance", "without", "curve"])
-@pytest.mark.parametrize(("how", "error", "lost"), [(killed, KilledError, 1), (stopped, SurveyInterruptedError, 0)])
+@pytest.mark.parametrize(
+    ("part", "how", "error", "lost"),
+    [
+        ("importance", killed, KilledError, 1),
+        ("without", stopped, SurveyInterruptedError, 0),
+        ("without", killed, KilledError, 1),
+        ("curve", killed, KilledError, 1),
+    ],
+)
 def test_a_run_goes_on_where_it_stood(part, how, error, lost, count, tiny_folder, tmp_path):
     model, (made, end) = str(tiny_folder("bert")), count
     whole = ablate(model, out=tmp_path / "whole", **OPTIONS)

@@ -15,6 +15,7 @@ import torch
 
 from headatlas.ablation.passes import Advance, Arrays, Floats, Keep, make_anew
 from headatlas.ablation.task import Examples, Task
+from headatlas.models.gates import Gates
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means
 from headatlas.statistics.resampling import fold_of
@@ -24,7 +25,7 @@ def gate_gradients(task: Task, examples: Examples, stack: Stack) -> Floats:
     """Derivative of each example's own loss to each head's gate: [E, L, H]."""
     shape = task.model.shapes[stack]
     gates = torch.ones(len(examples), shape.layers, shape.most_heads, device=task.model.device, requires_grad=True)
-    with torch.enable_grad(), task.model.gated(gates[examples.rows], stack=stack):
+    with torch.enable_grad(), task.removing(Gates(gates[examples.rows], None, shape), stack):
         (gradients,) = torch.autograd.grad(task.losses(examples).sum(), gates)
     found: Floats = gradients.double().cpu().numpy()
     return found

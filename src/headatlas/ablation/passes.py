@@ -54,7 +54,8 @@ def gated_scores(task: Task, gates: Sequence[Tensor], stack: Stack, replacement:
     for number, (batch, of_batch) in enumerate(zip(task.batches, gates, strict=True)):
         examples = batch.to(task.model.device)
         of_rows = of_batch[examples.rows] if of_batch.ndim == 3 else of_batch
-        with torch.inference_mode(), task.model.gated(of_rows, replacement(number, examples), stack):
+        closed = Gates(of_rows, replacement(number, examples), task.model.shapes[stack])
+        with torch.inference_mode(), task.removing(closed, stack):
             found.append(_numbers(task.scores(examples)))
     return np.concatenate(found)
 
@@ -135,7 +136,7 @@ class HeadRemoval:
         layer = self._shape.layers // 2
         change = self._gates(number, [(layer, 0)], examples)
         again = self._replay.replay(layer, lambda: self._task.losses(examples), change)
-        with self._task.model.changing_outputs(change, self._stack):
+        with self._task.removing(change, self._stack):
             whole = self._task.losses(examples)
         same = torch.allclose(again, whole, atol=near, rtol=near)
         return None if same else f"a replay from layer {layer + 1} did not give what a whole pass gives"
@@ -148,7 +149,7 @@ class HeadRemoval:
             if self.why_whole is None:
                 scores = self._replay.replay(heads[0][0], lambda: self._task.scores(copies), change, len(heads))
             else:
-                with self._task.model.changing_outputs(change, self._stack):
+                with self._task.removing(change, self._stack):
                     scores = self._task.scores(copies)
         return list(_numbers(scores).reshape(len(heads), len(examples), -1))
 

@@ -50,6 +50,7 @@ def ablate(
     pairs: Files | None = None,
     treebank: Files | None = None,
     coreference: Files | None = None,
+    eval: Files | None = None,
     atlas: str | Path | None = None,
     kind: Kind = "zero",
     examples: int = 300,
@@ -83,8 +84,9 @@ def ablate(
     >>> found.tables["ablation"].nsmallest(5, "change")                                          # doctest: +SKIP
 
     A run that was stopped goes on where it stood; one that has finished is opened.
-    task: masked-lm, next-token (with `text`), classification (with `data`), minimal-pairs (with `pairs`), translation
-        (with `data`), causal (with `atlas` and `treebank` or `coreference`), or several of them.
+    task: masked-lm, next-token (with `text`), classification, translation (with `data`), minimal-pairs (with `pairs`),
+        probe (trained on `treebank`, scored on `eval`), causal (with `atlas` and `treebank` or `coreference`), or
+        several of them.
     kind: what stands in for a removed head: zero, its mean output, or its output at another token (resample).
     examples: at most so many are scored.
     columns: of `data`: text, label; or text, text, label; or source, target.
@@ -119,7 +121,8 @@ def ablate(
     )
     chosen.check()
     given = {
-        "text": text, "data": data, "train": train, "pairs": pairs, "treebank": treebank, "coreference": coreference,
+        "text": text, "data": data, "train": train, "pairs": pairs,
+        "treebank": treebank, "coreference": coreference, "eval": eval,
     }  # fmt: skip
     files = {name: find_files(named, name) for name, named in given.items() if named is not None}
     check_tasks(tasks, [*files, *(["atlas"] if atlas is not None else [])])
@@ -171,7 +174,7 @@ def ablate(
             if name == "causal":
                 found = run_causal(model, files, atlas or "", chosen, progress, pieces.of(name))
             else:
-                task_made = make_task(name, model, files, chosen)
+                task_made = make_task(name, model, files, chosen, folder / STATE / name, progress)
                 found = run_task(task_made, stack, removed, chosen, progress, pieces.of(name))
             for table, frame in found.tables.items():
                 tables.setdefault(table, []).append(frame)

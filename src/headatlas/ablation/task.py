@@ -6,14 +6,17 @@ Everything about removing heads is asked of this interface alone, so a new task 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from headatlas.models.gates import Gates
 from headatlas.models.model import Model
+from headatlas.models.stacks import Stack
 
 
 @dataclass(frozen=True)
@@ -70,6 +73,12 @@ class Task(ABC):
     def ids(self) -> list[str]:
         """All examples, batch after batch."""
         return [name for batch in self.batches for name in batch.ids]
+
+    @contextmanager
+    def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
+        """Within this context the task is done by a model whose heads of one stack are gated."""
+        with self.model.changing_outputs(gates, stack):
+            yield
 
     @abstractmethod
     def losses(self, examples: Examples) -> Tensor:

@@ -16,7 +16,7 @@ from headatlas.ablation.passes import Advance, Floats, HeadRemoval, Keep, make_a
 from headatlas.ablation.removal import RemovalCurves, cross_fitted
 from headatlas.ablation.remove_one import RemovedOne, ablation_table
 from headatlas.ablation.replacement import Replacement, find_replacement
-from headatlas.ablation.settings import CORPUS_OF_TASK, AblationSettings
+from headatlas.ablation.settings import CORPUS_OF_TASK, TRAINED_ON, AblationSettings
 from headatlas.ablation.task import Task
 from headatlas.engine.progress import TokenProgress
 from headatlas.models.stacks import Stack
@@ -63,7 +63,7 @@ def run_task(
             of_heads = np.stack([gradients[:, layer, head] for layer, head in shape.places], axis=1)  # [E, heads]
             tables["removal_curve"] = _curves(task, stack, replacement, settings, single, of_heads, advance, keep)
     about = task.about | {"passes": removal.why_whole or "layers below a removed head are re-used"}
-    reads = (CORPUS_OF_TASK[task.name], "train") if task.name == "classification" else (CORPUS_OF_TASK[task.name],)
+    reads = tuple(options[task.name] for options in (CORPUS_OF_TASK, TRAINED_ON) if task.name in options)
     return Found(tables, reads, about, task.left_out, summarise(task, single, ablation, importance))
 
 
