@@ -42,6 +42,7 @@ class ProbeParsing(Task):
 
     name = "probe"
     measures = ("uas", "log_likelihood")
+    like_loss = "log_likelihood"
     replayable = False
     why_not_replayable = "the probe reads the maps of all layers, so all are run"
 

@@ -60,6 +60,7 @@ class Task(ABC):
 
     name: ClassVar[str]
     measures: ClassVar[tuple[str, ...]]  # names of the scores, higher is better; the first one decides orders
+    like_loss: ClassVar[str]  # the one of them that falls as the loss rises, with which importance is compared
     replayable: ClassVar[bool] = True  # whether its scores come of one pass of the network over its inputs
     why_not_replayable: ClassVar[str] = "its scores come of many passes, not of one"
 

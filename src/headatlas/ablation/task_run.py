@@ -92,7 +92,7 @@ def summarise(task: Task, single: RemovedOne, ablation: pd.DataFrame, importance
     """Scores with all heads, how many heads matter, and how far the two ways of asking agree (Spearman)."""
     main = ablation[ablation["measure"] == task.measures[0]]
     significant = main[main["p_value"] < SIGNIFICANT]
-    both = main.merge(importance, on=["layer", "head"])
+    both = ablation[ablation["measure"] == task.like_loss].merge(importance, on=["layer", "head"])
     return {
         "scores": dict(zip(task.measures, map(float, single.plain.mean(0)), strict=True)),
         "heads": len(main),
@@ -100,6 +100,7 @@ def summarise(task: Task, single: RemovedOne, ablation: pd.DataFrame, importance
         "better_without": int((significant["change"] > 0).sum()),
         "importance_of_halves": _spearman(importance["first_half"], importance["second_half"]),
         "importance_and_harm": _spearman(both["value"], -both["change"]),
+        "harm_measured_by": task.like_loss,
     }
 
 
