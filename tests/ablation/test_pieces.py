@@ -10,9 +10,11 @@ import pandas as pd
 import pytest
 
 from headatlas.ablation.pieces import Pieces
+from headatlas.ablation.removal import RemovalCurves
 from headatlas.ablation.run import ablate
 from headatlas.corpora.sample import sample_text
 from headatlas.errors import AtlasError, SurveyInterruptedError
+from headatlas.models.replay import LayerReplay
 
 OPTIONS = {"text": sample_text(), "examples": 8, "max_tokens": 48, "batch_tokens": 200, "bootstrap": 20, "steps": 2}
 OPTIONS |= {"task": "masked-lm", "random_orders": 2, "device": "cpu", "progress": False}
@@ -75,6 +77,17 @@ def test_a_run_goes_on_where_it_stood(part, how, error, lost, count, tiny_folder
     for name in whole.tables:
         pd.testing.assert_frame_equal(whole.tables[name], again.tables[name])
     assert not (again.folder / "state").exists()
+
+
+def test_how_passes_were_made_is_known_after_going_on(tiny_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(LayerReplay, "complete", False)
+    monkeypatch.setattr(RemovalCurves, "add", lambda *_: killed())
+    with pytest.raises(KilledError):
+        ablate(str(tiny_folder("bert")), out=tmp_path, **OPTIONS)
+    monkeypatch.undo()
+    monkeypatch.setattr(LayerReplay, "complete", False)
+    found = ablate(str(tiny_folder("bert")), out=tmp_path, **OPTIONS)
+    assert found.manifest["corpora"]["masked-lm"]["passes"] == "its layers are not where they could be replayed"
 
 
 def test_other_settings_do_not_go_on(count, tiny_folder, tmp_path):

@@ -108,6 +108,9 @@ class HeadRemoval:
             self._replay.forget()
             if advance:
                 advance(batch.size)
+        if self._task.replayable and not self._replaying.checked:  # all was kept from before
+            self._recorded(0, self._task.batches[0].to(self._task.model.device))
+            self._replay.forget()
         return np.concatenate(plain), np.concatenate(without)
 
     def _without(self, number: int, heads: list[Head], examples: Examples, recorded: Callable[[], object]) -> Arrays:
