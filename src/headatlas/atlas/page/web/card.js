@@ -45,7 +45,7 @@ export function createCard({ atlas, store, palette }) {
       strips(atlas, index, colours, "What it attends to", (one) => SURFACE.includes(one.group) && !LEFT_AWAY.has(one.id)),
       relations(atlas, layer, head, colours),
       antecedents(atlas, layer, head, colours),
-      strips(atlas, index, colours, "How much the loss depends on it", (one) => one.group === "gradients"),
+      strips(atlas, index, colours, "How much the loss depends on it, |dL/da|", (one) => one.group === "gradients"),
       strips(atlas, index, colours, "More", (one) => !ELSEWHERE.has(one.group)),
       nearest(atlas, store, index),
     ];
@@ -82,7 +82,7 @@ function strips(atlas, index, colours, title, chosen) {
     return element(
       "tr",
       { title: `${place}. of ${of} heads` },
-      element("th", { scope: "row", text: measure.label.replace(/^attention to (the )?/, "") }),
+      element("th", { scope: "row", text: measure.label.replace(/^(attention to (the )?|\|dL\/da\| towards )/, "") }),
       element("td", { class: "number", text: measure.format(measure.values[index]) }),
       element("td", {}, strip(measure, [[index, colours.picked]], colours, `${place}. of ${of} heads`)),
     );

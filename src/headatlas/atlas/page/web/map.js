@@ -15,7 +15,7 @@ export const mapView = { name: "map", title: "Map", create };
 
 function create({ atlas, store, palette, room }) {
   const { heads } = atlas;
-  const node = element("section", { class: "view", "aria-label": "Map of the heads" });
+  const node = element("section", { class: "view map", "aria-label": "Map of the heads" });
   const controls = element("div", { class: "controls" });
   const remark = element("p", { class: "remark" });
   const stage = element("div", { class: "stage" });
@@ -68,7 +68,7 @@ function create({ atlas, store, palette, room }) {
     const width = room().width - STAGE_PADDING;
     const colours = palette();
     const tall = Math.max(320, window.innerHeight - stage.getBoundingClientRect().top - STAGE_PADDING - 26);
-    const { fill, legend } = colouring(atlas, colour, colours, MARGIN, width - 2 * MARGIN);
+    const { fill, outline, legend } = colouring(atlas, colour, colours, MARGIN, width - 2 * MARGIN);
     const key = legend(0);
     const plot = { width, height: tall - key.height - 26 };
     scatter = headScatter(heads, positions(), {
@@ -76,6 +76,7 @@ function create({ atlas, store, palette, room }) {
       below: key.height + 26,
       alike: axes === SIMILARITY,
       fill,
+      outline,
       colours,
       label: `Map of ${heads.total} heads, coloured by ${colour}; arrow keys move between heads`,
       choose: (index) => store.change({ head: index }),

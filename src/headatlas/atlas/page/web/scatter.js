@@ -12,17 +12,17 @@ let pictures = 0;
 /**
  * @param {object} heads
  * @param {(number[]|null)[]} places where each head lies, in units of the data
- * @param {{width: number, height: number, below?: number, alike: boolean, fill: Function, colours: object, label: string,
+ * @param {{width: number, height: number, below?: number, alike: boolean, fill: Function, outline?: string, colours: object, label: string,
  *          choose: Function, say: Function, over?: Function, moved?: Function, backdrop?: SVGElement, zoom?: object}} options
  *   `height` is that of the points, `below` what is left free under them. `alike`: one scale for both axes.
  *   `over(index)` follows the pointer, -1 where it is on no head; `moved()` is called when points have moved.
  */
-export function headScatter(heads, places, { width, height, below = 0, alike, fill, colours, label, choose, say, over = () => {}, moved = () => {}, backdrop = null, zoom = WHOLE }) {
+export function headScatter(heads, places, { width, height, below = 0, alike, fill, colours, outline = colours.paper, label, choose, say, over = () => {}, moved = () => {}, backdrop = null, zoom = WHOLE }) {
   const id = `points-${(pictures += 1)}`;
   const radius = heads.total > 250 ? 5 : 7;
   const tall = height + below;
   const picture = svg("svg", { viewBox: `0 0 ${width} ${tall}`, width, height: tall, tabindex: 0, role: "img", "aria-label": label, "font-family": FONT });
-  const circles = svg("g", { stroke: colours.paper, "stroke-width": 1.5 });
+  const circles = svg("g", { stroke: outline, "stroke-width": outline === colours.paper ? 1.5 : 1 });
   const names = svg("g", { "font-size": 11, fill: colours.faint, "pointer-events": "none" });
   const glanced = svg("g", { "pointer-events": "none" });
   const chosen = svg("g", { class: "chosen", "pointer-events": "none" });

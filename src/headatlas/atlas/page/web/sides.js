@@ -16,6 +16,7 @@ const NARROWEST = 300; // pixels of a picture; two narrower ones stand below eac
 const TITLE = 30;
 const BELOW = 26;
 const RING = 12; // pixels around a chosen point that a line leaves free
+const NAMED = 48; // where its name stands in the way
 const TURNED = "Like heads lie close. B's map is turned and mirrored so that matched heads lie as alike as they can; distances are unchanged.";
 
 export const sidesView = { name: "sides", title: "Side by side", create };
@@ -92,7 +93,7 @@ function create({ atlas, store, palette, room }) {
 
   function panelOf(side, number, width, height, colours) {
     const { heads, measureOf } = side;
-    const { fill } = colouring(side, colour(), colours, 0, width);
+    const { fill, outline } = colouring(side, colour(), colours, 0, width);
     const listeners = {
       choose: (index) => store.change({ [KEYS[number]]: index }),
       over: (index) => glance(number, index),
@@ -105,7 +106,7 @@ function create({ atlas, store, palette, room }) {
     };
     const label = `Heads of ${"AB"[number]}: arrow keys move`;
     if (form === "map") {
-      return { heads: headScatter(heads, places[number], { width, height, alike: true, fill, colours, label, ...listeners, moved: mark }), width, height, ring: RING };
+      return { heads: headScatter(heads, places[number], { width, height, alike: true, fill, outline, colours, label, ...listeners, moved: mark }), width, height, ring: beside && !number ? NAMED : RING };
     }
     const pitch = pitchOf(heads, width, height);
     const grid = headGrid(heads, { pitch, gap: pitch < 20 ? 2 : 3, axes: true, label, id: `side-${number}`, ...listeners });

@@ -4,6 +4,7 @@ import { element, svg } from "./dom.js";
 import { range } from "./measures.js";
 
 export const STRIP = { width: 116, height: 16 };
+const EDGE = 5.5; // pixels: a dot at either end is whole
 const ASIDE = 3; // pixels between the heights of two dots, so that neither hides the other
 
 export function section(title, ...children) {
@@ -19,7 +20,7 @@ export function strip(measure, marks, colours, label, width = STRIP.width) {
   const [low, high] = range(measure);
   const { height } = STRIP;
   const aside = (place) => (place - (marks.length - 1) / 2) * ASIDE;
-  const at = (value) => (3 + ((value - low) / (high - low)) * (width - 6)).toFixed(1);
+  const at = (value) => (EDGE + ((value - low) / (high - low)) * (width - 2 * EDGE)).toFixed(1);
   let ticks = "";
   for (const value of measure.values) if (!Number.isNaN(value)) ticks += `M${at(value)} 4V${height - 4}`;
   const dots = marks
