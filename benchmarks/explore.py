@@ -12,7 +12,7 @@ from headatlas.exploring.guard import ADDRESS
 from headatlas.exploring.run import explorer_app
 from headatlas.models.loading import load_model
 
-GOAL = 6.0
+GOAL = 8.0
 PORT, TOKEN = 8080, "token"
 TEXT = (
     "The old man who lived beside the river saw a little dog in the garden, and when it ran away he called it back and "

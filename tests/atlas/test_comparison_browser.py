@@ -7,19 +7,13 @@ from pathlib import Path
 import pytest
 
 from headatlas.atlas.page import write_page
-from tests.atlas.chromium import Tab, chromium
+from tests.atlas.chromium import Tab
 from tests.atlas.synthetic_comparison import synthetic_comparison
 
 VIEWS = ["overview", "sides", "differences", "tables"]
 # without a slash, at which the name of a model would be cut
 HOSTILE = '"><script>window.hurt=1;<script><img src=x onerror="window.hurt=1">'
 LABELS = [[(1, 1, "broad", 0.9), (2, 1, "dobj", 0.6)], [(1, 2, "broad", 0.8)]]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture(scope="module")
@@ -30,18 +24,6 @@ def made(tmp_path_factory):
 @pytest.fixture(scope="module")
 def address(made):
     return write_page(made).as_uri()
-
-
-@pytest.fixture(scope="module")
-def tab(browser):
-    return Tab(browser)
-
-
-@pytest.fixture
-def opened(tab, address):
-    """Open the page at a link, in the one tab that all tests share."""
-    yield lambda link="", address=address: tab.go(address + link)
-    tab.check()
 
 
 def match_of(made, layer, head, end="a"):

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from headatlas.atlas.page import write_page
-from tests.atlas.chromium import Tab, chromium
+from tests.atlas.chromium import Tab
 from tests.atlas.synthetic_atlas import synthetic_atlas
 
 VIEWS = ["overview", "map", "grid", "sentence", "tables"]
@@ -17,26 +17,8 @@ WORDS = [HOSTILE, "שלום", "مرحبا", "👩‍👩‍👧", "x" * 300, "a\
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def address(tmp_path_factory):
     return write_page(synthetic_atlas(tmp_path_factory.mktemp("atlas"), [3, 4, 2])).as_uri()
-
-
-@pytest.fixture(scope="module")
-def tab(browser):
-    return Tab(browser)
-
-
-@pytest.fixture
-def opened(tab, address):
-    """Open the page at a link, in the one tab that all tests share."""
-    yield lambda link="", address=address: tab.go(address + link)
-    tab.check()
 
 
 @pytest.mark.parametrize("view", VIEWS)
