@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import pytest
+import ray
+from ray.cluster_utils import Cluster
 
 from headatlas.engine.crew import Crew
 from headatlas.errors import ModelError
 from whole_runs import TEXTS, run, same
-
-ray = pytest.importorskip("ray")
-from ray.cluster_utils import Cluster  # noqa: E402
-
 
 
 @pytest.fixture(scope="module")
