@@ -130,3 +130,14 @@ def test_sha256(tmp_path: Path, size: int) -> None:
     data = bytes(range(256)) * (size // 256 + 1)
     (tmp_path / "file").write_bytes(data[:size])
     assert sha256(tmp_path / "file") == hashlib.sha256(data[:size]).hexdigest()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
+    target, other = tmp_path / "maps[0].json", tmp_path / "other.json"
+    gone = 2**22 + 1  # above the largest number that Linux gives a process
+    left = [tmp_path / f".{name}.{number}.tmp" for name in (target.name, other.name) for number in (gone, 1)]
+    for path in left:
+        path.write_text("half")
+    write_text(target, "new")
+    assert not left[0].exists()
+    assert all(path.exists() for path in left[1:]), "those of another file, or of a process that lives, stay"

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from headatlas.errors import AtlasError
 
@@ -18,7 +20,8 @@ CHUNK_BYTES = 1 << 20
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary neighbour of `path`, then move it into place in one step.
 
-    If anything fails, the old file stays as it was and the temporary one is removed.
+    If anything fails, the old file stays as it was and the temporary one is removed; one that a killed process left
+    is removed by the next that writes the same file.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -26,11 +29,29 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         with temporary.open("r+b") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
+        _remove_orphans(path)
     except OSError as error:
         raise AtlasError(f"{path}: cannot write ({error.strerror or error}). {_remedy(error)}") from error
     finally:
         with contextlib.suppress(OSError):  # a read-only disk refuses even to remove what is not there
             temporary.unlink()
+
+
+def _remove_orphans(path: Path) -> None:
+    if os.name != "posix":  # elsewhere asking whether a process lives would end it
+        return
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with contextlib.suppress(OSError, ValueError, OverflowError):
+            if not _is_alive(int(other.suffixes[-2][1:])):
+                other.unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def write_text(path: Path, text: str) -> None:
@@ -57,8 +78,19 @@ def sha256(path: Path) -> str:
 
 def safetensors_metadata(content: bytes) -> dict[str, str]:
     """The words that a safetensors file carries beside its tensors; KeyError or ValueError where it has none."""
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
     return dict(header["__metadata__"])
+
+
+def parse_json(text: str | bytes, make_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """What a JSON text holds; ValueError also where it nests too deep for Python or holds half of a surrogate pair."""
+    try:
+        found = json.loads(text, object_hook=make_object)
+        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # an escape may write what UTF-8 cannot carry
+            json.dumps(found, ensure_ascii=False).encode()
+    except RecursionError as error:
+        raise ValueError("it nests too deep") from error
+    return found
 
 
 def _remedy(error: OSError) -> str:

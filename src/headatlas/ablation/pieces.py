@@ -12,7 +12,7 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
-from headatlas.ablation.passes import Arrays
+from headatlas.ablation.passes import Arrays, Floats
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.files import make_folder, write_atomically
 
@@ -41,9 +41,19 @@ class Pieces:
         return made
 
 
+class _Piece(Arrays):
+    """A piece that was read; what it should hold and does not is an AtlasError."""
+
+    def __init__(self, arrays: Arrays, path: Path) -> None:
+        super().__init__(arrays)
+        self._path = path
+
+    def __missing__(self, name: str) -> Floats:
+        raise AtlasError(f"{self._path}: holds no {name}. Delete it and run the same command again.")
+
+
 def _read(path: Path) -> Arrays:
     try:
-        found: Arrays = safetensors_numpy.load(path.read_bytes())
-        return found
+        return _Piece(safetensors_numpy.load(path.read_bytes()), path)
     except (OSError, SafetensorError, ValueError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error

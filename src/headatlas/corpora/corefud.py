@@ -17,7 +17,9 @@ from headatlas.corpora.conllu import ConlluSentence, read_conllu
 from headatlas.corpora.english_words import word_set
 from headatlas.corpora.mention_heads import NO_TREE, make_mentions
 from headatlas.corpora.mentions import MentionDocument
+from headatlas.errors import CorpusError
 
+MOST_WORDS = 500_000  # of a document, which is held whole; a long novel has as many
 _PART = re.compile(r"\[(\d+)/\d+\]$")
 _PENN_TAGS = word_set(
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH VB VBD VBG VBN VBP "
@@ -30,13 +32,19 @@ def read_corefud(path: Path, file: int, left_out: Counter[str]) -> Iterator[Ment
     fields: list[str] = []
     document: list[ConlluSentence] = []
     number = 0
+    words = 0
     for sentence in read_conllu(path):
         if sentence.starts_document and document:
             yield _read_document(document, fields, f"{file}.{number}", left_out)
             document = []
             number += 1
+            words = 0
         fields = (sentence.metadata.get("global.Entity") or "-".join(fields)).split("-")
         document.append(sentence)
+        words += len(sentence.words)
+        if words > MOST_WORDS:
+            problem = f"begins a document of more than {MOST_WORDS:,} words. Put a comment # newdoc before each."
+            raise CorpusError(problem, path, document[0].lines[0])
     if document:
         yield _read_document(document, fields, f"{file}.{number}", left_out)
 

@@ -18,15 +18,25 @@ def find_files(given: Files, corpus: str) -> list[Path]:
     if not files:
         raise SettingError(f"No {corpus} is given. Name at least one file with --{corpus}.")
     for path in files:
-        if not path.is_file():
-            kind = "is a folder" if path.is_dir() else "no such file"
+        try:
+            kind = "" if path.is_file() else "is a folder" if path.is_dir() else "no such file"
+        except OSError as error:
+            raise CorpusError(f"is no path ({error.strerror or error}). Give a file.", path) from error
+        if kind:
             raise CorpusError(f"{kind}. Give a file, plain or gzipped.", path)
     return files
 
 
 def describe_files(files: Sequence[Path]) -> list[dict[str, Any]]:
     """Name, size and SHA-256 of each file."""
-    return [{"file": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)} for path in files]
+    return [_describe(path) for path in files]
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    try:
+        return {"file": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
+    except OSError as error:
+        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
 
 
 def name_files(records: Sequence[Mapping[str, Any]]) -> str:

@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.errors import AtlasError
-from headatlas.files import safetensors_metadata, write_atomically
+from headatlas.files import parse_json, safetensors_metadata, write_atomically
 from headatlas.studies import Study
 from headatlas.studies.study import State
 
@@ -58,9 +58,7 @@ class Checkpoint:
                 "Use the same settings to continue it, or another --out folder."
             )
         for name, study in studies.items():
-            expected = {key: array.shape for key, array in study.state().items()}
-            found = {key: array.shape for key, array in saved.states.get(name, {}).items()}
-            if expected != found:
+            if layout(study.state()) != layout(saved.states.get(name, {})):
                 raise _damaged(self.path, f"the sums of {name} do not have the shape of this model")
             study.restore(saved.states[name])
         if any(span.stop > batches for span in saved.batches):
@@ -76,17 +74,24 @@ def read_state(path: Path) -> SavedRun:
         metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
             raise _damaged(path, f"its format is {metadata['format']!r}")
-        batches = tuple(range(first, end) for first, end in json.loads(metadata["batches"]))
+        batches = tuple(range(first, end) for first, end in parse_json(metadata["batches"]))
         if any(span.start < 0 for span in batches):
             raise _damaged(path, "it counts batches below 0")
-        settings = json.loads(metadata["settings"])
-    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        settings = parse_json(metadata["settings"])
+        if not isinstance(settings, dict):
+            raise _damaged(path, "its settings are no object")
+    except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
     states: dict[str, State] = {}
     for key, array in arrays.items():
         study, _, name = key.partition("/")
         states.setdefault(study, {})[name] = array
     return SavedRun(batches, states, settings)
+
+
+def layout(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
+    """Shape and type of each sum."""
+    return {key: (array.shape, array.dtype.str) for key, array in state.items()}
 
 
 def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
@@ -100,8 +105,10 @@ def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def differences(before: Any, now: Mapping[str, Any]) -> list[str]:
     """The settings that differ, in words."""
+    if not isinstance(before, Mapping):
+        return [f"its settings are {_shown(before)}"]
     return [
         f"{key} was {_shown(before.get(key))}, is {_shown(now.get(key))}"
         for key in sorted({*before, *now})

@@ -9,7 +9,7 @@ from pathlib import Path
 import pandas as pd
 
 from headatlas.errors import AtlasError
-from headatlas.files import make_folder, write_text
+from headatlas.files import make_folder, parse_json, write_text
 from headatlas.probing.jobs import Job, Record
 from headatlas.results.schema import TABLES
 
@@ -22,8 +22,11 @@ def load_record(folder: Path, job: Job) -> Record | None:
     if not path.exists():
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return Record(**{name: list(found[name]) for name in ("probes", "relations", "weights")})
+        found = parse_json(path.read_text(encoding="utf-8"))
+        rows = {name: list(found[name]) for name in ("probes", "relations", "weights")}
+        if not all(isinstance(row, dict) for some in rows.values() for row in some):
+            raise ValueError("a row is no object")
+        return Record(**rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error
 

@@ -28,6 +28,7 @@ from headatlas.errors import CorpusError
 from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, Tensors
 from headatlas.store.pickles import load_numbers
 
+LARGEST_NPZ = 4_000_000_000  # bytes unpacked; a small file may unpack to more than the memory holds
 ROW_TOLERANCE = 0.01  # how far from 1 a row may sum: float16 and printed numbers are rounded
 SPELLED = {"[CLS]": Kind.CLS, "<s>": Kind.CLS, "[SEP]": Kind.SEP, "</s>": Kind.SEP}
 _SPACES = "Ġ▁ "  # how tokenizers write a space before a word
@@ -107,16 +108,21 @@ def _read_file(path: Path) -> Iterator[tuple[NDArray[Any], Mapping[str, Any]]]:
 
 def _read_npz(path: Path) -> tuple[NDArray[Any], Mapping[str, Any]]:
     try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > LARGEST_NPZ:
+            raise CorpusError(f"unpacks to {unpacked:,} bytes, over {LARGEST_NPZ:,}. Save one example a file.", path)
         with np.load(path, allow_pickle=False) as arrays:
             if missing := {"attn", "tokens"} - set(arrays.files):
                 problem = f"has no {' and no '.join(sorted(missing))}. Its arrays: {', '.join(arrays.files)[:80]}."
                 raise CorpusError(problem, path)
-            maps, tokens = arrays["attn"], arrays["tokens"]
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            return arrays["attn"], {"tokens": arrays["tokens"].tolist()}
+    except CorpusError:
+        raise
+    except Exception as error:  # a damaged zip, or an array's damaged header, fails in many ways
         raise CorpusError(
             f"cannot be read as .npz ({str(error)[:80]}). Save plain arrays, no objects.", path
         ) from error
-    return maps, {"tokens": tokens.tolist()}
 
 
 def _check_maps(maps: NDArray[Any], path: Path, where: str) -> None:
@@ -230,10 +236,11 @@ def _kind(token: str) -> Kind:
 
 
 def _strings(given: Any) -> list[str] | None:
-    """A list of strings, which Python 2 may have written as bytes; None where it is none."""
+    """A list of strings, which Python 2 may have written as bytes; ? for what is no UTF-8. None where it is none."""
     if not isinstance(given, (list, tuple)) or not all(isinstance(one, (str, bytes)) for one in given):
         return None
-    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in given]
+    encoded = (one if isinstance(one, bytes) else one.encode("utf-8", "replace") for one in given)
+    return [one.decode("utf-8", "replace") for one in encoded]
 
 
 def _keys(record: Mapping[str, Any]) -> str:

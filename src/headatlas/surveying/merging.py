@@ -89,7 +89,7 @@ def check_shards(folders: Sequence[Path], manifests: Sequence[dict[str, Any]]) -
         own = manifest["settings"] | {"shard": first["shard"]}
         if differing := differences(first, own):
             raise AtlasError(f"{folder}: is a shard of another run than {folders[0]} ({'; '.join(differing)}).")
-        shard = Shard.parse(manifest["settings"]["shard"])
+        shard = Shard.parse(str(manifest["settings"]["shard"]))
         if shard in places:
             raise AtlasError(f"{folder}: is shard {shard}, and so is {places[shard]}. Name each shard once.")
         places[shard] = folder

@@ -6,12 +6,13 @@ So that what a table leaves out, such as bootstrap replicates, can still be had,
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from headatlas.engine.checkpoint import read_state
-from headatlas.errors import AtlasError
+from headatlas.engine.checkpoint import layout, read_state
+from headatlas.errors import AtlasError, SettingError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas
 from headatlas.studies import TEXT_STUDIES, Study
@@ -41,9 +42,9 @@ def states_of(path: Path, shape: HeadShape, studies: Mapping[str, Study]) -> dic
         raise AtlasError(f"{path}: is missing. Run the survey again to have its sums.")
     states = read_state(path).states
     for name, study in studies.items():
-        study.start(shape)
-        found = {key: array.shape for key, array in states.get(name, {}).items()}
-        if found != {key: array.shape for key, array in study.state().items()}:
+        with of_a_manifest(path):
+            study.start(shape)
+        if layout(states.get(name, {})) != layout(study.state()):
             raise AtlasError(f"{path}: has no sums of {name}, or those of another version. Survey again.")
     return states
 
@@ -56,9 +57,24 @@ def blank_studies(manifest: dict[str, Any]) -> dict[str, dict[str, Study]]:
         raise AtlasError(
             f"This atlas was made by another version: its settings lack {', '.join(missing)}. Survey again."
         )
-    settings = SurveySettings(**{name: given[name] for name in names})
+    with of_a_manifest("manifest.json"):
+        return _studies(manifest, SurveySettings(**{name: given[name] for name in names}))
+
+
+@contextmanager
+def of_a_manifest(where: object) -> Iterator[None]:
+    """What studies make of settings that no survey can have had is an AtlasError."""
+    try:
+        yield
+    except (SettingError, AttributeError, LookupError, TypeError, ValueError, MemoryError, OverflowError) as error:
+        problem = f"the settings in its manifest are damaged ({type(error).__name__}: {error})"
+        raise AtlasError(f"{where}: {problem}. Survey again.") from error
+
+
+def _studies(manifest: dict[str, Any], settings: SurveySettings) -> dict[str, dict[str, Study]]:
+    settings.check()
     causal = manifest["model"]["attention"] == "decoder"
-    chosen = given["studies"]
+    chosen = manifest["settings"]["studies"]
     found: dict[str, dict[str, Study]] = {}
     for corpus, about in manifest["corpora"].items():
         if corpus == "text":
