@@ -186,6 +186,7 @@ def test_too_few_sentences_are_refused(found, tmp_path):
         ({"maps_train": "a"}, "both --maps-train and --maps-eval"),
         ({"maps_train": "a", "maps_eval": "b", "model": "x"}, "exclude each other"),
         ({"probes": ["syntax"]}, "Unknown probe: syntax. There are: right_branching"),
+        ({"model": "x", "sentences": 5}, "--sentences must be at least 20"),
         ({"model": "x", "seeds": 0}, "--seeds must be at least 1"),
         ({"model": "x", "control": True, "probes": ["distances"]}, "--control trains attention probes"),
         ({"model": "x", "treebank_format": "penn"}, "--treebank-format penn is unknown"),
@@ -209,3 +210,42 @@ def test_without_vectors_words_are_left_out_aloud(found, tmp_path, monkeypatch):
     assert "right-branching" in done.output
     drawn = {path.name for path in (tmp_path / "out" / "figures").glob("*.svg")}
     assert drawn == {"table3_probes.svg", "probe_weights.svg", "probe_layers.svg"}
+
+
+def sentences_of(folder, name):
+    index = json.loads((folder / "maps" / name / "index.json").read_text(encoding="utf-8"))
+    return [example["words"] for example in index["examples"]]
+
+
+def test_a_drawn_part_is_the_same_for_the_control(treebanks, tiny_folder, tmp_path):
+    inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "probes": ["attention"]}
+    atlas = ha.probe(str(tiny_folder("bert")), **inputs, sentences=60, control=True, out=tmp_path, **QUICK)
+    drawn = sentences_of(atlas.folder, "train")
+    assert len(drawn) <= 60 < len(treebanks.joinpath("train.conllu").read_text().split("\n\n"))
+    assert sentences_of(atlas.folder, "train-random") == drawn
+    assert sentences_of(atlas.folder, "eval-random") == sentences_of(atlas.folder, "eval")
+    assert atlas.manifest["corpora"]["treebank"]["left_out"]["sentence_not_drawn"] == 20
+    counts = atlas.tables["probes"].groupby("weights")["count"].unique()
+    assert counts["pretrained"] == counts["random"]
+
+
+def test_the_control_reads_the_sentences_of_stores_however_they_were_drawn(treebanks, tiny_folder, tmp_path):
+    model, files = str(tiny_folder("bert")), {part: treebanks / f"{part}.conllu" for part in ("train", "dev")}
+    how = {"max_tokens": 50, "device": "cpu", "progress": False}
+    maps = {
+        "maps_train": ha.extract(
+            model, treebank=files["train"], out=tmp_path / "a", sentences=70, seed=3, **how
+        ).folder,
+        "maps_eval": ha.extract(model, treebank=files["dev"], out=tmp_path / "b", **how).folder,
+    }
+    inputs = {"treebank": files["train"], "eval": files["dev"], "probes": ["attention"], "control": True}
+    atlas = ha.probe(model, **maps, **inputs, out=tmp_path / "out", **QUICK)
+    stored = [list(example.words) for example in ha.open_store(tmp_path / "a").examples]
+    assert sentences_of(atlas.folder, "train-random") == stored
+
+
+def test_a_control_of_another_tokenizer_is_refused(treebanks, tiny_folder, found, tmp_path):
+    maps = {f"maps_{part}": found[0].folder / "maps" / part for part in ("train", "eval")}
+    inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "probes": ["attention"]}
+    with pytest.raises(SettingError, match="the control reads other sentences"):
+        ha.probe(str(tiny_folder("roberta")), **maps, **inputs, control=True, out=tmp_path, **QUICK)

@@ -40,6 +40,10 @@ SegmentStyle = Annotated[
     typer.Option(help="pair ([CLS] A [SEP] B [SEP]), single (one span), or auto: pair where the tokenizer can."),
 ]
 Segments = Annotated[int, typer.Option(help="How many segments to sample from the whole text.")]
+Sentences = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(help="Only so many sentences of --treebank, drawn at random. Default: all."),
+]
 TextFiles = Annotated[
     Optional[list[Path]],  # noqa: UP045
     typer.Option(
