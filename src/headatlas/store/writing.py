@@ -45,7 +45,7 @@ def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
         if example.states is not None:
             tensors[f"{number}.states"] = example.states
     pieces: list[bytes | memoryview] = [_header(tensors)]
-    pieces += [memoryview(np.ascontiguousarray(one)).cast("B") for one in tensors.values()]
+    pieces += [np.ascontiguousarray(one).data.cast("B") for one in tensors.values()]
     digest = hashlib.sha256()
 
     def write(temporary: Path) -> None:
