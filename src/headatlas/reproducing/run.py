@@ -16,6 +16,7 @@ from headatlas.errors import SettingError
 from headatlas.files import write_text
 from headatlas.probing import probe
 from headatlas.probing.settings import WITH_WORDS
+from headatlas.published.tables import published_text
 from headatlas.published.views import view_of
 from headatlas.reproducing.findings import finding_checks, number_checks
 from headatlas.reproducing.inputs import Inputs, check_paper, read_inputs
@@ -137,13 +138,14 @@ def _finish(atlas: Atlas, probed: Atlas | None, inputs: Inputs) -> Atlas:
 
 
 def checks_of(tables: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> list[Check]:
-    """Every published number and finding, those of the tables first. missing: why a table is not there."""
+    """Every published number and finding: the tables, then the text in its order. missing: why a table is not there."""
+    places = list(published_text("findings")["place"].unique())
+    text = [*number_checks(tables, missing), *finding_checks(tables, missing)]
     return [
         *dependency_checks(tables, missing.get("dependency_best", "")),
         *coreference_checks(tables, missing.get("coreference", "")),
         *probe_checks(tables, missing.get("probes", "")),
-        *number_checks(tables, missing),
-        *finding_checks(tables, missing),
+        *sorted(text, key=lambda check: places.index(check.place)),
     ]
 
 
