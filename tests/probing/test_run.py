@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 import headatlas as ha
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
-from headatlas.corpora.sample import sample_treebank
 from headatlas.errors import AtlasError, SettingError
 from headatlas.probes import vectors as vectors_module
 from headatlas.probing import run as module
 from headatlas.probing.settings import PROBES
+from tests.treebank_parts import write_parts
 
 QUICK = {"seeds": 1, "epochs": 1, "bootstrap": 20, "max_tokens": 60, "device": "cpu", "progress": False}
 
@@ -23,12 +23,7 @@ QUICK = {"seeds": 1, "epochs": 1, "bootstrap": 20, "max_tokens": 60, "device": "
 @pytest.fixture(scope="module")
 def treebanks(tmp_path_factory):
     """Two parts of the embedded sample, and word vectors for some of its words."""
-    folder = tmp_path_factory.mktemp("treebanks")
-    blocks = sample_treebank().read_text(encoding="utf-8").strip().split("\n\n")
-    for name, part in (("train", blocks[:80]), ("dev", blocks[80:104])):
-        (folder / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
-    (folder / "vectors.txt").write_text("the 1 0.5\nof 0 1\nand -1 0\n. 0.1 0.2\n", encoding="utf-8")
-    return folder
+    return write_parts(tmp_path_factory.mktemp("treebanks"), 80, 24)
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,10 @@ import shutil
 import pytest
 
 import headatlas as ha
-from headatlas.corpora.sample import sample_text, sample_treebank
+from headatlas.corpora.sample import sample_text
 from headatlas.errors import CorpusError, HeadatlasError, SettingError
 from headatlas.reproducing import run as module
+from tests.treebank_parts import write_parts
 
 
 @pytest.fixture
@@ -21,10 +22,7 @@ def reproduce(tmp_path, monkeypatch):
 
 @pytest.fixture
 def treebanks(tmp_path):
-    blocks = sample_treebank().read_text(encoding="utf-8").strip().split("\n\n")
-    for name, part in (("train", blocks[:30]), ("dev", blocks[30:50])):
-        (tmp_path / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
-    return tmp_path
+    return write_parts(tmp_path, 30, 20)
 
 
 def test_an_unknown_paper_is_refused_with_those_known(reproduce):

@@ -8,23 +8,19 @@ from typer.testing import CliRunner
 import headatlas as ha
 from headatlas.cli.app import app, main
 from headatlas.cli.arguments import spread
-from headatlas.corpora.sample import sample_text, sample_treebank
+from headatlas.corpora.sample import sample_text
 from headatlas.published.tables import published_coreference, published_probes, published_text
 from headatlas.published.views import view_of
 from headatlas.reproducing import run as reproducing
 from headatlas.surveying import run as surveying
+from tests.treebank_parts import write_parts
 
 QUICK = {"segments": 8, "max_tokens": 60, "bootstrap": 20, "least_count": 5, "device": "cpu", "progress": False}
 
 
 @pytest.fixture(scope="module")
 def corpora(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("corpora")
-    blocks = sample_treebank().read_text(encoding="utf-8").strip().split("\n\n")
-    for name, part in (("train", blocks[:80]), ("dev", blocks[80:180])):
-        (folder / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
-    (folder / "vectors.txt").write_text("the 1 0.5\nof 0 1\nand -1 0\n. 0.1 0.2\n", encoding="utf-8")
-    return folder
+    return write_parts(tmp_path_factory.mktemp("corpora"), 80, 100)
 
 
 @pytest.fixture(scope="module")
