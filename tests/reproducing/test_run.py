@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 from typer.testing import CliRunner
 
 import headatlas as ha
+from headatlas.atlas.figures import write_figures
 from headatlas.cli.app import app, main
 from headatlas.cli.arguments import spread
 from headatlas.corpora.sample import sample_text
@@ -38,7 +41,9 @@ def whole(corpora, tiny_folder, tmp_path_factory):
         "probe_sentences": 70,
         **QUICK,
     }
-    return ha.reproduce("clark2019", **options), options
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(reproducing, "write_figures", partial(write_figures, formats=("png",)))
+        return ha.reproduce("clark2019", **options), options
 
 
 def test_every_published_number_and_finding_has_a_row(whole):
@@ -51,11 +56,11 @@ def test_every_published_number_and_finding_has_a_row(whole):
     assert len(table) == places[["table 1", "notebook", "table 2", "table 3"]].sum() + text
     missing = table[table["verdict"] == "input missing"]
     assert (missing["missing"] != "").all()
-    assert not missing["missing"].str.fullmatch("--.*").any()  # all inputs are given
+    assert not missing["missing"].str.fullmatch(r"--[\w-]+( and --[\w-]+)*").any()  # all inputs are given
     decided = table[table["verdict"] != "input missing"]
     assert (decided["ours"] != "").all()
     assert (table["rule"] != "").all()
-    assert decided["place"].nunique() == table["place"].nunique()
+    assert set(table["place"]) - set(decided["place"]) == {"figure 3"}  # which asks for more than two layers
 
 
 def test_the_numbers_are_those_of_the_tables(whole):
