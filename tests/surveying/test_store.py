@@ -100,7 +100,7 @@ def test_layers_with_fewer_heads_are_filled_with_zeros(extract):
     maps = store[0].maps
     assert maps.shape[:2] == (2, 5)
     assert not maps[1, 3:].any()
-    np.testing.assert_array_equal(np.concatenate([maps[0], maps[1, :3]]), store._tensors(0).maps)
+    np.testing.assert_array_equal(np.concatenate([maps[0], maps[1, :3]]), store.maps_of(0))
 
 
 def test_a_stopped_extraction_goes_on_to_the_same_bytes(extract, small_shards, tmp_path, monkeypatch):

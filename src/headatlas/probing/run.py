@@ -63,7 +63,7 @@ def probe(
     rank: int = 64,
     epochs: int = _USUAL.epochs,
     patience: int = _USUAL.patience,
-    batch_sentences: int = _USUAL.batch_sentences,
+    batch_sentences: int = _USUAL.batch_size,
     memory_megabytes: int = 2000,
     max_tokens: int = 128,
     batch_tokens: int = 4096,
