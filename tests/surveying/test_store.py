@@ -313,7 +313,7 @@ def test_released_maps_are_imported_and_surveyed(extract, tmp_path):
     for sentence in store:
         if all(np.isfinite(sentence.maps).ravel()) and "\u200b" not in sentence.words:
             size = len(sentence.words)
-            units = store._tensors(store.numbers[sentence.id]).maps.reshape(2, 4, size + 2, size + 2)
+            units = store.maps_of(sentence.id).reshape(2, 4, size + 2, size + 2)
             order = [size, *range(size), size + 1]
             record = {"words": list(sentence.words), "heads": [int(head) + 1 for head in sentence.heads]}
             record |= {"relns": list(sentence.relations), "attns": units[:, :, order][..., order]}

@@ -5,6 +5,7 @@ A new task is a line in TASKS, and one in TEXT_READERS with what reads its files
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -67,6 +68,8 @@ def choose_tasks(names: Sequence[str], parts: Sequence[Sequence[Path]]) -> list[
             raise SettingError(f"{asked} have no task in common. Give two parts of one corpus.")
         chosen = dict.fromkeys(name for given in chosen for name in (shared if given == ALL else [given]))
     for name in chosen:
+        if not re.fullmatch(r"\w[\w.-]*", name):
+            raise SettingError(f"--task {name}: a name has letters, digits, points, hyphens and underscores alone.")
         if name not in TASKS and not all(is_json(path) for paths in parts for path in paths):
             known = ", ".join((*TASKS, ALL))
             raise SettingError(f"--task {name} is unknown. Use one of: {known}; or any name with files in JSON lines.")

@@ -77,7 +77,7 @@ class EdgeProbe(SpanProbe):
 def softmax_within(scores: Tensor, group: Tensor, groups: int) -> Tensor:
     """Softmax of scores [P, M] within each group of columns; group: [M], none of the groups empty."""
     empty = scores.new_full((len(scores), groups), -torch.inf)
-    most = empty.index_reduce(1, group, scores.detach(), "amax")
+    most = empty.scatter_reduce(1, group.expand_as(scores), scores.detach(), "amax")
     raised = (scores - most[:, group]).exp()
     total = scores.new_zeros(len(scores), groups).index_add(1, group, raised)
     return raised / total[:, group]

@@ -36,6 +36,10 @@ class Labels:
         """The number of each label."""
         return {name: number for number, name in enumerate(self.names)}
 
+    def know(self, target: TokenTarget) -> bool:
+        """Whether all labels of a target are among these."""
+        return all(label in self.numbers for label in target.labels)
+
     def answers(self, targets: Iterable[TokenTarget]) -> NDArray[np.int64]:
         """Of single labels their numbers or UNSEEN [n]; of several 1 where a label is given [n, C]."""
         known = [[self.numbers.get(label, UNSEEN) for label in target.labels] for target in targets]
@@ -62,6 +66,7 @@ class SpanBatch:
     places: list[int]  # of the texts
     text: NDArray[np.int64]  # [B], which of the places a target belongs to
     answers: Tensor  # [B], or [B, C] where several labels are allowed
+    known: Tensor  # [B] bool, whether training shows all of a target's labels
     states: Tensor | None  # [L + 1, N, D]
     token: Tensor  # [M], into N
     span: Tensor  # [M], which span the token is in: the first spans of all targets, then the second ones
@@ -97,6 +102,7 @@ class SpanTargets:
         self.store, self.numbers, self.targets, self.labels, self.device = store, numbers, targets, labels, device
         self.counts = np.array([len(some) for some in targets], dtype=np.int64)
         self.answers = [labels.answers(some) for some in targets]
+        self.known = [np.array([labels.know(target) for target in some], dtype=np.bool_) for some in targets]
         self.spans = len(targets[0][0].spans)
         self.ids = [store.examples[number].id for number in numbers]
         self._layouts = [_layout(some) for some in targets]
@@ -139,12 +145,14 @@ class SpanTargets:
             ]
         )
         given = np.concatenate([(answers or self.answers)[place] for place in places])
+        known = np.concatenate([self.known[place] for place in places]) if answers is None else np.full(total, True)
         read = [self._read(place, need) for place in places]
         joined = torch.cat(read, 1 if need == "states" else 0).to(self.device).float()
         return SpanBatch(
             places=list(places),
             text=np.repeat(np.arange(len(places)), counts),
             answers=torch.from_numpy(given).to(self.device),
+            known=torch.from_numpy(known).to(self.device),
             states=joined if need == "states" else None,
             token=torch.from_numpy(token).to(self.device),
             span=torch.from_numpy(span).to(self.device),
