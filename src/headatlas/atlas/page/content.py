@@ -9,12 +9,12 @@ from typing import Any, Protocol
 from headatlas.atlas.about import corpora_read, left_out
 from headatlas.atlas.figures import SurveyedAtlas
 from headatlas.atlas.findings import findings
+from headatlas.atlas.page.layers import views_of
 from headatlas.atlas.page.tables import nearest_heads, packed_table
 from headatlas.published.views import comparisons
 from headatlas.results.example import Example
 from headatlas.results.view import View
 
-ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
     "paper finds that changing it hardly changes the output.",
@@ -38,7 +38,7 @@ def page_content(atlas: PageAtlas) -> dict[str, Any]:
     manifest = atlas.manifest
     distances = "head_distances"
     return model_content(manifest["model"]) | {
-        "views": list(ATLAS_VIEWS),
+        "views": views_of(atlas.tables),
         "corpora": corpora_read(manifest),
         "seed": manifest["settings"]["seed"],
         "words_from": manifest["settings"].get("words_from", "mean"),

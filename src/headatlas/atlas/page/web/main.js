@@ -4,6 +4,7 @@ import { Atlas } from "./atlas.js";
 import { createCard } from "./card.js";
 import { element } from "./dom.js";
 import { gridView } from "./grid.js";
+import { layersView } from "./layers.js";
 import { liveView } from "./live.js";
 import { mapView } from "./map.js";
 import { strongest } from "./measures.js";
@@ -15,7 +16,7 @@ import { tablesView } from "./tables.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
 import { attachTip } from "./tip.js";
 
-const VIEWS = [overviewView, mapView, gridView, sentenceView, tablesView, liveView];
+const VIEWS = [overviewView, mapView, gridView, sentenceView, tablesView, liveView, layersView];
 
 async function start() {
   const content = JSON.parse(document.getElementById("content").textContent);
