@@ -117,6 +117,7 @@ def layers(
     new = {one.name: {"files": hashes, "links": one.links} for one in tasks}
     if before.get("complete") and all(name in before["tasks"] for name in new):
         return Atlas(folder)
+    sources = [read_source(family, files, loaded, settings) for family in families(tasks, files)]
     make_folder(folder)
     manifest: dict[str, Any] = {
         "complete": False,
@@ -124,7 +125,8 @@ def layers(
         "settings": decisive,
         "model": describe_model(loaded, chosen_stack),
         "tasks": before.get("tasks", {}) | new,
-        "corpora": before.get("corpora", {}),
+        "corpora": before.get("corpora", {})
+        | {f"{source.name}, {part}": source.parts[part].about for source in sources for part in PARTS},
         "studies_skipped": {},
         "versions": versions("numba", "pandas", "scipy"),
     }
@@ -141,15 +143,13 @@ def layers(
             if stop.is_set():
                 raise SurveyInterruptedError("Stopped. What is finished is kept; the same command continues.")
 
-        for family in families(tasks, files):
-            source = read_source(family, files, loaded, settings)
-            manifest["corpora"] |= {f"{source.name}, {part}": source.parts[part].about for part in PARTS}
+        for source in sources:
             for weights, network in networks:
-                if all(load_record(folder, one.name, weights) for one in family):
+                if all(load_record(folder, one.name, weights) for one in source.tasks):
                     continue
                 place = folder / "maps" / f"{source.name}{'-random' * (weights == 'random')}"
                 stores = {part: keep_states(source, part, network(), place / part, settings, reading) for part in PARTS}
-                for one in family:
+                for one in source.tasks:
                     if load_record(folder, one.name, weights) is None:
                         begun = time.monotonic()
                         data = task_data(one, source, stores, target, memory)
