@@ -32,7 +32,10 @@ RandomWeights = Annotated[
     typer.Option("--random-weights", help="The control: keep word and position embeddings, draw the rest anew."),
 ]
 ResultsFolder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `ablate` or `compare`.")
+    Path,
+    typer.Argument(
+        metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `layers`, `ablate` or `compare`."
+    ),
 ]
 Revision = Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")]  # noqa: UP045
 SegmentStyle = Annotated[
