@@ -68,6 +68,15 @@ def test_an_example_shows_its_span_within_a_long_text(tables):
     assert len(title) < 110
 
 
+def test_spans_far_apart_are_both_shown(tables):
+    text = "[2 she] " + "word " * 60 + "and then [1 her dog] ran " + "word " * 9
+    title = examples_figure(tables["layer_examples"].assign(text=text)).axes[0].get_title(loc="left")
+    assert "[2 she] word" in title
+    assert "then [1 her dog] ran" in title
+    assert "… " in title
+    assert title.endswith("…")
+
+
 def test_findings_name_the_order_and_how_sure_it_is(tables):
     said = findings(tables)
     assert any(sentence.startswith("pos, mix of layers: micro F1") for sentence in said)
@@ -76,10 +85,8 @@ def test_findings_name_the_order_and_how_sure_it_is(tables):
 
 def test_layers_of_two_folders_are_drawn_to_one_file(tmp_path, tables):
     for name in ("a", "b"):
-        write_manifest(
-            tmp_path / name if (tmp_path / name).mkdir() is None else tmp_path,
-            {"complete": True, "model": {"name": name}, "tables": write_tables(tmp_path / name, tables)},
-        )
+        rows = write_tables(tmp_path / name, tables)
+        write_manifest(tmp_path / name, {"complete": True, "model": {"name": name}, "tables": rows})
     (path,) = write_beside(tmp_path / "a", tmp_path / "b", formats=("png",))
     assert path == tmp_path / "a" / "figures" / "layers_figureA3_beside.png"
     assert path.stat().st_size > 10_000

@@ -206,8 +206,20 @@ def _label(task: str, mix: str, weights: str) -> str:
 
 
 def _around(text: str) -> str:
-    """As much of a text as fits, its first span within it."""
-    before, bracket, after = text.partition("[")
-    if len(before) > _LONGEST_TEXT // 2:
-        before = "… " + before[-_LONGEST_TEXT // 2 :].partition(" ")[2]
-    return drawable(before + bracket + after, _LONGEST_TEXT)
+    """As many words about each span as fit, "…" for those between and beyond."""
+    words = text.split(" ")
+    inside, depth = [], 0
+    for place, word in enumerate(words):
+        depth += word in ("[1", "[2")
+        if depth:
+            inside.append(place)
+        depth -= depth > 0 and word.endswith("]")
+    for near in range(12, -1, -1):
+        kept = [place for place in range(len(words)) if any(abs(place - span) <= near for span in inside)]
+        shown = [
+            f"{'… ' * (place - before > 1)}{words[place]}" for before, place in zip([-1, *kept], kept, strict=False)
+        ]
+        found = " ".join([*shown, *(["…"] if kept and kept[-1] + 1 < len(words) else [])])
+        if len(found) <= _LONGEST_TEXT:
+            break
+    return drawable(found, _LONGEST_TEXT)
