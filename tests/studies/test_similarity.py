@@ -15,8 +15,8 @@ from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.schema import TABLES, conform
 from headatlas.statistics.resampling import poisson_weights
-from headatlas.studies import similarity
-from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity, rows_compared
+from headatlas.studies import kept_rows
+from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, pad, random_maps, random_segments, segment, show
 
@@ -178,11 +178,6 @@ def test_maps_of_inference_mode_are_taken(dtype):
     pd.testing.assert_frame_equal(see(started(), batch, maps).table(), show(Similarity(), [batch]).table(), rtol=1e-5)
 
 
-def test_maps_are_let_go_when_the_batch_ends():
-    study = show(Similarity(), [batch_of(random_segments([5]))])
-    assert not study._seen
-
-
 def test_every_table_is_as_its_schema_says():
     tables = show(Similarity(clusters=2), [batch_of(random_segments([7, 5]))]).tables()
     assert list(tables) == ["head_distances", "head_map", "layer_distances", "similarity"]
@@ -219,21 +214,10 @@ def test_replicates_are_means_of_layers_over_segments_drawn_anew():
         np.testing.assert_allclose(drawn[replicate], expected, rtol=1e-5)
 
 
-@given(length=st.integers(1, 5000), heads=st.integers(1, 2000))
-def test_rows_that_are_compared_fit_and_are_spread(length, heads):
-    rows = rows_compared(length, heads)
-    assert len(rows) == 1 or 4 * heads * length * len(rows) <= similarity.MOST_KEPT
-    assert len(rows) == length or 4 * heads * length * (len(rows) + 1) > similarity.MOST_KEPT
-    assert rows[0] >= 0
-    assert rows[-1] < length
-    gaps = np.diff(rows)
-    assert len(gaps) == 0 or (gaps.min() >= 1 and gaps.max() - gaps.min() <= 1)
-
-
 def test_segments_too_long_for_all_rows_are_compared_on_some(monkeypatch):
     batch = batch_of(random_segments([8, 4]))
     maps = random_maps(batch, layers=2)
-    monkeypatch.setattr(similarity, "MOST_KEPT", 4 * 6 * 16)  # the maps of four tokens
+    monkeypatch.setattr(kept_rows, "MOST_KEPT", 4 * 6 * 16)  # the maps of four tokens
     study = see(started(), batch, maps)
     measures = study.tables()["similarity"].set_index("measure")["value"]
     assert measures["share_of_rows"] == (2 + 4) / 12
@@ -249,4 +233,4 @@ def test_segments_too_long_for_all_rows_are_compared_on_some(monkeypatch):
 
 def test_batches_are_small_enough_for_what_is_kept():
     study = started()
-    assert study.batch_pairs() == similarity.MOST_KEPT // (4 * 6)
+    assert study.batch_pairs() == kept_rows.MOST_KEPT // (4 * 6)

@@ -8,10 +8,10 @@ and a head of the other: the mean over tokens, 0 to log 2, then over segments, a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -23,7 +23,8 @@ from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.divergence import divergence_sums
 from headatlas.statistics.threads import one_thread
-from headatlas.studies.similarity import most_pairs, pair_means, rows_kept
+from headatlas.studies.kept_rows import KeptRows, most_pairs
+from headatlas.studies.similarity import pair_means
 from headatlas.studies.study import refuse_non_finite
 
 Array = NDArray[np.float64]
@@ -96,28 +97,25 @@ def cross_models(
     crossing = Crossing(*shapes)
     heads = sum(shape.total for shape in shapes)
     plan = plan_batches(segments, batch_tokens, most_pairs(heads))
+    kept = KeptRows(heads)
     model = a[0]
     with TokenProgress("both models", sum(map(len, segments)), show=show_progress) as progress:
         for batch in iterate_batches(segments, plan, kind_table(model.tokenizer), model.pad_id):
             here = batch.to(model.device)
-            layers = [layer for side in (a, b) for layer in _layers(*side, here, heads)]
-            for place in range(len(batch.segments)):
-                with one_thread():
-                    rows = torch.cat([layer[place] for layer in layers], 1)  # [Q, H, K]
+            _keep_all(kept, a, here, 0)
+            _keep_all(kept, b, here, shapes[0].total)
+            for rows in kept.take():
                 crossing.add(rows)
             progress.advance(batch.tokens)
     return crossing
 
 
-def _layers(model: Model, stack: Stack, batch: Batch, heads: int) -> list[list[Tensor]]:
-    """For every layer and segment the rows to be compared, [Q, H, K]. heads: of both models together."""
-    kept: dict[int, list[Tensor]] = {}
+def _keep_all(kept: KeptRows, side: Side, batch: Batch, first: int) -> None:
+    """Let a model read the batch and keep the rows of all its heads, the first of them of that number."""
+    model, stack = side
+    starts = list(accumulate(model.shapes[stack].heads, initial=first))
 
     def see(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
-        with one_thread():
-            kept[layer] = [
-                rows_kept(weights[place], len(segment), heads) for place, segment in enumerate(batch.segments)
-            ]
+        kept.keep(weights, batch, starts[layer])
 
     model.observe(batch, see, stack)
-    return [rows for _, rows in sorted(kept.items())]

@@ -22,7 +22,7 @@ from headatlas.errors import AtlasError, SettingError
 from headatlas.models.loading import choose_device, choose_dtype
 from headatlas.results.atlas import Atlas, write_tables
 from headatlas.results.comparison import Comparison, open_comparison, write_comparison_manifest
-from headatlas.studies.similarity import rows_compared
+from headatlas.studies.kept_rows import rows_compared
 from headatlas.versions import versions
 
 Tables = dict[str, pd.DataFrame]

@@ -7,14 +7,13 @@ tokens, and the sum is that mean times the segment's length. A segment without a
 
 What follows from the distances, a map of the heads, clusters and a test of layers, is in `studies.head_map`.
 
-Pairs lie across layers, so all maps of a batch are kept until it ends, within MOST_KEPT bytes: batches are made no
-larger (`batch_pairs`), and a segment too long for that even alone (2,048 tokens and 32
-heads, say) is compared on as many of its rows as fit, evenly spread, and the table `similarity` says what share they
-are of all rows.
+Pairs lie across layers, so all maps of a batch are kept until it ends (`studies.kept_rows`). Of a very long segment
+only as many rows as fit in memory are compared, and the table `similarity` says what share they are of all rows.
 """
 
 from __future__ import annotations
 
+from itertools import accumulate
 from typing import Literal, Self, get_args
 
 import numpy as np
@@ -29,35 +28,13 @@ from headatlas.statistics.divergence import divergence_sums
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.statistics.surface import widest
 from headatlas.statistics.threads import one_thread
+from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
 from headatlas.studies.study import REPLICATES, LayerMap, State, Study, refuse_non_finite
 
 AUTHORS_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 CLUSTERS = 8
 MapDistance = Literal["sqrt_js", "js"]
 MAP_DISTANCES: tuple[str, ...] = get_args(MapDistance)
-MOST_KEPT = 1 << 29  # bytes of maps
-
-
-def most_pairs(heads: int) -> int:
-    """How many pairs of tokens, padding included, a batch may have within MOST_KEPT bytes of float32 maps."""
-    return MOST_KEPT // (4 * heads)
-
-
-def rows_compared(length: int, heads: int) -> NDArray[np.int64]:
-    """Which rows of a segment to compare: all where they fit, else as many as do, evenly spread."""
-    fitting = max(1, most_pairs(heads) // length)
-    if length <= fitting:
-        return np.arange(length)
-    return (np.arange(fitting) * length + length // 2) // fitting
-
-
-def rows_kept(weights: Tensor, length: int, heads: int) -> Tensor:
-    """The rows of one segment to be compared, a view where they are all: [Q, H, K]. weights: [H, T, T]; heads: kept."""
-    rows = rows_compared(length, heads)
-    chosen = weights[:, :length, :length]
-    if len(rows) < length:
-        chosen = chosen[:, torch.from_numpy(rows).to(weights.device)]
-    return chosen.transpose(0, 1)
 
 
 def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
@@ -105,31 +82,24 @@ class Similarity(Study):
             "drawn_count": np.zeros((self._replicates, *layers)),
             "rows": np.zeros(2),  # compared, and all
         }
-        self._seen: dict[int, list[Tensor]] = {}
+        self._kept = KeptRows(shape.total)
+        self._first = list(accumulate(shape.heads, initial=0))  # head of every layer
 
     def batch_pairs(self) -> int:
-        """As many as let the maps stay within MOST_KEPT."""
+        """As many as let the maps stay within what may be kept."""
         return most_pairs(len(self._heads))
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep the rows to be compared of every segment, without padding, until the batch ends."""
-        weights = layer_map.weights
-        with one_thread():
-            self._seen[layer] = [
-                rows_kept(weights[place], len(segment), len(self._heads))
-                for place, segment in enumerate(layer_map.batch.segments)
-            ]
+        self._kept.keep(layer_map.weights, layer_map.batch, self._first[layer])
 
     def end_batch(self, batch: Batch) -> None:
         """Compare all heads, a segment at a time, and add to the sums."""
-        layers = [self._seen[layer] for layer in sorted(self._seen)]
-        self._seen.clear()
-        heads, device = len(self._heads), layers[0][0].device
-        masses = torch.zeros(heads, dtype=widest(device), device=device)
+        kept = self._kept.take()
+        device = kept[0].device
+        masses = torch.zeros(len(self._heads), dtype=widest(device), device=device)
         means, counts = [], []
-        for place in range(len(batch.segments)):
-            with one_thread():
-                rows = torch.cat([layer[place] for layer in layers], 1)  # [Q, H, K]
+        for rows in kept:
             sums, mass = divergence_sums(rows, self._smoothing)
             with one_thread():
                 mean, counted = pair_means(sums, mass)
