@@ -132,6 +132,24 @@ def test_another_folder_is_refused(found, corpora, folder, tmp_path):
         layers(folder, out=tmp_path / "file", **files, **QUICK)
 
 
+def test_a_task_that_another_run_left_unfinished_is_done_when_asked_for(corpora, folder, tmp_path):
+    files = {part: corpora["conllu", part] for part in ("train", "eval")}
+    arguments = {"out": tmp_path / "out", **files, **FIXED, "train_limit": 30, "eval_limit": 9, "heads": False}
+    layers(folder, task=["pos", "arcs"], **arguments)
+    (tmp_path / "out" / "state" / "arcs-pretrained.json").unlink()
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest | {"complete": False}))
+    assert set(layers(folder, task="pos", **arguments).tables["layer_summary"]["task"]) == {"pos"}
+    assert set(layers(folder, task="arcs", **arguments).tables["layer_summary"]["task"]) == {"pos", "arcs"}
+
+
+@pytest.mark.parametrize("family", ["gpt2", "t5", "distilbert"])
+def test_other_families(tiny_folder, tmp_path, family):
+    files = {part: write_entities(tmp_path / f"{part}.bio", 40, seed) for seed, part in enumerate(("train", "eval"))}
+    found = layers(str(tiny_folder(family)), out=tmp_path / "out", **files, **FIXED)
+    assert found.tables["layer_mix"]["layer"].tolist() == [0, 1, 2]
+
+
 @pytest.mark.parametrize("several", [False, True])
 def test_json_lines_with_one_label_or_several(folder, tmp_path, several):
     files = {

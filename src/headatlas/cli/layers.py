@@ -7,7 +7,18 @@ from typing import Annotated, Optional
 
 import typer
 
-from headatlas.cli.options import Attention, Device, ModelName, ModelNumberType, Revision, TrustRemoteCode
+from headatlas.cli.options import (
+    Attention,
+    ControlTask,
+    Device,
+    MemoryMegabytes,
+    ModelBatchTokens,
+    ModelName,
+    ModelNumberType,
+    Resamplings,
+    Revision,
+    TrustRemoteCode,
+)
 
 _FILES = (
     "CoNLL-U, CoNLL-X, DocBin or `word head-label` (pos, dependencies, arcs); columns with B- and I- tags (entities); "
@@ -43,9 +54,7 @@ def layers(
         bool, typer.Option("--heads/--no-heads", help="Mix heads too, for tasks that ask whether two spans are joined.")
     ] = True,
     control: Annotated[bool, typer.Option("--control", help="Do the same on the network with random weights.")] = False,
-    control_task: Annotated[
-        bool, typer.Option("--control-task", help="Train the probes on random labels too: how selective are they?")
-    ] = False,
+    control_task: ControlTask = False,
     mdl: Annotated[bool, typer.Option("--mdl", help="Measure description length by online coding.")] = False,
     examples: Annotated[int, typer.Option(help="Targets of each task to show, those that move most.")] = 10,
     width: Annotated[int, typer.Option(help="Width of the probes' projection and hidden layer.")] = 64,
@@ -54,12 +63,10 @@ def layers(
         int, typer.Option(help="Stop after so many passes in a row in which no probe gets better on held-out texts.")
     ] = 2,
     batch_targets: Annotated[int, typer.Option(help="Targets in a training batch.")] = 128,
-    memory_megabytes: Annotated[
-        int, typer.Option(help="States kept in memory between passes; the rest is read again.")
-    ] = 2000,
+    memory_megabytes: MemoryMegabytes = 2000,
     max_tokens: Annotated[int, typer.Option(help="Longest text, special tokens included; longer ones are cut.")] = 128,
-    batch_tokens: Annotated[int, typer.Option(help="Tokens in a batch of the model, padding included.")] = 4096,
-    bootstrap: Annotated[int, typer.Option(help="Resamplings for intervals.")] = 1000,
+    batch_tokens: ModelBatchTokens = 4096,
+    bootstrap: Resamplings = 1000,
     device: Device = "auto",
     dtype: ModelNumberType = "float32",
     revision: Revision = None,

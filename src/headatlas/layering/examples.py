@@ -45,7 +45,7 @@ class Movers:
         """Take in a batch of single labels with their log probabilities: [P, B, C]."""
         if not self.most:
             return
-        mean = found.double().exp().view(-1, self.series, *found.shape[1:]).mean(0).cpu().numpy()  # [L + 1, B, C]
+        mean = found.cpu().double().exp().view(-1, self.series, *found.shape[1:]).mean(0).numpy()  # [L + 1, B, C]
         answers, known = batch.answers.cpu().numpy(), batch.known.cpu().numpy()
         first = np.searchsorted(batch.text, batch.text)  # [B], the first target of the same text
         best: dict[int, Mover] = {}

@@ -71,7 +71,7 @@ class _Task:
         probe, fitted = self._fit(self._edges)
         movers = Movers(0 if data.train.labels.several else settings.examples, self.layers)
         counts = self._score(probe, see=movers.see)
-        mixes = self._full(probe.weights.detach().double().cpu().numpy())  # [seeds, L + 1]
+        mixes = self._full(probe.weights.detach().cpu().double().numpy())  # [seeds, L + 1]
         mix_rows, summary, drawn = self._rows("layers", counts, mixes, fitted)
         summary |= self._controls(self._edges, counts)
         shown = mover_rows(self.task.name, movers.found(), data.eval, data.eval_texts)
@@ -79,7 +79,7 @@ class _Task:
         if self.task.links and settings.heads and data.train.labels.negative is not None:
             heads, fitted = self._fit(self._head_mix)
             counts = self._score(heads)
-            by_head = heads.weights.detach().double().cpu().numpy()[-1]  # [2 A]
+            by_head = heads.weights.detach().cpu().double().numpy()[-1]  # [2 A]
             more, summary, replicated["heads"] = self._rows("heads", counts, self._by_layer(by_head), fitted)
             mix_rows += more
             summaries.append(summary | self._controls(self._head_mix, counts))

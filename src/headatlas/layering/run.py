@@ -115,7 +115,12 @@ def layers(
     hashes = {part: [record["sha256"] for record in describe_files(files[part])] for part in PARTS}
     before = _continued(folder, decisive, {one.name: hashes for one in tasks})
     new = {one.name: {"files": hashes, "links": one.links} for one in tasks}
-    if before.get("complete") and all(name in before["tasks"] for name in new):
+    own: Weights = "random" if loaded.source.get("random_weights") else "pretrained"
+    networks: list[tuple[Weights, Callable[[], Model]]] = [(own, lambda: loaded)]
+    if control:
+        networks.append(("random", lambda: load_model(str(model), random_weights=True, **loading)))
+    finished = all(load_record(folder, one.name, weights) for one in tasks for weights, _ in networks)
+    if before.get("complete") and finished:
         return Atlas(folder)
     sources = [read_source(family, files, loaded, settings) for family in families(tasks, files)]
     make_folder(folder)
@@ -132,10 +137,6 @@ def layers(
     }
     write_manifest(folder, manifest)
     reading = {"batch_tokens": batch_tokens, "stack": chosen_stack, "progress": progress}
-    own: Weights = "random" if loaded.source.get("random_weights") else "pretrained"
-    networks: list[tuple[Weights, Callable[[], Model]]] = [(own, lambda: loaded)]
-    if control:
-        networks.append(("random", lambda: load_model(str(model), random_weights=True, **loading)))
     memory = memory_megabytes * 10**6
     with ctrl_c() as stop:
 

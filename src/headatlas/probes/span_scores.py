@@ -75,9 +75,8 @@ def score_spans(
             see(batch, logits.sigmoid().log() if labels.several else logits.log_softmax(-1))
         rows = [row_of[place] for place in some]
         for name, value in values.items():
-            by_text = value.new_zeros(len(value), len(some), dtype=torch.float64)
-            by_text.index_add_(1, torch.from_numpy(batch.text).to(value.device), value.double())
-            sums[name][:, rows] = by_text.cpu().numpy()
+            by_text = torch.zeros(len(value), len(some), dtype=torch.float64)
+            sums[name][:, rows] = by_text.index_add(1, torch.from_numpy(batch.text), value.cpu().double()).numpy()
         tick()
     given = np.array([_given(targets.targets[place], answers[place] if answers else None, labels) for place in places])
     return SpanCounts(

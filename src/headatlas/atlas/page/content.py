@@ -9,7 +9,7 @@ from typing import Any, Protocol
 from headatlas.atlas.about import corpora_read, left_out
 from headatlas.atlas.figures import SurveyedAtlas
 from headatlas.atlas.findings import findings
-from headatlas.atlas.page.layers import views_of
+from headatlas.atlas.page.layers import caveats_of, views_of
 from headatlas.atlas.page.tables import nearest_heads, packed_table
 from headatlas.published.views import comparisons
 from headatlas.results.example import Example
@@ -43,7 +43,7 @@ def page_content(atlas: PageAtlas) -> dict[str, Any]:
         "seed": manifest["settings"]["seed"],
         "words_from": manifest["settings"].get("words_from", "mean"),
         "findings": findings(atlas.tables),
-        "caveats": list(CAVEATS),
+        "caveats": [*CAVEATS, *caveats_of(atlas.tables)],
         "left_out": [
             *(f"Not run: {study}: {reason}" for study, reason in manifest["studies_skipped"].items()),
             *(f"Left out: {what}" for what in left_out(manifest)),
