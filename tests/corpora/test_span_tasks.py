@@ -66,6 +66,13 @@ def test_names_that_cannot_be(tmp_path):
         list(read_span_texts([lines], ["verbs"], 0, Counter()))
 
 
+@pytest.mark.parametrize("text", ["a text like any other.\n", ""])
+def test_a_file_of_no_known_format(tmp_path, text):
+    (tmp_path / "a.txt").write_text(text)
+    with pytest.raises(CorpusError, match=r"a\.txt.*: is in no format that tasks on spans are read from"):
+        tasks_in(tmp_path / "a.txt")
+
+
 def test_targets_of_a_tree():
     found = tree_targets(SENTENCE, ["pos", "dependencies", "arcs"], seed=0)
     assert [(one.spans, one.labels) for one in found["pos"]] == [

@@ -98,7 +98,14 @@ def tasks_in(path: Path) -> tuple[str, ...]:
         if len(line.split()) > 1 and TAG.fullmatch(line.split()[-1]):
             return ("entities",)
         break
-    detect_format(path)
+    try:
+        detect_format(path)
+    except CorpusError as error:
+        problem = (
+            "is in no format that tasks on spans are read from: a treebank, coreference, B- and I- tags in columns, "
+            "marked relations, JSON lines. Name its task with --task for a message on what is wrong."
+        )
+        raise CorpusError(problem, path, error.line) from error
     return (COREFERENCE,)
 
 
