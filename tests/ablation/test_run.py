@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headatlas.ablation.passes import HeadRemoval
 from headatlas.ablation.run import ablate
 from headatlas.atlas.figures import write_figures
 from headatlas.corpora.sample import sample_text, sample_treebank
@@ -195,6 +196,22 @@ def test_the_causal_test_of_relations_and_coreference(bert, surveyed, treebank, 
     assert (table["p_holm"] >= table["p_value"]).all()
     assert (table["count"] == 20).all()
     assert {path.name for path in write_figures(found, tmp_path, ["svg"])} == {"causal.svg"}
+
+
+def test_the_replay_is_checked_once_for_all_relations(bert, surveyed, treebank, tmp_path, monkeypatch):
+    checks = []
+    check = HeadRemoval._check
+
+    def counted(removal, *arguments):
+        checks.append(1)
+        return check(removal, *arguments)
+
+    monkeypatch.setattr(HeadRemoval, "_check", counted)
+    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20, "controls": 1}
+    options["coreference"] = treebank
+    found = ablate(bert, out=tmp_path, **options, **QUICK)
+    assert len(found.tables["causal"]) > 1
+    assert len(checks) == 1
 
 
 def test_an_atlas_of_other_weights_is_refused(save_tiny, surveyed, treebank, tmp_path):

@@ -83,6 +83,12 @@ def test_nothing_changes_and_nothing_fails():
     assert heat_maps(ablation_figure(table))
 
 
+def test_what_rounds_to_nothing_has_no_sign_and_no_digits():
+    table = ablation().assign(change=[-0.5, -0.0001, 0.0001, 0.0] + [0.25] * 20)
+    (axes,) = heat_maps(ablation_figure(table.query("measure == 'log_likelihood'")))
+    assert [text.get_text() for text in axes.texts][:5] == ["-.50", "0", "0", "0", ".25"]
+
+
 def test_importance_is_drawn_as_it_is():
     table = ablation().query("measure == 'accuracy'")[["task", "layer", "head"]].assign(value=np.arange(12.0))
     (axes,) = heat_maps(importance_figure(table))

@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 
 from headatlas.ablation.matched_words import MatchedWords, RelationWords, Word
-from headatlas.ablation.passes import Floats, Head, HeadRemoval
+from headatlas.ablation.passes import Floats, Head, HeadRemoval, Keep, Replaying, make_anew
 from headatlas.ablation.replacement import Kind, find_replacement
 from headatlas.ablation.task import Examples
 from headatlas.ablation.token_prediction import TokenPrediction, require_language_model
@@ -76,11 +76,12 @@ def loss_rises(
     words: Sequence[Word],
     heads: Sequence[Head],
     settings: CausalSettings,
+    replaying: Replaying | None = None,
 ) -> Floats:
     """By how much each word's loss rises without each head: [words, heads]."""
     task = WordPrediction(model, segments, words, batch_tokens=settings.batch_tokens)
     replacement = find_replacement(task, settings.kind, "encoder", settings.seed)
-    plain, without = HeadRemoval(task, "encoder", replacement, settings.batch_tokens).scores(heads)
+    plain, without = HeadRemoval(task, "encoder", replacement, settings.batch_tokens, replaying).scores(heads)
     place = {name: row for row, name in enumerate(task.ids)}
     rows = [place[f"{segment}.{word}"] for segment, word in words]
     rises: Floats = (plain[:, None, 0] - without[:, :, 0])[rows]
@@ -100,11 +101,17 @@ def try_relation(
     relation: RelationWords,
     matched: MatchedWords,
     settings: CausalSettings,
+    replaying: Replaying | None = None,
+    keep: Keep = make_anew,
 ) -> dict[str, object]:
-    """A row of the table, the correction for several relations aside."""
+    """A row of the table, the correction for several relations aside.
+
+    replaying: what relations before it have found out of the model's passes. A piece to keep is all of a relation.
+    """
     controls = control_heads(relation, model.shapes["encoder"], settings.controls, settings.seed)
     words = [word for pair in matched.pairs for word in pair]
-    rises = loss_rises(model, segments, words, [(relation.layer, relation.head), *controls], settings)
+    heads = [(relation.layer, relation.head), *controls]
+    rises = keep("rises", lambda: {"nats": loss_rises(model, segments, words, heads, settings, replaying)})["nats"]
     own, control = rises[:, 0].reshape(-1, 2), rises[:, 1:].mean(1).reshape(-1, 2)  # [pairs, in relation or matched]
     effect, control_effect = own[:, 0] - own[:, 1], control[:, 0] - control[:, 1]
     units, unit = np.unique([segments[word[0]].id for word, _ in matched.pairs], return_inverse=True)

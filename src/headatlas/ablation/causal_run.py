@@ -10,6 +10,8 @@ from typing import Any
 from headatlas.ablation.causal import CausalSettings, causal_table, try_relation
 from headatlas.ablation.causal_corpora import coreferent_words, dependency_words, open_atlas_of
 from headatlas.ablation.matched_words import match_words, word_classes
+from headatlas.ablation.passes import Replaying
+from headatlas.ablation.pieces import Pieces
 from headatlas.ablation.settings import AblationSettings
 from headatlas.ablation.task_run import SIGNIFICANT, Found
 from headatlas.ablation.token_prediction import require_language_model
@@ -21,7 +23,12 @@ FEWEST_PAIRS = 20  # with fewer, a relation is not tested
 
 
 def run_causal(
-    model: Model, files: Mapping[str, list[Path]], folder: str | Path, settings: AblationSettings, show_progress: bool
+    model: Model,
+    files: Mapping[str, list[Path]],
+    folder: str | Path,
+    settings: AblationSettings,
+    show_progress: bool,
+    pieces: Pieces,
 ) -> Found:
     """Test every relation that has enough words with a match; the rest are counted."""
     require_language_model(model, "masked", "causal")
@@ -36,6 +43,7 @@ def run_causal(
     how = CausalSettings(settings.kind, settings.controls, settings.batch_tokens, settings.seed, settings.bootstrap)
     left_out: Counter[str] = Counter()
     rows = []
+    replaying = Replaying()
     for corpus in corpora:
         class_of, usable = word_classes(corpus.segments, corpus.tags), corpus.usable
         left_out.update(corpus.left_out)
@@ -49,10 +57,11 @@ def run_causal(
             len(corpus.segments[word[0]]) for one in tested for pair in matched[one.name].pairs for word in pair
         )
         with TokenProgress(f"causal: {corpus.name}", total, show=show_progress) as bar:
-            for relation in tested:
+            for number, relation in enumerate(tested):
                 pairs = matched[relation.name]
                 left_out["word_without_match"] += pairs.unmatched
-                rows.append(try_relation(model, corpus.segments, relation, pairs, how))
+                keep = pieces.of(f"{corpus.name}-{number:04}")
+                rows.append(try_relation(model, corpus.segments, relation, pairs, how, replaying, keep))
                 bar.advance(sum(len(corpus.segments[word[0]]) for pair in pairs.pairs for word in pair), relation.name)
     if not rows:
         raise CorpusError(

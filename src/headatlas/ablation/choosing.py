@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 from headatlas.ablation.classification import Classification, LinearHead, split_for_training, train_head
 from headatlas.ablation.minimal_pairs import MinimalPairs
+from headatlas.ablation.probe_training import probe_parsing
+from headatlas.ablation.sampling import sample_of
 from headatlas.ablation.settings import AblationSettings
 from headatlas.ablation.task import Task
 from headatlas.ablation.token_prediction import MaskedLM, NextToken
@@ -22,16 +22,12 @@ from headatlas.errors import SettingError
 from headatlas.models.model import Model
 
 
-class _Named(Protocol):
-    @property
-    def id(self) -> str: ...
-
-
-N = TypeVar("N", bound=_Named)
-
-
-def make_task(name: str, model: Model, files: Mapping[str, list[Path]], settings: AblationSettings) -> Task:
-    """A task by its name, on the files of its option."""
+def make_task(
+    name: str, model: Model, files: Mapping[str, list[Path]], settings: AblationSettings, scratch: Path, progress: bool
+) -> Task:
+    """A task by its name, on the files of its option. scratch: folder for what training leaves behind."""
+    if name == "probe":
+        return probe_parsing(model, files, settings, scratch / "maps", progress)
     if name == "classification":
         return _classification(model, files, settings)
     if name == "minimal-pairs":
@@ -84,11 +80,3 @@ def _classification(model: Model, files: Mapping[str, list[Path]], settings: Abl
     task = Classification(model, chosen, max_tokens=settings.max_tokens, batch_tokens=settings.batch_tokens, head=head)
     task.about |= {"trained_on": len(training), "available": len(texts)}
     return task
-
-
-def sample_of(items: Sequence[N], settings: AblationSettings) -> list[N]:
-    """At most so many examples as are asked for, drawn by the seed, in their order."""
-    if len(items) <= settings.examples:
-        return list(items)
-    places = random.Random(f"{settings.seed} examples").sample(range(len(items)), settings.examples)
-    return [items[place] for place in sorted(places)]

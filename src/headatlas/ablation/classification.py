@@ -44,6 +44,7 @@ class Classification(Task):
 
     name = "classification"
     measures = ("accuracy", "log_likelihood")
+    like_loss = "log_likelihood"
 
     def __init__(
         self,

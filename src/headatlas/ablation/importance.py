@@ -7,12 +7,15 @@ al. (2017), since layers differ in the scale of their gradients.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 import torch
 
-from headatlas.ablation.passes import Advance, Floats
+from headatlas.ablation.passes import Advance, Arrays, Floats, Keep, make_anew
 from headatlas.ablation.task import Examples, Task
+from headatlas.models.gates import Gates
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means
 from headatlas.statistics.resampling import fold_of
@@ -22,17 +25,21 @@ def gate_gradients(task: Task, examples: Examples, stack: Stack) -> Floats:
     """Derivative of each example's own loss to each head's gate: [E, L, H]."""
     shape = task.model.shapes[stack]
     gates = torch.ones(len(examples), shape.layers, shape.most_heads, device=task.model.device, requires_grad=True)
-    with torch.enable_grad(), task.model.gated(gates[examples.rows], stack=stack):
+    with torch.enable_grad(), task.removing(Gates(gates[examples.rows], None, shape), stack):
         (gradients,) = torch.autograd.grad(task.losses(examples).sum(), gates)
     found: Floats = gradients.double().cpu().numpy()
     return found
 
 
-def example_importance(task: Task, stack: Stack, advance: Advance | None = None) -> Floats:
-    """|dL(x) / d xi_h| of every example and head: [E, L, H]."""
+def example_importance(task: Task, stack: Stack, advance: Advance | None = None, keep: Keep = make_anew) -> Floats:
+    """|dL(x) / d xi_h| of every example and head: [E, L, H]. A piece to keep is that of a batch."""
+
+    def of_batch(batch: Examples) -> Arrays:
+        return {"importance": np.abs(gate_gradients(task, batch.to(task.model.device), stack))}
+
     found = []
-    for batch in task.batches:
-        found.append(np.abs(gate_gradients(task, batch.to(task.model.device), stack)))
+    for number, batch in enumerate(task.batches):
+        found.append(keep(f"importance-{number:05}", partial(of_batch, batch))["importance"])
         if advance:
             advance(batch.size)
     return np.concatenate(found)

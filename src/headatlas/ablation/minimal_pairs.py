@@ -33,6 +33,7 @@ class MinimalPairs(Task):
 
     name = "minimal-pairs"
     measures = ("accuracy", "margin")
+    like_loss = "margin"
 
     def __init__(self, model: Model, pairs: Sequence[MinimalPair], *, max_tokens: int, batch_tokens: int) -> None:
         if model.language_model is None:

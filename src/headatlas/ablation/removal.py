@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.ablation.importance import halves_of
-from headatlas.ablation.passes import Advance, Floats, Head, gated_scores
+from headatlas.ablation.passes import Advance, Arrays, Floats, Head, Keep, gated_scores, make_anew
 from headatlas.ablation.replacement import Replacement
 from headatlas.ablation.task import Task
 from headatlas.models.gates import all_open
@@ -51,12 +51,20 @@ class RemovalCurves:
     """Scores a task with growing sets of heads removed."""
 
     def __init__(
-        self, task: Task, stack: Stack, replacement: Replacement, *, steps: int, seed: int, resamplings: int
+        self,
+        task: Task,
+        stack: Stack,
+        replacement: Replacement,
+        *,
+        steps: int,
+        seed: int,
+        resamplings: int,
+        keep: Keep = make_anew,
     ) -> None:
         self._task, self._stack, self._replacement = task, stack, replacement
         self._steps, self._seed, self._resamplings = steps, seed, resamplings
         self._shape: HeadShape = task.model.shapes[stack]
-        self._half = halves_of(task, seed)
+        self._half, self._keep = halves_of(task, seed), keep
         self._frames: list[pd.DataFrame] = []
 
     @property
@@ -67,7 +75,7 @@ class RemovalCurves:
     def add(self, name: str, orders: tuple[Order, Order], plain: Floats, advance: Advance | None = None) -> None:
         """A curve whose order each half of the examples has from the other; plain: [E, measures]."""
         for gone in shares_of(self._steps, self._shape.total):
-            scores = self._scores(orders, gone, advance) if gone else plain
+            scores = self._scores(name, orders, gone, advance) if gone else plain
             low, high = bootstrap_means(scores, self._task.ids, seed=self._seed, resamplings=self._resamplings)
             self._note(name, gone, scores.mean(0), low, high)
 
@@ -77,20 +85,29 @@ class RemovalCurves:
         drawn = [[self.heads[place] for place in dice.permutation(self._shape.total)] for _ in range(orders)]
         for gone in shares_of(self._steps, self._shape.total):
             if gone in (0, self._shape.total):  # every order removes the same
-                each = [(self._scores((drawn[0], drawn[0]), gone, advance) if gone else plain).mean(0)]
+                each = [(self._scores("random", (drawn[0], drawn[0]), gone, advance) if gone else plain).mean(0)]
             else:
-                each = [self._scores((order, order), gone, advance).mean(0) for order in drawn]
+                each = [
+                    self._scores(f"random-{number}", (order, order), gone, advance).mean(0)
+                    for number, order in enumerate(drawn)
+                ]
             self._note("random", gone, np.mean(each, 0), np.min(each, 0), np.max(each, 0))
 
     def table(self) -> pd.DataFrame:
         """task, measure, order, share, heads_removed, score, low, high, count."""
         return pd.concat(self._frames, ignore_index=True)
 
-    def _scores(self, orders: tuple[Order, Order], gone: int, advance: Advance | None) -> Floats:
-        gates = torch.stack([self._gates(order[:gone]) for order in orders])  # [2, L, H]
-        sizes = [len(batch) for batch in self._task.batches]
-        halves = torch.split(torch.from_numpy(self._half).to(gates.device), sizes)
-        scores = gated_scores(self._task, [gates[half] for half in halves], self._stack, self._replacement)
+    def _scores(self, name: str, orders: tuple[Order, Order], gone: int, advance: Advance | None) -> Floats:
+        """[E, measures]; a piece to keep is one point of a curve."""
+
+        def make() -> Arrays:
+            gates = torch.stack([self._gates(order[:gone]) for order in orders])  # [2, L, H]
+            sizes = [len(batch) for batch in self._task.batches]
+            halves = torch.split(torch.from_numpy(self._half).to(gates.device), sizes)
+            of_batches = [gates[half] for half in halves]
+            return {"scores": gated_scores(self._task, of_batches, self._stack, self._replacement)}
+
+        scores = self._keep(f"curve-{name}-{gone:05}", make)["scores"]
         if advance:
             advance(sum(batch.size for batch in self._task.batches))
         return scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -14,6 +15,7 @@ import pandas as pd
 from headatlas.ablation.causal_run import run_causal
 from headatlas.ablation.choosing import make_task
 from headatlas.ablation.classification import Pooling
+from headatlas.ablation.pieces import Pieces
 from headatlas.ablation.replacement import Kind
 from headatlas.ablation.settings import AblationSettings, check_tasks
 from headatlas.ablation.task_run import run_task
@@ -21,6 +23,7 @@ from headatlas.corpora.coreference import CoreferenceFormat
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat
 from headatlas.corpora.treebank import TreebankFormat
+from headatlas.engine.run import ctrl_c
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.heads import check_head, parse_head
@@ -32,6 +35,7 @@ from headatlas.surveying.run import already_done
 from headatlas.surveying.subject import describe_model
 from headatlas.versions import versions
 
+STATE = "state"  # folder of what is finished, while a run lasts
 _HEADS: dict[str, TaskHead] = {"classification": "classification", "translation": "sequence-to-sequence"}
 
 
@@ -46,6 +50,7 @@ def ablate(
     pairs: Files | None = None,
     treebank: Files | None = None,
     coreference: Files | None = None,
+    eval: Files | None = None,
     atlas: str | Path | None = None,
     kind: Kind = "zero",
     examples: int = 300,
@@ -78,8 +83,10 @@ def ablate(
     >>> found = ablate("bert-base-uncased", task="masked-lm", text="wiki.txt", out="ablation")   # doctest: +SKIP
     >>> found.tables["ablation"].nsmallest(5, "change")                                          # doctest: +SKIP
 
-    task: masked-lm, next-token (with `text`), classification (with `data`), minimal-pairs (with `pairs`), translation
-        (with `data`), causal (with `atlas` and `treebank` or `coreference`), or several of them.
+    A run that was stopped goes on where it stood; one that has finished is opened.
+    task: masked-lm, next-token (with `text`), classification, translation (with `data`), minimal-pairs (with `pairs`),
+        probe (trained on `treebank`, scored on `eval`), causal (with `atlas` and `treebank` or `coreference`), or
+        several of them.
     kind: what stands in for a removed head: zero, its mean output, or its output at another token (resample).
     examples: at most so many are scored.
     columns: of `data`: text, label; or text, text, label; or source, target.
@@ -114,7 +121,8 @@ def ablate(
     )
     chosen.check()
     given = {
-        "text": text, "data": data, "train": train, "pairs": pairs, "treebank": treebank, "coreference": coreference,
+        "text": text, "data": data, "train": train, "pairs": pairs,
+        "treebank": treebank, "coreference": coreference, "eval": eval,
     }  # fmt: skip
     files = {name: find_files(named, name) for name, named in given.items() if named is not None}
     check_tasks(tasks, [*files, *(["atlas"] if atlas is not None else [])])
@@ -160,15 +168,18 @@ def ablate(
     tables: dict[str, list[pd.DataFrame]] = {}
     corpora: dict[str, Any] = {}
     summary: dict[str, Any] = {}
-    for name in tasks:
-        if name == "causal":
-            found = run_causal(model, files, atlas or "", chosen, progress)
-        else:
-            found = run_task(make_task(name, model, files, chosen), stack, removed, chosen, progress)
-        for table, frame in found.tables.items():
-            tables.setdefault(table, []).append(frame)
-        corpora[name] = {"files": _files_of(described, found.reads), **found.about, "left_out": found.left_out}
-        summary[name] = found.summary
+    with ctrl_c() as stop:
+        pieces = Pieces(folder / STATE, stop.is_set)
+        for name in tasks:
+            if name == "causal":
+                found = run_causal(model, files, atlas or "", chosen, progress, pieces.of(name))
+            else:
+                task_made = make_task(name, model, files, chosen, folder / STATE / name, progress)
+                found = run_task(task_made, stack, removed, chosen, progress, pieces.of(name))
+            for table, frame in found.tables.items():
+                tables.setdefault(table, []).append(frame)
+            corpora[name] = {"files": _files_of(described, found.reads), **found.about, "left_out": found.left_out}
+            summary[name] = found.summary
     rows = write_tables(folder, {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items()})
     manifest |= {
         "complete": True,
@@ -179,6 +190,7 @@ def ablate(
         "tables": rows,
     }
     write_manifest(folder, manifest)
+    shutil.rmtree(folder / STATE, ignore_errors=True)
     return Atlas(folder)
 
 

@@ -18,9 +18,13 @@ CORPUS_OF_TASK = {
     "classification": "data",
     "minimal-pairs": "pairs",
     "translation": "data",
+    "probe": "eval",
     "causal": "treebank",
 }
-"""Task -> the option that brings its data."""
+"""Task -> the option that brings the data it is scored on."""
+
+TRAINED_ON = {"classification": "train", "probe": "treebank"}
+"""Task -> the option that brings what it is trained on."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,9 @@ def check_tasks(tasks: Sequence[str], given: Sequence[str]) -> None:
                 )
         elif (option := CORPUS_OF_TASK[task]) not in given:
             raise SettingError(f"The task {task} cannot run without --{option} FILE.")
+        elif task == "probe" and "treebank" not in given:
+            raise SettingError("The task probe is trained on a treebank. Name one with --treebank FILE.")
     used = {CORPUS_OF_TASK[task] for task in tasks} | (causal | {"atlas"} if "causal" in tasks else set())
-    used |= {"train"} if "classification" in tasks else set()
+    used |= {TRAINED_ON[task] for task in tasks if task in TRAINED_ON}
     if unused := sorted(set(given) - used):
         raise SettingError(f"--{unused[0]} is given, but none of the tasks chosen reads it: {', '.join(tasks)}.")

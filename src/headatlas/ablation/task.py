@@ -6,14 +6,17 @@ Everything about removing heads is asked of this interface alone, so a new task 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from headatlas.models.gates import Gates
 from headatlas.models.model import Model
+from headatlas.models.stacks import Stack
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,9 @@ class Task(ABC):
 
     name: ClassVar[str]
     measures: ClassVar[tuple[str, ...]]  # names of the scores, higher is better; the first one decides orders
+    like_loss: ClassVar[str]  # the one of them that falls as the loss rises, with which importance is compared
     replayable: ClassVar[bool] = True  # whether its scores come of one pass of the network over its inputs
+    why_not_replayable: ClassVar[str] = "its scores come of many passes, not of one"
 
     def __init__(self, model: Model, batches: Sequence[Examples]) -> None:
         self.model = model
@@ -69,6 +74,12 @@ class Task(ABC):
     def ids(self) -> list[str]:
         """All examples, batch after batch."""
         return [name for batch in self.batches for name in batch.ids]
+
+    @contextmanager
+    def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
+        """Within this context the task is done by a model whose heads of one stack are gated."""
+        with self.model.changing_outputs(gates, stack):
+            yield
 
     @abstractmethod
     def losses(self, examples: Examples) -> Tensor:

@@ -12,11 +12,11 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from headatlas.ablation.importance import example_importance, halves_of, importance_table
-from headatlas.ablation.passes import Advance, Floats, HeadRemoval
+from headatlas.ablation.passes import Advance, Floats, HeadRemoval, Keep, make_anew
 from headatlas.ablation.removal import RemovalCurves, cross_fitted
 from headatlas.ablation.remove_one import RemovedOne, ablation_table
 from headatlas.ablation.replacement import Replacement, find_replacement
-from headatlas.ablation.settings import CORPUS_OF_TASK, AblationSettings
+from headatlas.ablation.settings import CORPUS_OF_TASK, TRAINED_ON, AblationSettings
 from headatlas.ablation.task import Task
 from headatlas.engine.progress import TokenProgress
 from headatlas.models.stacks import Stack
@@ -36,7 +36,12 @@ class Found:
 
 
 def run_task(
-    task: Task, stack: Stack, removed: Sequence[tuple[int, int]], settings: AblationSettings, show_progress: bool
+    task: Task,
+    stack: Stack,
+    removed: Sequence[tuple[int, int]],
+    settings: AblationSettings,
+    show_progress: bool,
+    keep: Keep = make_anew,
 ) -> Found:
     """All tables of a task. removed: the heads to remove alone, from 1; none means all, and curves too."""
     shape = task.model.shapes[stack]
@@ -44,11 +49,11 @@ def run_task(
     seed, resamplings = settings.seed, settings.bootstrap
     tokens = sum(batch.size for batch in task.batches)
     with _progress(task, "importance", tokens, show_progress) as advance:
-        gradients = example_importance(task, stack, advance)
+        gradients = example_importance(task, stack, advance, keep)
     replacement = find_replacement(task, settings.kind, stack, seed)
     removal = HeadRemoval(task, stack, replacement, settings.batch_tokens)
     with _progress(task, "each head removed", tokens, show_progress) as advance:
-        single = RemovedOne(heads, *removal.scores(heads, advance))
+        single = RemovedOne(heads, *removal.scores(heads, advance, keep))
     importance = importance_table(task, gradients, shape, seed=seed, resamplings=resamplings)
     ablation = ablation_table(task, settings.kind, single, seed=seed, resamplings=resamplings)
     tables = {"ablation": ablation, "importance": importance}
@@ -56,9 +61,9 @@ def run_task(
         passes = 3 * settings.steps + settings.random_orders * (settings.steps - 1) + 1
         with _progress(task, "more and more removed", tokens * passes, show_progress) as advance:
             of_heads = np.stack([gradients[:, layer, head] for layer, head in shape.places], axis=1)  # [E, heads]
-            tables["removal_curve"] = _curves(task, stack, replacement, settings, single, of_heads, advance)
+            tables["removal_curve"] = _curves(task, stack, replacement, settings, single, of_heads, advance, keep)
     about = task.about | {"passes": removal.why_whole or "layers below a removed head are re-used"}
-    reads = (CORPUS_OF_TASK[task.name], "train") if task.name == "classification" else (CORPUS_OF_TASK[task.name],)
+    reads = tuple(options[task.name] for options in (CORPUS_OF_TASK, TRAINED_ON) if task.name in options)
     return Found(tables, reads, about, task.left_out, summarise(task, single, ablation, importance))
 
 
@@ -70,9 +75,10 @@ def _curves(
     single: RemovedOne,
     importance: Floats,
     advance: Advance,
+    keep: Keep,
 ) -> pd.DataFrame:
     curves = RemovalCurves(
-        task, stack, replacement, steps=settings.steps, seed=settings.seed, resamplings=settings.bootstrap
+        task, stack, replacement, steps=settings.steps, seed=settings.seed, resamplings=settings.bootstrap, keep=keep
     )
     half, heads = halves_of(task, settings.seed), curves.heads
     curves.add("importance", cross_fitted(importance, half, heads), single.plain, advance)
@@ -86,7 +92,7 @@ def summarise(task: Task, single: RemovedOne, ablation: pd.DataFrame, importance
     """Scores with all heads, how many heads matter, and how far the two ways of asking agree (Spearman)."""
     main = ablation[ablation["measure"] == task.measures[0]]
     significant = main[main["p_value"] < SIGNIFICANT]
-    both = main.merge(importance, on=["layer", "head"])
+    both = ablation[ablation["measure"] == task.like_loss].merge(importance, on=["layer", "head"])
     return {
         "scores": dict(zip(task.measures, map(float, single.plain.mean(0)), strict=True)),
         "heads": len(main),
@@ -94,6 +100,7 @@ def summarise(task: Task, single: RemovedOne, ablation: pd.DataFrame, importance
         "better_without": int((significant["change"] > 0).sum()),
         "importance_of_halves": _spearman(importance["first_half"], importance["second_half"]),
         "importance_and_harm": _spearman(both["value"], -both["change"]),
+        "harm_measured_by": task.like_loss,
     }
 
 

@@ -58,6 +58,7 @@ class TokenPrediction(Task):
     """Masked or next tokens of segments."""
 
     measures = ("log_likelihood", "accuracy")
+    like_loss = "log_likelihood"
 
     def losses(self, examples: Examples) -> Tensor:
         """Mean negative log-likelihood of each segment's predicted tokens: [E]."""

@@ -40,6 +40,7 @@ class Translation(Task):
 
     name = "translation"
     measures = ("chrf", "bleu")
+    like_loss = "chrf"
     replayable = False
 
     def __init__(self, model: Model, texts: Sequence[TranslatedText], *, max_tokens: int, batch_tokens: int) -> None:

@@ -129,7 +129,8 @@ def _number(
             continue
         red, green, blue, _ = colours(norm(value))
         dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
-        text = f"{value:.{decimals}f}".replace("-0.", "-.").removeprefix("0") or "0"
+        rounded = f"{value:.{decimals}f}".replace("-0.", "-.").removeprefix("0")
+        text = rounded if rounded.strip("-.0") else "0"
         axes.text(head, layer, text, ha="center", va="center", fontsize=5.5, color="white" if dark else INK)
 
 

@@ -27,7 +27,8 @@ def ablate(
         typer.Option(
             metavar="TASK...",
             help="masked-lm, next-token (with --text); classification, translation (with --data); minimal-pairs (with "
-            "--pairs); causal (with --atlas and --treebank or --coreference). One or several.",
+            "--pairs); probe (with --treebank and --eval); causal (with --atlas and --treebank or --coreference). One "
+            "or several.",
         ),
     ],
     out: Annotated[Path, typer.Option(help="The folder to make.")],
@@ -71,7 +72,11 @@ def ablate(
     ] = None,
     treebank: Annotated[
         Optional[list[Path]],  # noqa: UP045
-        typer.Option(metavar="FILE...", help="For causal: sentences with dependency trees."),
+        typer.Option(metavar="FILE...", help="Sentences with dependency trees: for causal; for probe, to train it on."),
+    ] = None,
+    eval: Annotated[
+        Optional[list[Path]],  # noqa: UP045
+        typer.Option(metavar="FILE...", help="For probe: other sentences with trees, to score it on."),
     ] = None,
     coreference: Annotated[
         Optional[list[Path]],  # noqa: UP045
@@ -122,6 +127,8 @@ def ablate(
 
     `headatlas ablate gpt2 --task minimal-pairs --pairs BLiMP.zip --sets npi_present_1 --out ablation-npi`
 
+    `headatlas ablate bert-base-uncased --task probe --treebank train.conllu --eval dev.conllu --out ablation-probe`
+
     `headatlas ablate bert-base-uncased --task causal --atlas atlas --treebank dev.conllu --out causal`
     """
     from headatlas.ablation.run import ablate as run
@@ -140,6 +147,7 @@ def ablate(
         pairs=pairs or None,
         treebank=treebank or None,
         coreference=coreference or None,
+        eval=eval or None,
         atlas=atlas,
         kind=kind,  # type: ignore[arg-type]
         examples=examples,

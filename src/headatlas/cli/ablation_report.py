@@ -48,7 +48,10 @@ def _say_task(rows: pd.DataFrame, summary: Mapping[str, Any]) -> None:
     typer.echo(f"  - most missed: {named}")
     for key, words in (
         ("importance_of_halves", "importance on one half of the examples agrees with that on the other"),
-        ("importance_and_harm", "importance agrees with the harm of removing a head"),
+        (
+            "importance_and_harm",
+            f"importance agrees with the fall of {summary['harm_measured_by'].replace('_', ' ')} without a head",
+        ),
     ):
         if summary[key] is not None:
             typer.echo(f"  - {words}: Spearman {summary[key]:.2f}")

@@ -32,11 +32,22 @@ def report(pruned: PrunedFolder) -> None:
         speed, memory = manifest["speed"][part], manifest["weights_in_memory"][part]
         typer.echo(
             f"  - {words}: {speed['ratio']:.2f} of the time ({1000 * speed['seconds_before']:.1f} ms before, "
-            f"{1000 * speed['seconds_after']:.1f} ms after), {memory['after'] / memory['before']:.2f} of the memory"
+            f"{1000 * speed['seconds_after']:.1f} ms after), {memory['after'] / memory['before']:.2f} of the weights"
         )
+    peak, (rows, tokens) = manifest["peak_memory"], manifest["measured_on"]["inputs"]
+    typer.echo(
+        f"  - peak memory of a pass over {rows} x {tokens} tokens: {peak['before'] / _MB:,.1f} MB before, "
+        f"{peak['after'] / _MB:,.1f} MB after ({peak['measured']})"
+    )
     typer.echo(
         f"  - outputs equal those with the heads' gates shut (difference {manifest['difference_from_gating']:.1g})"
     )
     if omitted := left_out(manifest):
         typer.echo(f"Left out: {', '.join(omitted)}")
-    typer.echo(f"Model:   {pruned.folder}")
+    if unused := model.get("unused_tensors"):
+        more = f" and {len(unused) - _MOST_NAMED} more" if len(unused) > _MOST_NAMED else ""
+        typer.echo(
+            f"Not saved: tensors of the weights for which {manifest['saved_as']}, their class, has no place: "
+            f"{', '.join(unused[:_MOST_NAMED])}{more}"
+        )
+    typer.echo(f"Model:   {pruned.folder} ({manifest['saved_as']})")

@@ -46,7 +46,7 @@ def load_base(name: str, *, revision: str | None, force: bool, trust_remote_code
                 "Save the model with the tokenizer it was pre-trained with."
             )
         config.return_dict = True
-        network, missing = load_network(AutoModelForMaskedLM, source, arguments | {"config": config}, torch.float32)
+        network, missing, _ = load_network(AutoModelForMaskedLM, source, arguments | {"config": config}, torch.float32)
     if not missing and not force:
         raise ModelError(
             f"{name}: has a masked language model head already, so it can be surveyed as it is. "

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from headatlas.errors import ModelError
+from headatlas.models.pruning_record import Pruning
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -24,7 +26,7 @@ def check_weights(network: PreTrainedModel, name: str) -> None:
     for key, tensor in network.named_parameters():
         finite = torch.isfinite(tensor)
         if not finite.all():
-            damaged.append(f"{key}{_place(key, ~finite, network.config)}")
+            damaged.append(f"{key}{_place(key, ~finite, network)}")
     if not damaged:
         return
     more = f" and {len(damaged) - _MOST_NAMED} more" if len(damaged) > _MOST_NAMED else ""
@@ -36,8 +38,11 @@ def check_weights(network: PreTrainedModel, name: str) -> None:
     )
 
 
-def _place(key: str, bad: Tensor, config: Any) -> str:
-    """' (layer 2)' or, where the rows of a projection belong to heads, ' (head 2-3)', both from 1."""
+def _place(key: str, bad: Tensor, network: PreTrainedModel) -> str:
+    """' (layer 2)' or, where the rows of a projection belong to heads, ' (head 2-3)', both from 1.
+
+    Of a pruned network heads are called by its own numbers, as everywhere, and by those of the whole one.
+    """
     number = _LAYER.search(key)
     if number is None:
         return ""
@@ -45,11 +50,18 @@ def _place(key: str, bad: Tensor, config: Any) -> str:
     projection = _PROJECTION.search(key)
     if projection is None:
         return f" (layer {layer})"
-    heads = config.get_text_config().num_attention_heads
-    grouped = getattr(config.get_text_config(), "num_key_value_heads", None) or heads
-    groups = heads if projection["query"] else grouped
+    config = network.config.get_text_config()
+    pruning: Pruning | None = getattr(network, "headatlas_pruning", None)
+    kept = pruning.kept_heads[layer - 1] if pruning else range(1, config.num_attention_heads + 1)
+    shared = config.num_attention_heads // (getattr(config, "num_key_value_heads", None) or config.num_attention_heads)
+    each = 1 if projection["query"] else shared  # heads that read the same rows
     of_row = bad.flatten(1).any(1) if bad.ndim > 1 else bad  # [rows]
+    groups = len(kept) // each
     bad_groups = sorted({row * groups // len(of_row) for row in torch.nonzero(of_row)[:, 0].tolist()})
-    each = heads // groups
-    names = [f"{layer}-{group * each + place + 1}" for group in bad_groups for place in range(each)]
-    return f" (head {', '.join(names)})"
+    own = [group * each + place for group in bad_groups for place in range(each)]
+    whole = f"; {_named(layer, [kept[head] for head in own])} before it was pruned" if pruning else ""
+    return f" (head {_named(layer, [head + 1 for head in own])}{whole})"
+
+
+def _named(layer: int, heads: Iterable[int]) -> str:
+    return ", ".join(f"{layer}-{head}" for head in heads)

@@ -31,7 +31,7 @@ def load_fitted(source: ModelSource, arguments: dict[str, Any], dtype: torch.dty
     Merged in float32, so that a narrow `dtype` rounds once.
     """
     peft = require_peft()
-    network, _ = load_network(AutoModelForMaskedLM, source, arguments, torch.float32)
+    network, _, _ = load_network(AutoModelForMaskedLM, source, arguments, torch.float32)
     try:
         network = peft.PeftModel.from_pretrained(network, str(source.adapter)).merge_and_unload()
     except Exception as error:

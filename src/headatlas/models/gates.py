@@ -41,13 +41,23 @@ class Gates:
         """The layer's outputs, gated: [B, Q, H, D]."""
         if not self._acts[layer]:
             return output
-        gate = self._gates[..., layer, : output.shape[2]].to(output.dtype)  # [H] or [B, H]
-        if gate.ndim == 2 and len(gate) != len(output):
-            raise SettingError(f"There are gates for {len(gate)} inputs, but the batch has {len(output)}.")
-        gate = gate[..., None] if gate.ndim == 1 else gate[:, None, :, None]  # [B or 1, 1, H, 1]
+        gate = self._of(layer, output.shape[2], output)[:, None, :, None]  # [B or 1, 1, H, 1]
         if self._instead is None:
             return output * gate
         return output * gate + self._instead(layer, output) * (1 - gate)
+
+    def shown(self, layer: int, weights: Tensor) -> Tensor:
+        """The layer's maps times their gates, for whoever reads what heads attend to: [B, H, Q, K]."""
+        if not self._acts[layer]:
+            return weights
+        return weights * self._of(layer, weights.shape[1], weights)[..., None, None]
+
+    def _of(self, layer: int, heads: int, like: Tensor) -> Tensor:
+        """A layer's gates: [B or 1, H]."""
+        gate = self._gates[..., layer, :heads].to(like.dtype)
+        if gate.ndim == 2 and len(gate) != len(like):
+            raise SettingError(f"There are gates for {len(gate)} inputs, but the batch has {len(like)}.")
+        return gate if gate.ndim == 2 else gate[None]
 
 
 def all_open(shape: HeadShape, device: torch.device) -> Tensor:

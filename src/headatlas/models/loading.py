@@ -29,7 +29,7 @@ from headatlas.models.control import randomise
 from headatlas.models.fitted import load_fitted
 from headatlas.models.model import LanguageModel, Model, TaskHead
 from headatlas.models.observing import first_line, observe_network, quiet_transformers
-from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing
+from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing, saved_class
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
 
@@ -53,6 +53,7 @@ def load_model(
     random_weights: bool = False,
     seed: int = 0,
     task_head: TaskHead | None = None,
+    as_saved: bool = False,
     trust_remote_code: bool = False,
 ) -> Model:
     """Load any Hugging Face encoder, decoder or encoder-decoder, ready to observe.
@@ -66,6 +67,7 @@ def load_model(
     device: "auto" takes a GPU where there is one.
     random_weights: the paper's control; keep the word and position embeddings, draw all else anew from `seed`.
     task_head: load this head where the weights bring it; else, and by default, the language model head if any.
+    as_saved: load the very class that the weights were saved as, with every head that it has.
     trust_remote_code: run Python code that comes with the model. Off unless you ask for it.
     """
     source = find_source(name, revision)
@@ -74,7 +76,7 @@ def load_model(
     with quiet_transformers():
         tokenizer = from_pretrained(AutoTokenizer, source, arguments)
         require_fast(tokenizer)
-        network, language_model, found = _load_network(source, arguments, number_type, task_head)
+        network, language_model, found, unused = _load_network(source, arguments, number_type, task_head, as_saved)
     if random_weights:
         network = randomise(network, seed)
     record = source.record | {
@@ -82,6 +84,8 @@ def load_model(
         "weights_sha256": source.fingerprint(),
         "random_weights": {"seed": seed} if random_weights else None,
     }
+    if as_saved:
+        record["unused_tensors"] = unused
     return observe_network(
         network.to(target), tokenizer, name=name, language_model=language_model, task_head=found, record=record
     )
@@ -109,13 +113,13 @@ def choose_dtype(dtype: str | torch.dtype) -> torch.dtype:
 
 
 def _load_network(
-    source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype, task_head: TaskHead | None
-) -> tuple[PreTrainedModel, LanguageModel | None, TaskHead | None]:
+    source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype, task_head: TaskHead | None, as_saved: bool
+) -> tuple[PreTrainedModel, LanguageModel | None, TaskHead | None, list[str]]:
     """Load with the head asked for, else with the language model head, where the weights or a fitted folder bring
-    them; else the bare network.
+    them; else the bare network. And the tensors of the weights that this network has no place for.
     """
     if source.adapter is not None:
-        return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked", None
+        return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked", None, []
     config = from_pretrained(AutoConfig, source, arguments)
     loader, language_model = _head_of(config)
     if task_head is not None:
@@ -124,16 +128,28 @@ def _load_network(
             loader, language_model = task_loader, None
         else:
             task_head = None
+    if as_saved and config.architectures:
+        own = saved_class(config, source.name)
+        if own is not _class_of(loader, config):
+            loader, language_model = own, None
+        task_head = next((head for head, (_, of) in _TASK_HEADS.items() if own.__name__ in of.values()), None)
     if source.pruning is not None:
-        loader = pruned_class(_get_model_class(config, loader._model_mapping), source.pruning)
+        loader = pruned_class(_class_of(loader, config), source.pruning)
     config.return_dict = True
     options = arguments | {"config": config, "attn_implementation": "eager"}
-    network, missing = load_network(loader, source, options, dtype)
+    network, missing, unused = load_network(loader, source, options, dtype)
     if language_model and missing:
         _log.warning("%s: the language model head is missing; observing the network without it.", source.name)
-        return network.base_model, None, None
+        return network.base_model, None, None, unused
     refuse_missing(source, missing)
-    return network, language_model, task_head
+    return network, language_model, task_head, unused
+
+
+def _class_of(loader: Any, config: Any) -> type[PreTrainedModel]:
+    """The class that an Auto class of transformers picks; any other class is itself."""
+    auto = hasattr(loader, "_model_mapping")
+    chosen: type[PreTrainedModel] = _get_model_class(config, loader._model_mapping) if auto else loader
+    return chosen
 
 
 def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import torch
+import transformers
 
 from headatlas.errors import ModelError
 from headatlas.models.embedded import EMBEDDED
@@ -35,8 +36,9 @@ def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any])
 
 def load_network(
     loader: Any, source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype
-) -> tuple[PreTrainedModel, list[str]]:
-    """The network, and which tensors outside its encoder or decoder (its head's) the weights do not hold.
+) -> tuple[PreTrainedModel, list[str], list[str]]:
+    """The network; which tensors outside its encoder or decoder (its head's) the weights do not hold; and which of
+    the weights' tensors it has no place for.
 
     Raises ModelError where tensors have another size than the configuration says, or are missing elsewhere.
     """
@@ -52,7 +54,18 @@ def load_network(
     in_head = [key for key in missing if not key.startswith(f"{network.base_model_prefix}.")]
     if network is network.base_model or in_head != missing:
         refuse_missing(source, missing)
-    return network, in_head
+    return network, in_head, sorted(info["unexpected_keys"])
+
+
+def saved_class(config: Any, name: str) -> type[PreTrainedModel]:
+    """The class of transformers that config.json says the weights were saved as."""
+    called = next(iter(config.architectures or ()), "")
+    found = getattr(transformers, called, None) if called.isidentifier() else None
+    if not isinstance(found, type) or not issubclass(found, transformers.PreTrainedModel):
+        raise ModelError(
+            f"{name}: its config.json names no class of transformers ({called!r}), so what heads it has is not known."
+        )
+    return found
 
 
 def refuse_missing(source: ModelSource, missing: list[str]) -> None:

@@ -58,6 +58,7 @@ def _collect(
     both = bool(network.config.is_encoder_decoder)
     if both:
         inputs["decoder_input_ids"] = inputs["input_ids"]
+    run = network if both else network.base_model  # a head may want more than texts: choices, labels
     maps: dict[Stack, list[Tensor]] = {}
     names = StackNames(network, None if both else "encoder")
 
@@ -67,9 +68,9 @@ def _collect(
     with torch.inference_mode():
         if uses_interface:
             with listening(hear):
-                network(**inputs)
+                run(**inputs)
         else:
-            outputs = network(**inputs, output_attentions=True)
+            outputs = run(**inputs, output_attentions=True)
             stacks: tuple[Stack, ...] = ("encoder", "decoder", "cross") if both else ("encoder",)
             maps = {stack: list(maps_in_outputs(outputs, stack)) for stack in stacks}
     if not both and "encoder" in maps and _is_causal(maps["encoder"]):

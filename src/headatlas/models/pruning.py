@@ -15,12 +15,12 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import transformers
 from torch import nn
 from transformers import AutoConfig
 
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.head_layouts import AttentionBlock, attention_blocks
+from headatlas.models.pretrained import saved_class
 from headatlas.models.pruning_record import Pruning, read_pruning
 
 if TYPE_CHECKING:
@@ -36,10 +36,7 @@ def load_pruned(folder: str | Path, **options: Any) -> PreTrainedModel:
     """
     pruning = read_pruning(Path(folder))
     config = AutoConfig.from_pretrained(folder)
-    name = next(iter(config.architectures or ()), "")
-    saved_as = getattr(transformers, name, None)
-    if saved_as is None:
-        raise ModelError(f"{folder}: its config.json names no class of transformers ({name!r}).")
+    saved_as = saved_class(config, str(folder))
     network: PreTrainedModel = pruned_class(saved_as, pruning).from_pretrained(folder, config=config, **options)
     return network
 

@@ -2,7 +2,7 @@
 
 DIR/config.json, model.safetensors, tokenizer files    the model
 DIR/headatlas_pruning.json    which heads of which model were kept
-DIR/manifest.json             how they were chosen, sizes, measured speed, versions
+DIR/manifest.json             how they were chosen, sizes, measured speed and memory, versions
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
 """How much smaller and faster a pruned network is than the whole one, and whether it computes the same.
 
 Both run on the same batch, in turn, with the same attention function; times are medians over rounds, ratios medians
-of each round's ratio.
+of each round's ratio. How much memory they take is measured in `memory.py`.
 """
 
 from __future__ import annotations
 
 import json
+import math
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
-from torch import nn
 
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
@@ -22,6 +22,7 @@ from headatlas.models.gates import gates_without
 from headatlas.models.head_layouts import AttentionBlock, attention_blocks
 from headatlas.models.model import Model
 from headatlas.models.pruning import Head
+from headatlas.pruning.memory import weight_bytes
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -49,13 +50,21 @@ def check_same(model: Model, pruned: PreTrainedModel, removed: Sequence[Head], b
     return difference
 
 
-def compare_speed(model: Model, pruned: PreTrainedModel, batch: Batch, rounds: int) -> dict[str, dict[str, float]]:
-    """Seconds of a forward pass, of the whole model and of its attention blocks, before and after."""
+def compare_speed(
+    model: Model, pruned: PreTrainedModel, batch: Batch, rounds: int, enough_seconds: float = math.inf
+) -> dict[str, dict[str, float]]:
+    """Seconds of a forward pass, of the whole model and of its attention blocks, before and after.
+
+    enough_seconds: after so many, no further round begins.
+    """
     inputs = model.inputs(batch)
     sides = {"before": model.network, "after": pruned}
     runs = {side: _timed(network, inputs, model.name) for side, network in sides.items()}
     taken: dict[str, list[tuple[float, float]]] = {side: [] for side in sides}
+    started = time.perf_counter()
     for number in range(rounds + 1):
+        if number > 1 and time.perf_counter() - started > enough_seconds:
+            break
         for side in sides if number % 2 == 0 else reversed(sides):
             seconds = runs[side]()
             if number:
@@ -67,6 +76,7 @@ def compare_speed(model: Model, pruned: PreTrainedModel, batch: Batch, rounds: i
             "seconds_before": statistics.median(before),
             "seconds_after": statistics.median(after),
             "ratio": statistics.median(now / then for now, then in zip(after, before, strict=True)),
+            "rounds": len(before),
         }
     return found
 
@@ -103,11 +113,6 @@ def weights_in_memory(network: PreTrainedModel, name: str) -> dict[str, int]:
     """Bytes of the weights in memory: of all, and of the attention blocks."""
     blocks = {block.module for block in attention_blocks(network, name)}
     return {"model": weight_bytes([network]), "attention_blocks": weight_bytes(list(blocks))}
-
-
-def weight_bytes(modules: Sequence[nn.Module]) -> int:
-    """Bytes of the parameters, those that are shared counted once."""
-    return sum({parameter: parameter.nbytes for module in modules for parameter in module.parameters()}.values())
 
 
 def saved_tensor_bytes(folder: Path) -> int:

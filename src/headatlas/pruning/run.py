@@ -24,11 +24,13 @@ from headatlas.models.pruning_record import Pruning
 from headatlas.pruning.choosing import BY, By, importance_on_text, least_needed, named_heads, values_of_tables
 from headatlas.pruning.folder import PrunedFolder, holds_this_pruning
 from headatlas.pruning.measuring import check_same, compare_speed, sizes
+from headatlas.pruning.memory import compare_memory
 from headatlas.results.atlas import PRUNING, write_manifest
 from headatlas.surveying.subject import describe_model
 from headatlas.versions import versions
 
-_CHECKED_INPUTS, _CHECKED_TOKENS, _ROUNDS = 8, 128, 5
+_CHECKED_INPUTS, _CHECKED_TOKENS = 8, 128
+_ROUNDS, _ENOUGH_SECONDS = 5, 20.0
 
 
 def prune(
@@ -75,7 +77,7 @@ def prune(
             revision=revision,
             device=device,
             dtype=dtype,
-            task_head="classification",
+            as_saved=True,
             trust_remote_code=trust_remote_code,
         )
     blocks = attention_blocks(model.network, model.name)
@@ -104,7 +106,7 @@ def prune(
             values = values_of_tables(ablation, by or "importance", task, model)
         else:
             values, read = importance_on_text(
-                model,
+                _language_model(model, revision, trust_remote_code),
                 files,
                 text_format,
                 examples=examples,
@@ -140,8 +142,9 @@ def prune(
         "base": dict(record.base),
         "kept_heads": [list(layer) for layer in record.kept_heads],
         **sizes(model, smaller, removed, folder),
-        "speed": compare_speed(model, smaller, batch, _ROUNDS),
-        "measured_on": {"inputs": list(batch.input_ids.shape), "device": str(model.device), "rounds": _ROUNDS},
+        "speed": compare_speed(model, smaller, batch, _ROUNDS, _ENOUGH_SECONDS),
+        "peak_memory": compare_memory(model.network, smaller, model.inputs(batch)),
+        "measured_on": {"inputs": list(batch.input_ids.shape), "device": str(model.device)},
         "difference_from_gating": difference,
         "seconds": round(time.monotonic() - started, 1),
     }
@@ -181,6 +184,15 @@ def _named(
     share: float | None, ablation: str | Path | None, task: str | None, text: Files | None
 ) -> list[tuple[str, object]]:
     return [("share", share), ("from", ablation), ("task", task), ("text", text)]
+
+
+def _language_model(model: Model, revision: str | None, trust_remote_code: bool) -> Model:
+    """The model with its language model head alone, where its own class has others beside it or in its place."""
+    if model.language_model is not None or model.source["kind"] == "in memory":
+        return model
+    return load_model(
+        model.name, revision=revision, device=model.device, dtype=model.dtype, trust_remote_code=trust_remote_code
+    )
 
 
 def _identity(model: Model) -> dict[str, Any]:

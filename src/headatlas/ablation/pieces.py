@@ -1,0 +1,49 @@
+"""What a run has finished lies on disk piece by piece, so that one which was stopped goes on with the next.
+
+A piece is a few arrays with a name, in a safetensors file of its own, written in one step. The settings that decide
+them are in the folder's manifest: other settings are refused before a piece is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from safetensors import SafetensorError
+from safetensors import numpy as safetensors_numpy
+
+from headatlas.ablation.passes import Arrays
+from headatlas.errors import AtlasError, SurveyInterruptedError
+from headatlas.files import make_folder, write_atomically
+
+
+class Pieces:
+    """The finished pieces of a folder; calling it gives a piece, made only where it is not there yet."""
+
+    def __init__(self, folder: Path, stopped: Callable[[], bool] = lambda: False) -> None:
+        self._folder, self._stopped = folder, stopped
+
+    def of(self, part: str) -> Pieces:
+        """Those of a part of the run, in a folder of their own."""
+        return Pieces(self._folder / part, self._stopped)
+
+    def __call__(self, name: str, make: Callable[[], Arrays]) -> Arrays:
+        """The piece of this name. Where the run is to stop, it stops once the piece is kept."""
+        path = self._folder / f"{name}.safetensors"
+        if path.exists():
+            return _read(path)
+        made = make()
+        make_folder(self._folder)
+        content = safetensors_numpy.save(made)
+        write_atomically(path, lambda temporary: temporary.write_bytes(content))
+        if self._stopped():
+            raise SurveyInterruptedError("Stopped. What is finished is kept; the same command continues.")
+        return made
+
+
+def _read(path: Path) -> Arrays:
+    try:
+        found: Arrays = safetensors_numpy.load(path.read_bytes())
+        return found
+    except (OSError, SafetensorError, ValueError) as error:
+        raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error
