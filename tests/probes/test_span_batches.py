@@ -57,6 +57,7 @@ def test_labels_several_unseen_and_negative():
     single = random_targets(dice, 5, 1, ("b", "none", "a"), 20)
     labels = labels_of(single, "none")
     assert (labels.names, labels.several, labels.negative) == (("a", "b", "none"), False, 2)
+    assert (labels.uncounted, labels_of(single, "none", counted=False).uncounted) == (None, 2)
     other = random_targets(dice, 5, 1, ("c",), 1)
     assert labels.answers(other).tolist() == [UNSEEN]
     assert not labels.know(other[0])

@@ -34,8 +34,8 @@ class SpanTask:
     """What is asked of spans."""
 
     name: str
-    negative: str | None = None  # the label that says there is nothing: micro F1 does not count it
-    links: bool = False  # asks whether two spans are joined, which attention between them can say
+    negative: str | None = None  # the label that says there is nothing
+    links: bool = False  # asks whether two spans are joined, yes or no, which attention between them can say
 
 
 TASKS = {

@@ -174,9 +174,8 @@ def task_data(
 ) -> Data:
     """The targets of one task, in both parts, with the labels of the training part."""
     found: dict[str, Any] = {}
-    labels = labels_of(
-        (target for segment in source.parts["train"].segments for target in segment.targets[task.name]), task.negative
-    )
+    trained = (target for segment in source.parts["train"].segments for target in segment.targets[task.name])
+    labels = labels_of(trained, task.negative, counted=task.links)
     for part, share in zip(PARTS, (3, 1), strict=True):
         segments = source.parts[part].segments
         numbers = [number for number, segment in enumerate(segments) if segment.targets[task.name]]

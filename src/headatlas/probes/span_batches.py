@@ -30,6 +30,12 @@ class Labels:
     names: tuple[str, ...]  # sorted, those of the training targets
     several: bool  # whether a target may have several labels, or none
     negative: int | None  # the label that says there is nothing, if any
+    counted: bool = True  # whether micro F1 counts that label like the others
+
+    @property
+    def uncounted(self) -> int | None:
+        """The label that micro F1 does not count, if any."""
+        return None if self.counted else self.negative
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -51,12 +57,12 @@ class Labels:
         return found
 
 
-def labels_of(targets: Iterable[TokenTarget], negative: str | None) -> Labels:
+def labels_of(targets: Iterable[TokenTarget], negative: str | None, counted: bool = True) -> Labels:
     """The labels of training targets."""
     given = [target.labels for target in targets]
     names = tuple(sorted({label for labels in given for label in labels}))
     several = any(len(labels) != 1 for labels in given)
-    return Labels(names, several, names.index(negative) if negative in names else None)
+    return Labels(names, several, names.index(negative) if negative in names else None, counted)
 
 
 @dataclass(frozen=True)

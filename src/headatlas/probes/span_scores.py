@@ -1,7 +1,8 @@
 """How often span probes are right, text by text, so that intervals can resample texts.
 
-Micro F1 counts labels over all targets, but for the label that says there is nothing (`none`, `Other`); accuracy is the
-share of targets whose labels are all right. A label that no training target has is never predicted, so it is missed.
+Micro F1 counts labels over all targets, but for one that says there is nothing (`Other` of relations); of a question
+with yes and no both count, so that always saying yes gains nothing. Accuracy is the share of targets with all labels
+right. A label that no training target has is never predicted, so it is missed.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class SpanCounts:
 
     ids: list[str]
     targets: Floats  # [S]
-    given: Floats  # [S], labels but for the negative one
+    given: Floats  # [S], labels that count
     right: Floats  # [P, S], targets with all labels right
     found: Floats  # [P, S], labels predicted that are given
     said: Floats  # [P, S], labels predicted
@@ -102,17 +103,23 @@ def given_labels(answers: Tensor, labels: Labels) -> Tensor:
 def _counted(labels: Labels, device: torch.device) -> Tensor:
     """The labels that F1 counts: [C] bool."""
     counted = torch.ones(len(labels.names), dtype=torch.bool, device=device)
-    if labels.negative is not None:
-        counted[labels.negative] = False
+    if labels.uncounted is not None:
+        counted[labels.uncounted] = False
     return counted
 
 
 def _given(targets: Sequence[TokenTarget], answers: NDArray[np.int64] | None, labels: Labels) -> float:
     """Labels of a text's targets but for the negative one, unseen ones among them."""
     if answers is not None:
-        return float(answers.sum() if labels.several else (answers != labels.negative).sum())
-    negative = None if labels.negative is None else labels.names[labels.negative]
-    return float(sum(label != negative for target in targets for label in target.labels))
+        return float(
+            answers.sum()
+            if labels.several
+            else (answers != labels.uncounted).sum()
+            if labels.uncounted is not None
+            else len(answers)
+        )
+    uncounted = None if labels.uncounted is None else labels.names[labels.uncounted]
+    return float(sum(label != uncounted for target in targets for label in target.labels))
 
 
 def _sum(counts: Floats, weights: Floats | None) -> Floats:

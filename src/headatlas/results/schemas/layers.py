@@ -40,7 +40,11 @@ LAYERS: dict[str, Table] = {
             SPAN_TASK,
             MIXED,
             MIXED_WEIGHTS,
-            ("score", "float64", "micro F1 of the mix of all layers, `none` and `Other` not counted; mean over seeds"),
+            (
+                "score",
+                "float64",
+                "micro F1 of the mix of all layers, `Other` of relations not counted; mean over seeds",
+            ),
             ("low", "float64", "lower end of its 95 % interval, texts and seeds resampled"),
             ("high", "float64", "its upper end"),
             ("accuracy", "float64", "share of targets with all labels right, mean over seeds"),
