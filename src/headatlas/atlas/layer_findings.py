@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -14,7 +15,7 @@ def layer_findings(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
     for row in tables["layer_summary"].to_dict("records"):
         where = f"{row['task']}, mix of {row['mix']}" + (", random weights" if row["weights"] == "random" else "")
         score, low, high = (100 * float(row[name]) for name in ("score", "low", "high"))
-        expected = "" if pd.isna(row["expected_layer"]) else f", expected layer {row['expected_layer']:.2f}"
+        expected = ", no gain over the embeddings" if pd.isna(row["expected_layer"]) else _expected(row)
         centre = f"centre of gravity {row['centre_of_gravity']:.2f}"
         yield f"{where}: micro F1 {score:.1f} ({low:.1f} to {high:.1f}), {centre}{expected}"
     if "layer_order" not in tables:
@@ -24,6 +25,12 @@ def layer_findings(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
         yield from _order(
             tables["layer_summary"], order[(order["measure"] == measure) & (order["mix"] == "layers")], name
         )
+
+
+def _expected(row: Mapping[str, Any]) -> str:
+    """The expected layer; where layers that harm make a difference, also without them."""
+    raw, clipped = (f"{row[name]:.2f}" for name in ("expected_layer", "expected_clipped"))
+    return f", expected layer {raw}" + (f" ({clipped} with harm as 0)" if clipped != raw else "")
 
 
 def _order(summary: pd.DataFrame, order: pd.DataFrame, name: str) -> Iterator[str]:
