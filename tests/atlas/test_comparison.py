@@ -2,69 +2,11 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
-import numpy as np
-import pandas as pd
 import pytest
-import torch
 
 from headatlas.atlas.comparison import names_of, write_comparison_figures
 from headatlas.atlas.comparison_findings import comparison_findings
-from headatlas.comparing.crossing import Crossing
-from headatlas.comparing.differences import Side, difference_table
-from headatlas.comparing.matching import (
-    behaviour_match_table,
-    cross_distance_table,
-    head_match_table,
-    match_summary,
-)
-from headatlas.models.stacks import HeadShape
-from headatlas.results.schema import conform
-from tests.atlas.synthetic_tables import entropy, positions, token_kinds
-
-
-def side(heads, seed):
-    tables = {"positions": positions(heads), "token_kinds": token_kinds(heads), "entropy": entropy(heads)}
-    random = np.random.default_rng(seed)
-    for table in tables.values():
-        column = "nats" if "nats" in table else "value"
-        table[column] = random.uniform(size=len(table))
-    relations = ["all", "det", "nsubj"]
-    tables["dependency_best"] = pd.DataFrame(
-        {"relation": relations, "layer": 1, "head": 1, "accuracy": random.uniform(size=3), "held_out": 0.1, "count": 9}
-    )
-    replicates = {
-        name: table["nats" if "nats" in table else "accuracy" if "accuracy" in table else "value"].to_numpy()
-        + 0.01 * random.normal(size=(40, len(table)))
-        for name, table in tables.items()
-    }
-    return Side(tables, replicates, tuple(heads))
-
-
-def crossing_of(a, b):
-    crossing = Crossing(HeadShape(tuple(a)), HeadShape(tuple(b)))
-    rows = torch.randn(5, sum(a) + sum(b), 5, generator=torch.Generator().manual_seed(0))
-    crossing.add(torch.softmax(3 * rows, -1))
-    return crossing
-
-
-def comparison(folder, a, b, matched=True, names=("base", "tuned")):
-    side_a, side_b = side(a, 0), side(b, 1)
-    tables = {"differences": difference_table(side_a, side_b, dict.fromkeys(side_a.tables, True))}
-    if matched:
-        crossing = crossing_of(a, b)
-        matches = head_match_table(crossing)
-        tables |= {
-            "head_matches": matches,
-            "match_summary": match_summary(matches, crossing, 1.0),
-            "cross_distances": cross_distance_table(crossing),
-        }
-    labels = pd.DataFrame([(1, 1, "[SEP]", 0.9)], columns=["layer", "head", "label", "strength"])
-    tables["behaviour_matches"] = behaviour_match_table(labels, labels[:0], {})
-    manifest = {end: {"model": {"name": name}} for end, name in zip("ab", names, strict=True)}
-    conformed = {name: conform(name, table) for name, table in tables.items()}
-    return SimpleNamespace(folder=folder, manifest=manifest, tables=conformed)
+from tests.atlas.synthetic_comparison import synthetic_comparison
 
 
 @pytest.mark.parametrize(
@@ -76,14 +18,14 @@ def comparison(folder, a, b, matched=True, names=("base", "tuned")):
     ],
 )
 def test_figures_are_drawn_where_there_is_something_to_draw(tmp_path, a, b, matched, expected):
-    made = comparison(tmp_path, a, b, matched, names=("base 模型", "tuned"))
+    made = synthetic_comparison(tmp_path, a, b, matched, names=("base 模型", "tuned"))
     paths = write_comparison_figures(made, formats=["svg"])
     assert {path.stem for path in paths} == expected
     assert all(path.parent == tmp_path / "figures" and path.stat().st_size > 1000 for path in paths)
 
 
 def test_the_figures_say_what_they_show(tmp_path):
-    paths = write_comparison_figures(comparison(tmp_path, [2, 3], [2, 3]), formats=["svg"])
+    paths = write_comparison_figures(synthetic_comparison(tmp_path, [2, 3], [2, 3]), formats=["svg"])
     texts = {path.stem: path.read_text(encoding="utf-8") for path in paths}
     assert ">A: base<" in texts["best_heads"]
     assert all(f">{name}<" in texts["best_heads"] for name in ("all", "det", "nsubj"))
@@ -92,7 +34,7 @@ def test_the_figures_say_what_they_show(tmp_path):
 
 
 def test_sentences_tell_the_numbers_of_the_tables(tmp_path):
-    made = comparison(tmp_path, [2, 3], [2, 3])
+    made = synthetic_comparison(tmp_path, [2, 3], [2, 3])
     said = "\n".join(comparison_findings(made))
     differences = made.tables["differences"]
     mean = differences.query("table == 'positions' and measure == 'offset=-1' and scope == 'model'").iloc[0]
@@ -108,7 +50,7 @@ def test_sentences_tell_the_numbers_of_the_tables(tmp_path):
 
 
 def test_of_other_shapes_means_are_told(tmp_path):
-    said = "\n".join(comparison_findings(comparison(tmp_path, [2, 2], [3, 3, 3])))
+    said = "\n".join(comparison_findings(synthetic_comparison(tmp_path, [2, 2], [3, 3, 3])))
     assert "differences of means over heads" in said
     assert "own place" not in said
 

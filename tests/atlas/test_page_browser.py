@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from headatlas.atlas.page import write_page
-from tests.atlas.chromium import chromium
+from tests.atlas.chromium import Tab
 from tests.atlas.synthetic_atlas import synthetic_atlas
 
 VIEWS = ["overview", "map", "grid", "sentence", "tables"]
@@ -17,51 +17,8 @@ WORDS = [HOSTILE, "שלום", "مرحبا", "👩‍👩‍👧", "x" * 300, "a\
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
 def address(tmp_path_factory):
     return write_page(synthetic_atlas(tmp_path_factory.mktemp("atlas"), [3, 4, 2])).as_uri()
-
-
-class Tab:
-    """A tab with what went wrong in it."""
-
-    def __init__(self, browser, **options):
-        self.page = browser.new_page(viewport={"width": 1280, "height": 800}, **options)
-        self.problems, self.requests = [], []
-        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("console", lambda message: self.problems.append(message.text))
-        self.page.on("request", lambda request: self.requests.append(request.url))
-
-    def go(self, address):
-        self.page.goto("about:blank")
-        self.page.goto(address)
-        self.page.wait_for_selector("html[data-ready]")
-        return self
-
-    def check(self):
-        """Nothing went wrong, nothing was fetched."""
-        assert self.problems == []
-        assert [url for url in self.requests if not url.startswith(("file:", "data:", "about:"))] == []
-
-    def head(self):
-        return self.page.inner_text(".card h2")
-
-
-@pytest.fixture(scope="module")
-def tab(browser):
-    return Tab(browser)
-
-
-@pytest.fixture
-def opened(tab, address):
-    """Open the page at a link, in the one tab that all tests share."""
-    yield lambda link="", address=address: tab.go(address + link)
-    tab.check()
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -222,11 +179,7 @@ def test_keys_alone_reach_views_heads_and_search(opened):
 def test_everything_that_can_be_pressed_has_a_name(opened):
     for view in VIEWS:
         one = opened(f"#view={view}")
-        nameless = one.page.evaluate("""() => [...document.querySelectorAll("button, input, select, svg, [role]")]
-            .filter((node) => !node.closest("[aria-hidden]"))
-            .filter((node) => !(node.getAttribute("aria-label") || node.textContent.trim() || node.labels?.length))
-            .map((node) => node.outerHTML.slice(0, 80))""")
-        assert [node for node in nameless if 'role="status"' not in node and 'role="listbox"' not in node] == []
+        assert one.nameless() == []
 
 
 @pytest.mark.parametrize("view", ["overview", "map", "grid", "sentence"])

@@ -195,10 +195,15 @@ def test_search_finds_heads_relations_and_patterns(run):
           ],
           best: new Map([["dobj", { layer: 3, head: 1, said: "78 %", measure: "dependencies/dobj/x" }]]),
           tables: [["positions", "about"]], examples: [{ words: ["The", "dobj"], tokens: [], corpus: "text" }],
+          views: { measure: "grid", behaviour: "map" },
         });
-        return x.map((query) => m.find(entries, heads, query).map((one) => one.label));"""
+        const atlas = new m.Atlas({ heads: heads.perLayer });
+        const named = (query) => atlas.named(query);
+        return x.map((query) => m.find(entries, named, query).map((one) => one.label));"""
     found = run(
-        "search heads", code, ["dobj", "3-12", "head 2-2", "previous token", "TOKEN prev", "broad", "zzz", "", "99-1"]
+        "search heads atlas",
+        code,
+        ["dobj", "3-12", "head 2-2", "previous token", "TOKEN prev", "broad", "zzz", "", "99-1"],
     )
     assert found[0] == ["dobj", "dobj, dependent → head", "The dobj"]
     assert found[1] == ["Head 3-12"]
@@ -210,13 +215,13 @@ def test_search_finds_heads_relations_and_patterns(run):
 
 def test_names_on_the_map_cover_nothing(run):
     points = [{"x": 0, "y": 0}, {"x": 12, "y": 0}, {"x": 200, "y": 0}, None]
-    assert run("map", "return m.namesThatFit(x, 7);", points) == [1, 2]
+    assert run("scatter", "return m.namesThatFit(x, 7);", points) == [1, 2]
 
 
 @pytest.mark.parametrize(("key", "to"), [("ArrowRight", 1), ("ArrowDown", 2), ("ArrowLeft", None), ("a", None)])
 def test_arrows_on_the_map_lead_to_the_nearest_head_that_way(run, key, to):
     points = [{"x": 0, "y": 0}, {"x": 10, "y": 1}, {"x": 2, "y": 30}, None, {"x": 11, "y": 9}]
-    assert run("map", "return m.nearestThatWay(x[0], 0, x[1]);", [points, key]) == to
+    assert run("scatter", "return m.nearestThatWay(x[0], 0, x[1]);", [points, key]) == to
 
 
 def test_colours_have_the_contrast_that_reading_needs(run):
@@ -305,3 +310,104 @@ def test_of_too_many_lines_the_darkest_are_drawn(run):
     )
     assert found[0] == 0
     assert [sum(weight >= least for weight in weights) for least in found[1:]] == [99, 7, 1]
+
+
+FRAMES = """
+    const column = (name, number = true) => ({ name, number });
+    const frame = (columns) => new m.Frame(Object.keys(columns).map((name) => column(name)), Object.values(columns));
+"""
+
+
+def test_heads_are_matched_by_distance_where_it_was_measured(run):
+    code = f"""{FRAMES}
+        const heads = [new m.Heads([2, 1]), new m.Heads([2])];
+        const matches = frame({{ layer_a: [1, 1, 2], head_a: [1, 2, 1], layer_b: [1, 1, null], head_b: [2, 1, null],
+                                 distance: [0.1, 0.2, null] }});
+        const pairs = new m.Pairs(matches, undefined, heads);
+        const said = (one) => [one.other, one.why, one.distance];
+        const changes = [{{ head: 0 }}, {{ other: 0 }}, {{ head: 2 }}, {{ head: 1, other: 1 }}, {{ view: "x" }}];
+        return {{
+          a: [0, 1, 2, -1].map((index) => said(pairs.match(0, index))),
+          b: [0, 1].map((index) => said(pairs.match(1, index))),
+          values: [...pairs.values(1, "distance")],
+          gone: String(pairs.values(0, "distance")[2]),
+          complete: changes.map((parts) => pairs.complete(parts)),
+        }};"""
+    found = run("pairs frames heads", code)
+    assert found["a"] == [[1, "distance", 0.1], [0, "distance", 0.2], [-1, "none", None], [-1, "none", None]]
+    assert found["b"] == [[1, "distance", 0.2], [0, "distance", 0.1]]
+    assert found["values"] == [0.2, 0.1]
+    assert found["gone"] == "NaN"
+    assert found["complete"] == [
+        {"head": 0, "other": 1, "side": 0},
+        {"other": 0, "head": 1, "side": 1},
+        {"head": 2, "other": -1, "side": 0},
+        {"head": 1, "other": 1},
+        {"view": "x"},
+    ]
+
+
+def test_without_distances_heads_are_matched_by_label_then_by_place(run):
+    code = f"""{FRAMES}
+        const labels = frame({{ layer_a: [1, 1, 1], head_a: [1, 1, 2], strength_a: [0.2, 0.9, 0.5],
+                                layer_b: [1, 1, null], head_b: [1, 3, null], strength_b: [0.2, 0.9, null] }});
+        return [[3, 3], [3, 4]].map(([a, b]) => {{
+          const pairs = new m.Pairs(undefined, labels, [new m.Heads([a]), new m.Heads([b])]);
+          return [0, 1, 2].map((index) => [pairs.match(0, index).other, pairs.match(0, index).why]);
+        }});"""
+    same, different = run("pairs frames heads", code)
+    assert same == [[2, "behaviour"], [1, "place"], [2, "place"]]
+    assert different == [[2, "behaviour"], [-1, "none"], [-1, "none"]]
+
+
+def test_both_sides_have_the_same_labels_and_scales(run):
+    code = """
+        const side = (behaviours, values) => {
+          const measure = { id: "p", share: false, values: Float64Array.from(values), format: String };
+          return { behaviours, measures: [measure], measureOf: new Map([["p", measure]]) };
+        };
+        const sides = [
+          side([{ label: "x", heads: [1] }, { label: "y", heads: [2] }], [1, 2, NaN]),
+          side([{ label: "y", heads: [0, 1] }], [8, 4]),
+        ];
+        m.alignMeasures(sides);
+        m.alignBehaviours(sides);
+        const text = (measure) => measure.format(1.5);
+        return sides.map((one) => [one.behaviours, m.range(one.measures[0]), text(one.measures[0])]);"""
+    one, other = run("comparison measures", code)
+    assert one[0] == [{"label": "y", "heads": [2]}, {"label": "x", "heads": [1]}]
+    assert one[1] == [0, 8]
+    assert other[0] == [{"label": "y", "heads": [0, 1]}, {"label": "x", "heads": []}]
+    assert one[1:] == other[1:]
+
+
+def test_differences_are_ranked_by_size_or_by_their_intervals(run):
+    code = f"""{FRAMES}
+        const f = frame({{ difference: [0.5, -0.9, null, 0.3, -0.2], low: [0.1, -2, null, null, -0.4],
+                           high: [0.9, 0.2, null, null, -0.15] }});
+        const ways = [["largest", false], ["surest", false], ["largest", true]];
+        return ways.map(([order, clear]) => m.ranked(f, [0, 1, 2, 3, 4], order, clear));"""
+    largest, surest, clear = run("differences frames", code)
+    assert largest == [1, 0, 3, 4]
+    assert surest == [4, 0, 1, 3]
+    assert clear == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("scope", "measure", "title"),
+    [
+        ("head", "relation=dobj direction=dependent_to_head", "3-5 dobj, dependent → head"),
+        ("layer", "relation=nmod:poss direction=head_to_dependent", "layer 3 nmod:poss, head → dependent"),
+        ("model", "relation=a b=c direction=head_to_dependent", None),
+        ("best", "relation=dobj", "dobj (A 3-5, B 4-1)"),
+        ("row", "measure=stress distance=js", "stress, js"),
+        ("head", "", None),
+    ],
+)
+def test_rows_of_differences_are_named_in_words(run, scope, measure, title):
+    code = f"""{FRAMES}
+        const f = frame({{ table: ["dependencies"], column: ["accuracy"], scope: [x[0]], measure: [x[1]],
+                           layer_a: [3], head_a: [5], layer_b: [4], head_b: [1] }});
+        return m.rowTitle({{ content: {{ special: {{}} }} }}, f, 0);"""
+    found = run("differences frames", code, [scope, measure])
+    assert isinstance(found, str) if title is None else found == title

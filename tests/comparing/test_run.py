@@ -58,7 +58,8 @@ def test_every_number_of_the_atlases_is_in_the_differences(compared, atlas, othe
 
 def test_the_manifest_says_what_was_compared_and_what_not(compared, atlas):
     manifest = compared.manifest
-    assert manifest["a"] == {"folder": str(atlas.folder), "model": atlas.manifest["model"]}
+    rows = {name: len(atlas.tables[name]) for name in atlas.tables if "head" in atlas.tables[name]}
+    assert manifest["a"] == {"folder": str(atlas.folder), "model": atlas.manifest["model"], "tables": rows}
     assert manifest["corpora"]["text"] == {"same_files": True, "paired": True}
     assert manifest["settings_that_differ"] == manifest["without_intervals"] == {}
     assert {"head_map", "behaviours"} <= set(manifest["not_compared"])
@@ -200,16 +201,38 @@ def test_other_folders_are_left_alone(compare, atlas, compared, tmp_path):
         ha.open_comparison(tmp_path)
 
 
-def test_from_the_command_line(atlas, other, corpora, tmp_path):
+def test_the_page_is_written_from_the_folder_alone(compared, tmp_path):
+    def forget(manifest):
+        manifest["a"]["folder"] = manifest["b"]["folder"] = "gone"
+
+    copied = altered(compared, tmp_path / "copied", forget)
+    done = CliRunner().invoke(app, ["page", str(copied)])
+    assert done.output == f"{copied / 'index.html'}\n"
+    html = (copied / "index.html").read_text(encoding="utf-8")
+    assert html == compared.show().html
+    assert "comparison.show()" in compared._repr_html_()
+
+
+def test_what_each_side_says_of_its_heads_is_kept(compared, atlas, other):
+    for side, own in zip(compared.sides, (atlas, other), strict=True):
+        assert {"positions", "head_map", "behaviours", "dependencies"} <= set(side)
+        for name in side:
+            pd.testing.assert_frame_equal(side[name], own.tables[name])
+
+
+def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
+    monkeypatch.setattr("headatlas.cli.report.write_comparison_figures", lambda comparison: [])
     text = str(corpora["text"])
     arguments = ["compare", str(atlas.folder), str(other.folder), "--text", text, "--segments", "3"]
     out = tmp_path / "out"
-    done = CliRunner().invoke(app, spread([*arguments, "--device", "cpu", "--no-figures", "--out", str(out)]))
+    done = CliRunner().invoke(app, spread([*arguments, "--device", "cpu", "--out", str(out)]))
     assert done.exit_code == 0, done.output
     said = re.sub(r"\s+", " ", done.output)
     assert re.search(r"\d of 8 heads are matched with their own place \(by chance: 1\)", said)
     assert re.search(r"positions: \d+ of 24 differences .* about 1 would by chance", said)
     assert "Not compared: head_map" in said
+    assert said.endswith("index.html ")
+    assert (out / "index.html").stat().st_size > 100_000
     shown = CliRunner().invoke(app, ["table", str(out), "head_matches", "--sort", "own", "--rows", "2"])
     assert "2 of 8 rows" in shown.output
     assert CliRunner().invoke(app, ["table", str(out), "differences", "--format", "csv"]).exit_code == 0

@@ -27,7 +27,7 @@ def layer_findings(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
         )
 
 
-def _expected(row: Mapping[str, Any]) -> str:
+def _expected(row: Mapping[Any, Any]) -> str:
     """The expected layer; where layers that harm make a difference, also without them."""
     raw, clipped = (f"{row[name]:.2f}" for name in ("expected_layer", "expected_clipped"))
     return f", expected layer {raw}" + (f" ({clipped} with harm as 0)" if clipped != raw else "")

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from headatlas.atlas.page import page_html
 from headatlas.atlas.page.assemble import assemble
+from headatlas.atlas.page.comparison import PageComparison
 from headatlas.atlas.page.content import PageAtlas, model_content
 from headatlas.atlas.page.maps import packed_example
 from headatlas.atlas.sentence import check_texts, read_sentence, sentence_example
@@ -48,8 +49,8 @@ class NotebookPage:
         return f"NotebookPage of {len(self.html.encode()):,} bytes; a notebook shows it, .save('page.html') keeps it"
 
 
-def show_atlas(atlas: PageAtlas, height: int = HEIGHT) -> NotebookPage:
-    """An atlas's page for a notebook; the same as `atlas.show()`."""
+def show_atlas(atlas: PageAtlas | PageComparison, height: int = HEIGHT) -> NotebookPage:
+    """The page of an atlas or of a comparison for a notebook; the same as `atlas.show()`."""
     return NotebookPage(page_html(atlas), height)
 
 

@@ -6,6 +6,7 @@ import typer
 
 from headatlas.atlas.about import corpora_read, left_out
 from headatlas.atlas.comparison import names_of, write_comparison_figures
+from headatlas.atlas.comparison_about import comparison_warnings, not_compared
 from headatlas.atlas.comparison_findings import comparison_findings
 from headatlas.atlas.figures import write_figures
 from headatlas.atlas.findings import findings
@@ -35,30 +36,19 @@ def finish(atlas: Atlas, draw: bool) -> None:
 
 
 def finish_comparison(comparison: Comparison, draw: bool) -> None:
-    """Print what differs and what was not compared; draw the figures; end with their place."""
+    """Print what differs and what was not compared; draw the figures and the page; end with their place."""
     manifest = comparison.manifest
     for end, name in zip("ab", names_of(manifest), strict=True):
         model = manifest[end]["model"]
         typer.echo(f"{end.upper()}: {name}, {len(model['heads'])} layers, {sum(model['heads'])} heads")
-    for corpus, about in manifest["corpora"].items():
-        if not about["same_files"]:
-            typer.secho(f"The {corpus} of A is not that of B: differences are of both, model and corpus.", fg="yellow")
-    for setting, (a, b) in manifest["settings_that_differ"].items():
-        typer.secho(f"Surveyed otherwise: {setting} is {a} in A, {b} in B", fg="yellow")
+    for warning in comparison_warnings(manifest):
+        typer.secho(warning, fg="yellow")
     for finding in comparison_findings(comparison):
         typer.echo(f"  - {finding}")
-    if reason := manifest["distances"].get("skipped"):
-        typer.secho(f"Heads are not matched by distance: {reason}", fg="yellow")
-    for end, reason in manifest["without_intervals"].items():
-        typer.secho(f"No intervals, or not all, since {end.upper()} has no replicates: {reason}", fg="yellow")
-    for name, only in manifest["rows_in_one_only"].items():
-        typer.echo(f"Rows of {name} that only one has: {only['a']:,} in A, {only['b']:,} in B")
-    by_reason: dict[str, list[str]] = {}
-    for name, reason in manifest["not_compared"].items():
-        by_reason.setdefault(reason, []).append(name)
-    for reason, names in by_reason.items():
-        typer.echo(f"Not compared: {'; '.join(names)} ({reason})")
+    for omission in not_compared(manifest):
+        typer.echo(omission)
     typer.echo(f"Tables:  {comparison.folder / 'tables'}")
     if draw:
         write_comparison_figures(comparison)
         typer.echo(f"Figures: {comparison.folder / 'figures'}")
+        typer.echo(f"Page:    {write_page(comparison)}")

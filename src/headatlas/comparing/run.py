@@ -78,13 +78,14 @@ def compare(
             side_a.tables["behaviours"], side_b.tables["behaviours"], _pairs(tables.get("cross_distances"))
         )
     rows = write_tables(folder, tables)
+    rows_a, rows_b = (write_tables(folder / end, _of_heads(side)) for end, side in (("a", side_a), ("b", side_b)))
     write_comparison_manifest(
         folder,
         {
             "finished": datetime.now(UTC).isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - started, 1),
-            "a": {"folder": str(atlases[0].folder), "model": manifest_a["model"]},
-            "b": {"folder": str(atlases[1].folder), "model": manifest_b["model"]},
+            "a": {"folder": str(atlases[0].folder), "model": manifest_a["model"], "tables": rows_a},
+            "b": {"folder": str(atlases[1].folder), "model": manifest_b["model"], "tables": rows_b},
             "corpora": _corpora(manifest_a, manifest_b),
             "settings_that_differ": differing_settings(manifest_a, manifest_b),
             "without_intervals": {end: why for end, why in (("a", problem_a), ("b", problem_b)) if why},
@@ -158,6 +159,11 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
     if len(a.heads) != len(b.heads):
         left_out["means of layers"] = "the models do not have as many layers"
     return names, left_out
+
+
+def _of_heads(side: Side) -> Tables:
+    """What a side says of each head: with it the page can be made again when the atlas is gone."""
+    return {name: frame for name, frame in side.tables.items() if {"layer", "head"} <= set(frame.columns)}
 
 
 def _corpora(a: Manifest, b: Manifest) -> dict[str, dict[str, bool]]:

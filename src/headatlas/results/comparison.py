@@ -2,6 +2,8 @@
 
 DIR/manifest.json      what was compared, what was not and why
 DIR/tables/            every table as .parquet and .csv (see `schema.py`)
+DIR/a/tables/          what the atlas A says of each head, so that the page can be made from this folder alone
+DIR/b/tables/          the same of B
 DIR/figures/           pictures, once drawn
 """
 
@@ -10,11 +12,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import COMPARISON, Atlas, Tables, open_atlas, read_manifest, write_manifest
 from headatlas.results.summary import summary_html
+
+if TYPE_CHECKING:
+    from headatlas import NotebookPage
 
 
 class Comparison:
@@ -33,9 +38,21 @@ class Comparison:
         """The tables by name, as pandas frames."""
         return Tables(self.folder / "tables", list(self.manifest.get("tables", {})))
 
+    @cached_property
+    def sides(self) -> tuple[Tables, Tables]:
+        """The tables of A and of B that have a row for each head, as kept in this folder."""
+        a, b = (Tables(self.folder / end / "tables", list(self.manifest[end].get("tables", {}))) for end in "ab")
+        return a, b
+
+    def show(self, height: int = 760) -> NotebookPage:
+        """The comparison's page, shown by a notebook where it is the last value of a cell; height in pixels."""
+        from headatlas import show_atlas
+
+        return show_atlas(self, height)
+
     def _repr_html_(self) -> str:
         names = [self.manifest[side]["model"]["name"] for side in ("a", "b")]
-        more = "comparison.tables[name] is a pandas frame; headatlas figures draws its pictures."
+        more = "comparison.tables[name] is a pandas frame; comparison.show() is the page."
         return summary_html(f"Comparison of {names[0]} and {names[1]}", self.manifest.get("tables", {}), more)
 
     def __repr__(self) -> str:

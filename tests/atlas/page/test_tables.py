@@ -26,7 +26,7 @@ def test_values_come_back_to_five_digits():
     frame = pd.DataFrame({"layer": [1, 2], "kind": ["sep", "<b>"], "value": [1 / 3, np.nan], "ok": [True, False]})
     table = packed_table("unknown", frame)
     assert unpacked(table) == [[1, 2], ["sep", "<b>"], [0.33333, None], ["True", "False"]]
-    assert [column["number"] for column in table["columns"]] == [True, False, True, True]
+    assert [column["number"] for column in table["columns"]] == [True, False, True, False]
     assert (table["rows"], table["shown"], table["about"]) == (2, 2, "")
 
 

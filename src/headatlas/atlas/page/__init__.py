@@ -1,6 +1,7 @@
 """The atlas page: one file that a browser opens without network, every head to be seen, searched and questioned.
 
-`content` says what is in it, `tables` and `maps` pack the bulky parts, `assemble` joins them with the scripts in `web`.
+`content` says what is in it, `comparison` what is in that of two atlases; `tables` and `maps` pack the bulky parts,
+`assemble` joins them with the scripts in `web`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.atlas.page.assemble import assemble
+from headatlas.atlas.page.comparison import PageComparison, comparison_content
 from headatlas.atlas.page.content import PageAtlas, page_content
 from headatlas.atlas.page.maps import add_examples
 from headatlas.files import write_text
@@ -16,16 +18,18 @@ from headatlas.files import write_text
 LARGEST_PAGE = 3_000_000  # bytes: what is mailed and opened without a thought
 
 
-def write_page(atlas: PageAtlas) -> Path:
-    """Write DIR/index.html from the atlas's tables and examples."""
-    path = atlas.folder / "index.html"
-    write_text(path, page_html(atlas))
+def write_page(results: PageAtlas | PageComparison) -> Path:
+    """Write DIR/index.html from the tables and examples of an atlas, or from the tables of a comparison."""
+    path = results.folder / "index.html"
+    write_text(path, page_html(results))
     return path
 
 
-def page_html(atlas: PageAtlas, largest: int = LARGEST_PAGE) -> str:
+def page_html(results: PageAtlas | PageComparison, largest: int = LARGEST_PAGE) -> str:
     """The page as text, of at most `largest` bytes where that can be."""
-    return assemble(full_content(atlas, largest))
+    if isinstance(results, PageComparison):
+        return assemble(comparison_content(results))
+    return assemble(full_content(results, largest))
 
 
 def full_content(atlas: PageAtlas, largest: int = LARGEST_PAGE) -> dict[str, Any]:

@@ -36,15 +36,17 @@ class PageAtlas(SurveyedAtlas, Protocol):
 def page_content(atlas: PageAtlas) -> dict[str, Any]:
     """Everything but the examples, as JSON can carry it."""
     manifest = atlas.manifest
+    model = manifest["model"]
+    heads = f"{sum(model['heads'])} heads in {len(model['heads'])} layers"
     distances = "head_distances"
-    return model_content(manifest["model"]) | {
+    return model_content(model) | {
         "views": views_of(atlas.tables),
-        "corpora": corpora_read(manifest),
-        "seed": manifest["settings"]["seed"],
+        "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": manifest["settings"].get("words_from", "mean"),
         "findings": findings(atlas.tables),
         "caveats": [*CAVEATS, *caveats_of(atlas.tables)],
-        "left_out": [
+        "notes": [
+            f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",
             *(f"Not run: {study}: {reason}" for study, reason in manifest["studies_skipped"].items()),
             *(f"Left out: {what}" for what in left_out(manifest)),
         ],
@@ -59,7 +61,6 @@ def model_content(model: Mapping[str, Any]) -> dict[str, Any]:
     local = model.get("kind") in ("folder", "gguf file")
     return {
         "name": Path(model["name"]).name if local else model["name"],
-        "class": str(model["class"]),
         "heads": list(model["heads"]),
         "special": {kind: token for kind, token in model.get("special_tokens", {}).items() if token},
         "views": [],

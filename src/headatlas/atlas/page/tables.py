@@ -26,7 +26,7 @@ def packed_table(name: str, frame: pd.DataFrame) -> dict[str, Any]:
     return {
         "about": known.about if known else "",
         "columns": [
-            {"name": str(column), "meaning": meanings.get(str(column), ""), "number": is_numeric_dtype(frame[column])}
+            {"name": str(column), "meaning": meanings.get(str(column), ""), "number": _is_number(frame[column])}
             for column in frame
         ],
         "rows": len(frame),
@@ -58,7 +58,11 @@ def _column(values: pd.Series[Any]) -> list[Any] | dict[str, Any]:
     missing = values.isna()
     if is_float_dtype(values):
         return [rounded(float(value)) for value in values]
-    if is_numeric_dtype(values) and not is_bool_dtype(values):
+    if _is_number(values):
         return [None if gone else int(value) for value, gone in zip(values, missing, strict=True)]
     codes, words = pd.factorize(values.astype(str).where(~missing))
     return {"words": [str(word) for word in words], "codes": [None if code < 0 else int(code) for code in codes]}
+
+
+def _is_number(values: pd.Series[Any]) -> bool:
+    return bool(is_numeric_dtype(values) and not is_bool_dtype(values))

@@ -28,7 +28,25 @@ export class Atlas {
     this.measureOf = new Map(this.measures.map((measure) => [measure.id, measure]));
     this.behaviours = behavioursOf(this.frames.get("behaviours"), this.heads);
     this.best = bestOf(this.frames.get("dependency_best"), this.measureOf);
+    this.views = { measure: "grid", behaviour: "map" };
     return this;
+  }
+
+  /** A change of what is shown, with all that follows from it. */
+  complete(parts) {
+    return parts;
+  }
+
+  /** Heads that a query may mean, with the change that shows them. */
+  named(query) {
+    const index = this.heads.parse(query.replace(/^\s*head\s+/i, ""));
+    return index < 0 ? [] : [{ label: `Head ${this.heads.name(index)}`, go: { head: index } }];
+  }
+
+  /** What to change where a head that a column of a table names is chosen; null where it is none. */
+  choice(_column, layer, head) {
+    const index = this.heads.index(layer, head);
+    return index < 0 ? null : { head: index };
   }
 
   /** An example with its maps and predictions. */

@@ -4,12 +4,12 @@ import { element, svg } from "./dom.js";
 import { percent } from "./frames.js";
 import { headGrid } from "./headgrid.js";
 import { range, rank } from "./measures.js";
+import { STRIP, section, strip } from "./strips.js";
 
 const SURFACE = ["positions", "token_kinds", "entropy", "max_attention"];
 const ELSEWHERE = new Set([...SURFACE, "gradients", "dependencies", "coreference", "behaviours"]);
 const LEFT_AWAY = new Set(["token_kinds/sep_to_sep", "token_kinds/other_to_sep", "entropy/cls", "max_attention/highest"]);
 const MOST_RELATIONS = 6;
-const STRIP = { width: 116, height: 16 };
 
 export function createCard({ atlas, store, palette }) {
   const { heads } = atlas;
@@ -45,7 +45,7 @@ export function createCard({ atlas, store, palette }) {
       strips(atlas, index, colours, "What it attends to", (one) => SURFACE.includes(one.group) && !LEFT_AWAY.has(one.id)),
       relations(atlas, layer, head, colours),
       antecedents(atlas, layer, head, colours),
-      strips(atlas, index, colours, "How much the loss depends on it", (one) => one.group === "gradients"),
+      strips(atlas, index, colours, "How much the loss depends on it, |dL/da|", (one) => one.group === "gradients"),
       strips(atlas, index, colours, "More", (one) => !ELSEWHERE.has(one.group)),
       nearest(atlas, store, index),
     ];
@@ -60,10 +60,6 @@ export function createCard({ atlas, store, palette }) {
       if (changed.has("head") || changed.has("theme") || changed.has("view")) draw();
     },
   };
-}
-
-function section(title, ...children) {
-  return element("section", {}, element("h3", { text: title }), ...children);
 }
 
 function behaviours(atlas, layer, head) {
@@ -86,27 +82,12 @@ function strips(atlas, index, colours, title, chosen) {
     return element(
       "tr",
       { title: `${place}. of ${of} heads` },
-      element("th", { scope: "row", text: measure.label.replace(/^attention to (the )?/, "") }),
+      element("th", { scope: "row", text: measure.label.replace(/^(attention to (the )?|\|dL\/da\| towards )/, "") }),
       element("td", { class: "number", text: measure.format(measure.values[index]) }),
-      element("td", {}, strip(measure, index, colours)),
+      element("td", {}, strip(measure, [[index, colours.picked]], colours, `${place}. of ${of} heads`)),
     );
   });
   return section(title, element("table", { class: "strips" }, element("tbody", {}, ...rows)));
-}
-
-function strip(measure, index, colours) {
-  const [low, high] = range(measure);
-  const { width, height } = STRIP;
-  const at = (value) => 3 + ((value - low) / (high - low)) * (width - 6);
-  let ticks = "";
-  for (const value of measure.values) if (!Number.isNaN(value)) ticks += `M${at(value).toFixed(1)} 4V${height - 4}`;
-  const { rank: place, of } = rank(measure, index);
-  return svg(
-    "svg",
-    { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": `${place}. of ${of} heads` },
-    svg("path", { d: ticks, stroke: colours.faint, "stroke-opacity": 0.35 }),
-    svg("circle", { cx: at(measure.values[index]).toFixed(1), cy: height / 2, r: 4.5, fill: colours.picked, stroke: colours.paper }),
-  );
 }
 
 /** Relations at which the head lies furthest above the best fixed offset, or least below it. */

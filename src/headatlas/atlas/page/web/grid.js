@@ -10,6 +10,7 @@ import { channels } from "./palette.js";
 import { savers } from "./saving.js";
 
 const GAP = 6;
+const SMALLEST = 8.5; // pixels of a number in a cell
 const ABSENT = "This atlas has neither tables of heads nor examples. Make one with: headatlas survey MODEL --text FILE --out DIR";
 
 export const gridView = { name: "grid", title: "Grid", create };
@@ -88,17 +89,23 @@ function drawValues(grid, measure, heads, colours) {
   const [low, high] = range(measure);
   const share = (index) => (measure.values[index] - low) / (high - low);
   grid.paint((index) => colours.shade(share(index)), colours);
-  const fontSize = Math.min(14, grid.size / 3.4);
-  if (fontSize >= 8.5) {
-    for (let index = 0; index < heads.total; index += 1) {
-      if (Number.isNaN(measure.values[index])) continue;
-      const { x, y } = grid.place(index);
-      const text = measure.share ? String(Math.round(100 * measure.values[index])) : measure.format(measure.values[index]);
-      const fits = { "font-size": fontSize, "text-anchor": "middle", fill: colours.onShade(share(index)) };
-      grid.over.append(svg("text", { x: x + grid.size / 2, y: y + grid.size / 2 + fontSize * 0.36, text, ...fits }));
-    }
-  }
+  writeValues(grid, measure, heads, colours);
   extend(grid.node, (x, y) => rampLegend(colours, [low, high], measure.format, measure.label, x, y));
+}
+
+/** The values as numbers in the cells, where these are large enough. */
+export function writeValues(grid, measure, heads, colours) {
+  const [low, high] = range(measure);
+  const share = (index) => (measure.values[index] - low) / (high - low);
+  const fontSize = Math.min(14, grid.size / 3.4);
+  if (fontSize < SMALLEST) return;
+  for (let index = 0; index < heads.total; index += 1) {
+    if (Number.isNaN(measure.values[index])) continue;
+    const { x, y } = grid.place(index);
+    const text = measure.share ? String(Math.round(100 * measure.values[index])) : measure.format(measure.values[index]);
+    const fits = { "font-size": fontSize, "text-anchor": "middle", fill: colours.onShade(share(index)) };
+    grid.above.append(svg("text", { x: x + grid.size / 2, y: y + grid.size / 2 + fontSize * 0.36, text, ...fits }));
+  }
 }
 
 /** All maps as one image, each a pixel a weight, with a margin as wide as the grid's gap. */

@@ -5,11 +5,12 @@ import { tip } from "./tip.js";
 
 /**
  * @param {object} heads
- * @param {{pitch: number, gap: number, axes: boolean, label: string, id: string, choose: Function, say: Function, press?: Function}} options
+ * @param {{pitch: number, gap: number, axes: boolean, label: string, id: string, choose: Function, say: Function, press?: Function, over?: Function}} options
  *   `choose(index)` follows clicks and arrow keys; `press(index)` clicks, Enter and the space bar, where something is done to a head.
+ *   `over(index)` follows the pointer, -1 where it is on no head.
  *   `say(index)` gives the lines of the note beside the pointer; the first is the head's name for a screen reader too.
  */
-export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, press = () => {} }) {
+export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, press = () => {}, over = () => {} }) {
   const margin = axes ? { left: 58, top: 28 } : { left: gap, top: gap };
   const width = margin.left + heads.widest * pitch + gap;
   const height = margin.top + heads.layers * pitch + gap;
@@ -44,12 +45,13 @@ export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, pres
     cells.push(cell);
     rows[heads.at(index).layer - 1].append(cell);
   }
-  const over = svg("g", { "pointer-events": "none" });
+  const above = svg("g", { "pointer-events": "none" });
   const ring = svg("rect", {
     width: size + 3,
     height: size + 3,
     rx: Math.min(4, size / 5),
     fill: "none",
+    "pointer-events": "none",
     "stroke-width": Math.min(3, Math.max(2, pitch / 14)),
   });
   const ticks = svg("g", { "font-size": 12, "aria-hidden": "true" });
@@ -63,7 +65,10 @@ export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, pres
       ticks.append(label(margin.left - 8, margin.top + layer * pitch + middle + 4, `layer ${layer + 1}`, "end")),
     );
   }
-  picture.append(ticks, under, ...rows, over, ring);
+  const glanced = ring.cloneNode();
+  glanced.setAttribute("stroke-width", 1.6);
+  glanced.setAttribute("visibility", "hidden");
+  picture.append(ticks, under, ...rows, above, glanced, ring);
 
   const headOf = (event) => Number(event.target.dataset?.head ?? -1);
   picture.addEventListener("click", (event) => {
@@ -72,8 +77,14 @@ export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, pres
     press(headOf(event));
     tip(event, say(headOf(event)));
   });
-  picture.addEventListener("pointermove", (event) => tip(event, headOf(event) >= 0 ? say(headOf(event)) : null));
-  picture.addEventListener("pointerleave", (event) => tip(event, null));
+  picture.addEventListener("pointermove", (event) => {
+    over(headOf(event));
+    tip(event, headOf(event) >= 0 ? say(headOf(event)) : null);
+  });
+  picture.addEventListener("pointerleave", (event) => {
+    over(-1);
+    tip(event, null);
+  });
   let chosen = 0;
   picture.addEventListener("keydown", (event) => {
     if (event.key === "Enter" || event.key === " ") {
@@ -87,28 +98,44 @@ export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, pres
     if (to !== chosen) choose(to);
   });
 
+  function encircle(mark, index) {
+    mark.setAttribute("visibility", index < 0 ? "hidden" : "visible");
+    if (index < 0) return;
+    const { x, y } = place(index);
+    mark.setAttribute("x", x - 1.5);
+    mark.setAttribute("y", y - 1.5);
+  }
+
   return {
     node: picture,
     under,
-    over,
+    above,
     place,
     size,
     /** Colour every cell: a function from head to fill. */
     paint(fill, palette) {
       ticks.setAttribute("fill", palette.faint);
       ring.setAttribute("stroke", palette.picked);
+      glanced.setAttribute("stroke", palette.picked);
       cells.forEach((cell, index) => {
         cell.setAttribute("fill", fill(index));
         cell.setAttribute("aria-label", say(index).join(", "));
       });
     },
-    /** Move the ring. */
+    /** The middle of a head's cell; null where there is none. */
+    point(index) {
+      if (index < 0) return null;
+      const { x, y } = place(index);
+      return { x: x + size / 2, y: y + size / 2 };
+    },
+    /** A thin ring around a head that is looked at in passing; none for -1. */
+    glance: (index) => encircle(glanced, index),
+    /** Move the ring; none for -1. */
     select(index) {
       cells[chosen].removeAttribute("aria-selected");
+      encircle(ring, index);
+      if (index < 0) return;
       chosen = index;
-      const { x, y } = place(index);
-      ring.setAttribute("x", x - 1.5);
-      ring.setAttribute("y", y - 1.5);
       cells[index].setAttribute("aria-selected", "true");
       picture.setAttribute("aria-activedescendant", `${id}-${index}`);
     },

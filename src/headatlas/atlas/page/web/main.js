@@ -2,6 +2,8 @@
 
 import { Atlas } from "./atlas.js";
 import { createCard } from "./card.js";
+import { Comparison } from "./comparison.js";
+import { differencesView } from "./differences.js";
 import { element } from "./dom.js";
 import { gridView } from "./grid.js";
 import { layersView } from "./layers.js";
@@ -9,34 +11,47 @@ import { liveView } from "./live.js";
 import { mapView } from "./map.js";
 import { strongest } from "./measures.js";
 import { overviewView } from "./overview.js";
+import { createPairCard } from "./paircard.js";
 import { createSearch } from "./searchbox.js";
 import { sentenceView } from "./sentence.js";
+import { sidesView } from "./sides.js";
 import { Store } from "./store.js";
 import { tablesView } from "./tables.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
 import { attachTip } from "./tip.js";
 
-const VIEWS = [overviewView, mapView, gridView, sentenceView, tablesView, liveView, layersView];
+const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView];
 
 async function start() {
   const content = JSON.parse(document.getElementById("content").textContent);
-  const atlas = await new Atlas(content).open();
+  const atlas = await (content.sides ? new Comparison(content) : new Atlas(content)).open();
   const views = content.views.map((name) => VIEWS.find((view) => view.name === name));
   const first = atlas.measureOf.get("positions/-1") ?? atlas.measures[0];
   const shown = {
     view: views[0].name,
-    head: content.head ?? (first ? strongest(first) : 0),
+    head: -1,
+    other: -1,
+    side: 0,
     example: Math.max(0, atlas.examples.findIndex((example) => example.corpus !== "text")),
     unit: "words",
     special: true,
-    measure: first?.id ?? "",
+    measure: atlas.colour ?? first?.id ?? "",
     show: "values",
     table: "",
+    among: "",
+    scope: "",
     direction: "better",
     pinned: null,
     theme: currentTheme(),
   };
-  const store = new Store(shown, { heads: atlas.heads, views: content.views, examples: atlas.examples.length });
+  const store = new Store(shown, {
+    heads: atlas.heads,
+    others: atlas.sides?.[1].heads,
+    views: content.views,
+    examples: atlas.examples.length,
+    complete: (parts) => atlas.complete(parts),
+  });
+  store.change({ head: content.head ?? (first ? strongest(first) : 0) });
   store.follow(location.hash);
   build(atlas, store, views);
 }
@@ -46,7 +61,7 @@ function build(atlas, store, views) {
   const main = element("main", { id: "main", tabindex: -1 });
   const room = () => ({ width: Math.max(420, main.clientWidth - 48), height: Math.max(420, window.innerHeight - main.offsetTop - 84) });
   const context = { atlas, store, room, palette: () => palette(store.shown.theme) };
-  const card = createCard(context);
+  const card = atlas.sides ? createPairCard(context) : createCard(context);
   const made = new Map();
   const tabs = views.map(({ name, title }) =>
     element("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "main", text: title, on: { click: () => store.change({ view: name }) } }),
@@ -58,7 +73,7 @@ function build(atlas, store, views) {
     element(
       "header",
       {},
-      element("div", { class: "name" }, element("h1", { text: atlas.content.name }), element("span", { text: "attention heads" })),
+      element("div", { class: "name" }, element("h1", { text: atlas.content.name, title: atlas.content.name }), element("span", { text: "attention heads" })),
       bar,
       createSearch(context),
       theme,

@@ -5,7 +5,8 @@ import { kindLegend, rampLegend } from "./legend.js";
 import { range } from "./measures.js";
 
 /**
- * @returns {{fill: (index: number) => string, legend: (y: number) => {node: SVGElement, height: number}}}
+ * How the points are filled and outlined, for pale shades would be lost on the paper, and what the colours mean.
+ * @returns {{outline: string, fill: (index: number) => string, legend: (y: number) => {node: SVGElement, height: number}}}
  */
 export function colouring(atlas, by, colours, left, width) {
   const measure = atlas.measureOf.get(by);
@@ -13,11 +14,11 @@ export function colouring(atlas, by, colours, left, width) {
     const [low, high] = range(measure);
     const fill = (index) => colours.shade((measure.values[index] - low) / (high - low));
     const legend = (y) => ({ node: rampLegend(colours, [low, high], measure.format, measure.label, left, y - 4), height: 30 });
-    return { fill, legend };
+    return { fill, outline: colours.faint, legend };
   }
   const groups = { behaviour: behaviours, cluster: clusters, layer: layers }[by] ?? layers;
   const { fill, entries } = groups(atlas, colours);
-  return { fill, legend: (y) => kindLegend(colours, entries, left, y, width, textWidth) };
+  return { fill, outline: colours.paper, legend: (y) => kindLegend(colours, entries, left, y, width, textWidth) };
 }
 
 function layers({ heads }, colours) {

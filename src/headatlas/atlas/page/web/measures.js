@@ -39,7 +39,7 @@ function ofTable(table, frame, heads, special) {
       const share = isShare(table, name);
       const format = share ? (value) => percent(value, 1) : numberFormat(values);
       const id = [table, key, name === "value" || numbers.length === 1 ? "" : name].filter(Boolean).join("/");
-      found.push({ id, label: label(table, one, name, special), group: table, values, format, share, key: one });
+      found.push({ id, label: measureLabel(table, one, name, special), group: table, values, format, share, key: one });
     }
   }
   return found;
@@ -55,12 +55,12 @@ function valuesOf(frame, rows, name, heads) {
   return values;
 }
 
-function isShare(table, name) {
+export function isShare(table, name) {
   return name === "accuracy" || (name === "value" && ["positions", "token_kinds", "max_attention"].includes(table));
 }
 
 /** What a measure is called: in words where its table is known, else by its names. */
-function label(table, key, name, special) {
+export function measureLabel(table, key, name, special) {
   const sep = special.sep ?? "[SEP]";
   const cls = special.cls ?? "[CLS]";
   const kinds = { sep, cls, period_comma: "periods and commas", other: "other tokens" };
@@ -80,8 +80,9 @@ function label(table, key, name, special) {
   return [table.replaceAll("_", " "), words, name === "value" ? "" : name].filter(Boolean).join(": ");
 }
 
-/** Smallest and largest value that exist; shares start at 0. */
+/** Smallest and largest value that exist; shares start at 0. A measure that shares its scale with others has `limits`. */
 export function range(measure) {
+  if (measure.limits) return measure.limits;
   let [low, high] = [Infinity, -Infinity];
   for (const value of measure.values) {
     if (value < low) low = value;

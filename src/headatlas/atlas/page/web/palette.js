@@ -26,7 +26,7 @@ const DARK = {
   right: "#2fc596",
   wrong: "#f28a4b",
   ramp: ["#1a2330", "#1b3652", "#1d4e78", "#25699d", "#3f89bf", "#6dacd9", "#a5d0ee", "#e4f3fd"],
-  kinds: ["#56b4e9", "#f28a4b", "#2fc596", "#dd98bd", "#e6b23c", "#8fd0ff", "#f0e442", "#b4bfcc"],
+  kinds: ["#3b94dd", "#f28a4b", "#2fc596", "#dd98bd", "#e6b23c", "#a3deff", "#f0e442", "#b4bfcc"],
 };
 const MIDDLE = 0.179; // luminance on which black and white are read alike
 const LAYERS = ["#46327e", "#365c8d", "#277f8e", "#1fa187", "#4ac16d", "#a0da39", "#e3d324"];

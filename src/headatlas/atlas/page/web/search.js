@@ -3,23 +3,23 @@
 /** @typedef {{label: string, note: string, words: string, rank: number, go: object}} Entry */
 
 /** What can be found. `go` is the change of what is shown that an entry stands for. */
-export function searchEntries({ heads, measures, behaviours, best, tables, examples, strongest }) {
+export function searchEntries({ heads, measures, behaviours, best, tables, examples, strongest, views }) {
   const entries = [];
   for (const [relation, row] of best) {
     const head = heads.index(row.layer, row.head);
     const note = `best head ${row.layer}-${row.head}, ${row.said}`;
-    entries.push(entry(relation, note, `relation ${relation}`, 1, { view: "grid", head, measure: row.measure }));
+    entries.push(entry(relation, note, `relation ${relation}`, 1, { view: views.measure, head, measure: row.measure }));
   }
   for (const behaviour of behaviours) {
     const [first, ...others] = behaviour.heads.map((index) => heads.name(index));
     const note = others.length ? `${first} and ${others.length} more` : first;
-    entries.push(entry(behaviour.label, note, `behaviour ${behaviour.label}`, 1, { view: "map", head: behaviour.heads[0] }));
+    entries.push(entry(behaviour.label, note, `behaviour ${behaviour.label}`, 1, { view: views.behaviour, head: behaviour.heads[0] }));
   }
   for (const measure of measures) {
     const head = strongest(measure);
     const note = `most: ${heads.name(head)}, ${measure.format(measure.values[head])}`;
     const words = `${measure.label} ${measure.group} ${measure.id}`;
-    entries.push(entry(measure.label, note, words, 2, { view: "grid", measure: measure.id, head }));
+    entries.push(entry(measure.label, note, words, 2, { view: views.measure, measure: measure.id, head }));
   }
   for (const [name, about] of tables) entries.push(entry(name, about || "table", `table ${name}`, 3, { view: "tables", table: name }));
   examples.forEach((example, number) => {
@@ -33,13 +33,11 @@ function entry(label, note, words, rank, go) {
   return { label, note, words: `${label} ${words}`.toLowerCase(), rank, go };
 }
 
-/** The entries that hold every word of the query, best first; a head by its name stands before all. */
-export function find(entries, heads, query, most = 12) {
+/** The entries that hold every word of the query, best first; heads that it names stand before all. */
+export function find(entries, named, query, most = 12) {
   const words = query.toLowerCase().split(/\s+/).filter(Boolean);
   if (!words.length) return [];
-  const found = [];
-  const index = heads.parse(query.replace(/^\s*head\s+/i, ""));
-  if (index >= 0) found.push({ label: `Head ${heads.name(index)}`, note: "", words: "", rank: 0, go: { head: index } });
+  const found = named(query).map((one) => ({ note: "", words: "", rank: 0, ...one }));
   const whole = words.join(" ");
   const scored = [];
   for (const one of entries) {

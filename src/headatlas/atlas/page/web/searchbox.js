@@ -13,6 +13,7 @@ export function createSearch({ atlas, store }) {
     tables: Object.entries(atlas.content.tables).map(([name, { about }]) => [name, about]),
     examples: atlas.examples,
     strongest,
+    views: atlas.views,
   });
   const list = element("ul", { class: "found", id: "found", role: "listbox", "aria-label": "Found", hidden: true });
   const box = element("input", {
@@ -30,7 +31,7 @@ export function createSearch({ atlas, store }) {
   let [results, chosen] = [[], 0];
 
   function show() {
-    results = find(entries, atlas.heads, box.value);
+    results = find(entries, (query) => atlas.named(query), box.value);
     chosen = 0;
     list.replaceChildren(
       ...results.map((entry, place) =>

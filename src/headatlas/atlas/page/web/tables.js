@@ -23,7 +23,7 @@ function create({ atlas, store }) {
 
   const names = () => [
     ["Beside the paper", comparisons.map((view, place) => [PAPER + (place + 1), view.title[0] ?? `Table ${place + 1}`])],
-    ["This atlas", Object.keys(tables).map((name) => [name, name])],
+    [atlas.sides ? "This comparison" : "This atlas", Object.keys(tables).map((name) => [name, name])],
   ].filter(([, list]) => list.length);
   const known = (name) => Object.hasOwn(tables, name) || comparisons.some((_, place) => name === PAPER + (place + 1));
   const current = () => (known(store.shown.table) ? store.shown.table : (names()[0]?.[1][0][0] ?? ""));
@@ -71,17 +71,23 @@ function create({ atlas, store }) {
   /** A head of this atlas in a comparison can be chosen. */
   function linked({ title, group }, text) {
     const index = title === "head" && group === "this atlas" ? atlas.heads.parse(text) : -1;
-    return index < 0 ? text : headButton(index, text);
+    return index < 0 ? text : headButton({ head: index }, text);
   }
 
-  function headButton(index, text) {
-    return element("button", { type: "button", class: "link", text, on: { click: () => store.change({ head: index }) } });
+  function headButton(change, text) {
+    return element("button", { type: "button", class: "link", text, on: { click: () => store.change(change) } });
+  }
+
+  /** Whether a choice is what is shown. */
+  function isNow(change) {
+    return change !== null && Object.entries(change).every(([name, value]) => store.shown[name] === value);
   }
 
   function drawFrame(picker, name) {
     const frame = atlas.frames.get(name);
     const { rows: all, shown } = tables[name];
-    const perHead = frame.has("layer", "head");
+    const named = headColumns(frame);
+    const isChosen = (row) => named.some(([layer, head]) => isNow(atlas.choice(head, frame.get(layer)[row], frame.get(head)[row])));
     const search = element("input", { type: "search", placeholder: "Filter rows", "aria-label": "Filter rows", value: filter });
     search.addEventListener("input", () => {
       filter = search.value;
@@ -92,7 +98,7 @@ function create({ atlas, store }) {
     controls.replaceChildren(
       picker,
       search,
-      perHead ? checkbox("only the chosen head", own, (value) => ((own = value), fill())) : "",
+      named.length ? checkbox("only the chosen head", own, (value) => ((own = value), fill())) : "",
       saver(name, titles, () => rows.map((row) => frame.values.map((column) => column[row]))),
     );
     const count = element("span");
@@ -113,10 +119,9 @@ function create({ atlas, store }) {
 
     function fill() {
       const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-      const chosen = atlas.heads.at(store.shown.head);
       const text = (row) => frame.values.map((values, place) => formats[place](values[row])).join(" ").toLowerCase();
       rows = frame.where((row) => {
-        if (own && perHead && (frame.get("layer")[row] !== chosen.layer || frame.get("head")[row] !== chosen.head)) return false;
+        if (own && named.length && !isChosen(row)) return false;
         return !words.length || words.every((word) => text(row).includes(word));
       });
       if (sort) rows = frame.sorted(rows, sort.name, sort.descending);
@@ -140,13 +145,14 @@ function create({ atlas, store }) {
         return element("tr", { "aria-hidden": "true" }, cell);
       };
       const drawn = rows.slice(first, last).map((row) => {
-        const index = perHead ? atlas.heads.index(frame.get("layer")[row], frame.get("head")[row]) : -1;
         const cells = frame.columns.map(({ name: column, number }, place) => {
           const said = formats[place](frame.values[place][row]);
-          const shownAs = column === "head" && index >= 0 ? headButton(index, said) : said;
+          const layer = named.find(([, head]) => head === column)?.[0];
+          const change = layer ? atlas.choice(column, frame.get(layer)[row], frame.get(column)[row]) : null;
+          const shownAs = change ? headButton(change, said) : said;
           return element("td", { class: number ? "number" : "" }, shownAs);
         });
-        return element("tr", { class: index === store.shown.head ? "chosen" : "" }, ...cells);
+        return element("tr", { class: isChosen(row) ? "chosen" : "" }, ...cells);
       });
       lines.replaceChildren(space(first), ...drawn, space(rows.length - last));
     }
@@ -161,7 +167,13 @@ function create({ atlas, store }) {
       if (["view", "table", "size"].some((name) => changed.has(name))) {
         refresh = () => {};
         draw();
-      } else if (changed.has("head")) refresh();
+      } else if (changed.has("head") || changed.has("other")) refresh();
     },
   };
+}
+
+/** The columns that name a head, each with that of its layer. @returns {[string, string][]} */
+export function headColumns(frame) {
+  const pairs = [["layer", "head"], ["layer_a", "head_a"], ["layer_b", "head_b"], ["nearest_layer", "nearest_head"]];
+  return pairs.filter((pair) => frame.has(...pair));
 }
