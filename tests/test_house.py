@@ -15,6 +15,7 @@ ORDER += [
     "results",
     "surveying",
     "probing",
+    "layering",
     "ablation",
     "pruning",
     "comparing",

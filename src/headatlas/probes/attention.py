@@ -28,7 +28,7 @@ from headatlas.probes.probe import Probe
 FIRST_SPREAD = 0.01
 
 
-class Parser(Probe):
+class Parser(Probe[ProbeBatch]):
     """A probe that gives each word a distribution over its possible heads."""
 
     @abstractmethod

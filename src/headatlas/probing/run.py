@@ -27,7 +27,7 @@ from headatlas.probing.manifest import begun_manifest
 from headatlas.probing.maps import MapSource
 from headatlas.probing.records import load_record, save_record, tables_of
 from headatlas.probing.settings import ProbeSettings, choose_probes
-from headatlas.probing.sources import PARTS, Pair, check_pair, refuse_same_files
+from headatlas.probing.sources import FORCE_OR_ANOTHER, PARTS, Pair, check_pair, refuse_same_files
 from headatlas.results.atlas import Atlas, write_manifest, write_tables
 from headatlas.store.index import INDEX
 from headatlas.surveying.run import already_done
@@ -54,7 +54,7 @@ def probe(
     rank: int = 64,
     epochs: int = _USUAL.epochs,
     patience: int = _USUAL.patience,
-    batch_sentences: int = _USUAL.batch_sentences,
+    batch_sentences: int = _USUAL.batch_size,
     memory_megabytes: int = 2000,
     max_tokens: int = 128,
     batch_tokens: int = 4096,
@@ -153,7 +153,7 @@ def _files(treebank: Files | None, scored: Files | None, force: bool) -> dict[st
     given = {"train": (treebank, "treebank"), "eval": (scored, "eval")}
     files = {part: find_files(paths, option) for part, (paths, option) in given.items() if paths is not None}
     if not force:
-        refuse_same_files(files, "Give another file with --eval, or --force if that is what you want.")
+        refuse_same_files(files, FORCE_OR_ANOTHER)
     return files
 
 

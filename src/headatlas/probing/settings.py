@@ -45,7 +45,7 @@ class ProbeSettings:
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
-        for name in ("seeds", "rank", "max_tokens", "bootstrap"):
+        for name in ("seeds", "rank", "batch_sentences", "max_tokens", "bootstrap"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
         if self.sentences is not None and self.sentences < FEWEST_SENTENCES:

@@ -17,6 +17,7 @@ from headatlas.store.reading import Store, open_store
 
 PARTS = ("train", "eval")
 OPTIONS = {"train": "--treebank", "eval": "--eval"}
+FORCE_OR_ANOTHER = "Give another file with --eval, or --force if that is what you want."
 _OF_THE_MODEL = ("model", "weights", "random_weights", "dtype", "attention")
 
 

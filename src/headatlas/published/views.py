@@ -14,6 +14,7 @@ from headatlas.published.compare import compare_coreference, compare_dependencie
 from headatlas.published.compare_probes import compare_probes
 from headatlas.published.reproduction import reproduction_view
 from headatlas.results.schema import TABLES
+from headatlas.results.schemas.layers import LAYERS
 from headatlas.results.view import View, plain_view
 
 NEEDS = {
@@ -25,8 +26,8 @@ NEEDS = {
     "probes": ("eval", ("probes",)),
     "probe_relations": ("eval", ("probe_relations",)),
     "probe_weights": ("eval", ("probe_weights",)),
-}
-"""Table -> the corpus it comes from, an option of `survey` or `probe`, and the tables its comparison is made of."""
+} | {name: ("layers", (name,)) for name in LAYERS}
+"""Table -> the corpus it comes from, an option of `survey` or `probe`, or the command; and what it is compared by."""
 COMPARED = ("dependencies", "coreference", "probes")
 
 
@@ -77,6 +78,9 @@ def _why_not(atlas: Surveyed, name: str) -> str:
     if corpus == "eval":
         command = f"headatlas probe {model} --treebank TRAIN --eval DEV --out DIR"
         return f"{atlas.folder}: no such probes were trained, so there is no table {name!r}. Train some: {command}"
+    if corpus == "layers":
+        command = f"headatlas layers {model} --train TRAIN --eval DEV --out DIR"
+        return f"{atlas.folder}: no layers were asked, so there is no table {name!r}. Ask them: {command}"
     data = {"treebank": "treebank", "coreference": "text with coreference"}[corpus]
     return (
         f"{atlas.folder}: no {data} was surveyed, so there is no table {name!r}. "

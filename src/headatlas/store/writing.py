@@ -41,7 +41,8 @@ def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
     tensors: dict[str, NDArray[np.floating]] = {}
     number = -1
     for number, example in enumerate(examples):
-        tensors[f"{number}.maps"] = example.maps
+        if example.maps is not None:
+            tensors[f"{number}.maps"] = example.maps
         if example.states is not None:
             tensors[f"{number}.states"] = example.states
     pieces: list[bytes | memoryview] = [_header(tensors)]

@@ -97,26 +97,63 @@ def extract(
     stack = choose_stack(model, stack)
     check_length(max_tokens, model.longest_input, model.name)
     inputs, relations, left_out = _read(model, corpus, files, settings)
+    return keep_inputs(
+        model,
+        inputs,
+        relations,
+        corpora={corpus: {"files": described, "left_out": left_out}},
+        settings={"corpus": {corpus: [record["sha256"] for record in described]}} | asdict(settings),
+        out=Path(out),
+        level=level,
+        hidden_states=hidden_states,
+        dtype_stored=dtype_stored,
+        shard_megabytes=shard_megabytes,
+        batch_tokens=batch_tokens,
+        stack=stack,
+        progress=progress,
+    )
+
+
+def keep_inputs(
+    model: Model,
+    inputs: Sequence[Segment],
+    relations: Sequence[str],
+    *,
+    corpora: dict[str, Any],
+    settings: dict[str, Any],
+    out: Path,
+    level: Level,
+    maps: bool = True,
+    hidden_states: bool,
+    dtype_stored: str = "float16",
+    shard_megabytes: int = SHARD_MEGABYTES,
+    batch_tokens: int,
+    stack: Stack,
+    progress: bool,
+) -> Store:
+    """Keep what a model says of these inputs. settings: beside the model's identity, what decides the numbers.
+
+    relations: the names that parsed inputs number theirs by. maps, hidden_states: which of the two are kept.
+    """
     index = Index(
         level=level,
         dtype=dtype_stored,
         states=model.width if hidden_states else 0,
+        maps=maps,
         shard_bytes=shard_megabytes * 10**6,
         model=describe_model(model, stack),
-        settings=model_identity(model, stack)
-        | {"corpus": {corpus: [record["sha256"] for record in described]}}
-        | asdict(settings),
-        corpora={corpus: {"files": described, "left_out": left_out}},
+        settings=model_identity(model, stack) | settings,
+        corpora=corpora,
         versions=versions(),
         examples=_examples(model, inputs, relations),
     )
-    reading: dict[str, Any] = {"batch_tokens": batch_tokens, "stack": stack, "states": hidden_states}
+    reading: dict[str, Any] = {"batch_tokens": batch_tokens, "stack": stack, "maps": maps, "states": hidden_states}
 
     def produce(places: range, advance: Advance) -> Iterator[Tensors]:
         run = inputs[places.start : places.stop]
         return observe_maps(model, run, level, **reading, dtype=dtype_stored, advance=advance)
 
-    return fill_store(Path(out), index, produce, progress=progress)
+    return fill_store(out, index, produce, progress=progress)
 
 
 def _choose_corpus(treebank: Files | None, text: Files | None) -> tuple[str, list[Path]]:
