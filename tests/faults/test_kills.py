@@ -20,7 +20,7 @@ import pytest
 import headatlas as ha
 from headatlas.engine.crew import Crew
 
-KILLS = int(os.environ.get("HEADATLAS_KILLS", "8"))
+KILLS = int(os.environ.get("HEADATLAS_KILLS", "4"))
 
 
 def survey_often_saved(model: str, text: Path, out: Path, crew: Crew | None = None) -> None:
