@@ -20,6 +20,7 @@ ORDER += [
     "comparing",
     "published",
     "atlas",
+    "reproducing",
     "exploring",
     "cli",
 ]

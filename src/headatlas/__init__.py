@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from headatlas.models.observing import observe_network
     from headatlas.probing import probe
     from headatlas.pruning.run import prune
+    from headatlas.reproducing import reproduce
     from headatlas.results.atlas import Atlas, open_atlas
     from headatlas.results.comparison import Comparison, open_comparison
     from headatlas.store.observing import observe_words
@@ -64,6 +65,7 @@ _HOMES = {
     "open_store": "headatlas.store.reading",
     "prune": "headatlas.pruning.run",
     "probe": "headatlas.probing",
+    "reproduce": "headatlas.reproducing",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
     "show_atlas": "headatlas.atlas.notebook",
@@ -98,6 +100,7 @@ __all__ = [
     "open_store",
     "probe",
     "prune",
+    "reproduce",
     "sample_text",
     "sample_treebank",
     "show_atlas",

@@ -21,6 +21,7 @@ from headatlas.cli.models import models
 from headatlas.cli.page import page
 from headatlas.cli.probe import probe
 from headatlas.cli.prune import prune
+from headatlas.cli.reproduce import reproduce
 from headatlas.cli.survey import survey
 from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
@@ -40,6 +41,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ablate": ablate,
     "prune": prune,
     "probe": probe,
+    "reproduce": reproduce,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

@@ -53,6 +53,10 @@ ShardOption = Annotated[
         "--shard", metavar="I/N", help="Only the I-th of N shares of the inputs; put them together with merge."
     ),
 ]
+Sentences = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(help="Only so many sentences of --treebank, drawn at random. Default: all."),
+]
 TextFiles = Annotated[
     Optional[list[Path]],  # noqa: UP045
     typer.Option(

@@ -7,7 +7,15 @@ from typing import Annotated, Optional
 
 import typer
 
-from headatlas.cli.options import Attention, Device, ModelNumberType, Revision, TreebankFormat, TrustRemoteCode
+from headatlas.cli.options import (
+    Attention,
+    Device,
+    ModelNumberType,
+    Revision,
+    Sentences,
+    TreebankFormat,
+    TrustRemoteCode,
+)
 
 
 def probe(
@@ -64,6 +72,7 @@ def probe(
     mdl: Annotated[
         bool, typer.Option("--mdl", help="Measure description length by online coding, with the first seed.")
     ] = False,
+    sentences: Sentences = None,
     rank: Annotated[int, typer.Option(help="Rank of the structural probe's maps.")] = 64,
     epochs: Annotated[int, typer.Option(help="At most so many passes over the training sentences.")] = 20,
     patience: Annotated[
@@ -117,6 +126,7 @@ def probe(
         control=control,
         control_task=control_task,
         mdl=mdl,
+        sentences=sentences,
         rank=rank,
         epochs=epochs,
         patience=patience,

@@ -128,18 +128,23 @@ class Sentences:
         read = [self._read(place, need) for place in places]
         if need == "states":
             shape = read[0][0].shape
-            states = torch.zeros(len(read), shape[0], most, shape[2], dtype=read[0][0].dtype)
+            states = torch.zeros(len(read), shape[0], most, shape[2], dtype=self._moved_as(read[0][0]))
             for row, (one,) in enumerate(read):
                 states[row, :, : one.shape[1]] = one
             return found | {"states": states.to(self.device).float()}
         heads = read[0][0].shape[-1]
-        maps = torch.zeros(len(read), most, most, heads, dtype=read[0][0].dtype)
-        special = torch.zeros(len(read), most, SPECIAL_PAIRS, heads, dtype=read[0][0].dtype)
+        dtype = self._moved_as(read[0][0])
+        maps = torch.zeros(len(read), most, most, heads, dtype=dtype)
+        special = torch.zeros(len(read), most, SPECIAL_PAIRS, heads, dtype=dtype)
         for row, (between, frame) in enumerate(read):
             size = len(between)
             maps[row, :size, :size] = between
             special[row, :size] = frame
         return found | {"maps": maps.to(self.device).float(), "special": special.to(self.device).float()}
+
+    def _moved_as(self, stored: Tensor) -> torch.dtype:
+        """The type in which a batch is put together: as stored where it goes to a GPU, else as it is used."""
+        return torch.float32 if self.device.type == "cpu" else stored.dtype
 
     def _read(self, place: int, need: Need) -> tuple[Tensor, ...]:
         """A sentence's maps with the heads last [W, W, A] and [W, 4, A], or its states [L + 1, W, D]."""

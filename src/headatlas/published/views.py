@@ -12,6 +12,7 @@ from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.published.compare import compare_coreference, compare_dependencies
 from headatlas.published.compare_probes import compare_probes
+from headatlas.published.reproduction import reproduction_view
 from headatlas.results.schema import TABLES
 from headatlas.results.view import View, plain_view
 
@@ -46,11 +47,13 @@ def comparisons(atlas: Surveyed) -> list[View]:
 
 
 def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
-    """A table to print. Those in COMPARED stand beside the paper's unless `raw`."""
+    """A table to print. Those in COMPARED, and `reproduction`, stand beside the paper's unless `raw`."""
     compared = name in COMPARED and not raw
     for needed in NEEDS[name][1] if compared else (name,):
         if needed not in atlas.tables:
             raise AtlasError(_why_not(atlas, name))
+    if name == "reproduction" and not raw:
+        return reproduction_view(atlas.tables[name], atlas.manifest["model"]["name"])
     if not compared:
         about = f": {TABLES[name].about}" if name in TABLES else ""
         return plain_view(atlas.tables[name], f"{name}{about}")
@@ -65,6 +68,8 @@ def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
 
 
 def _why_not(atlas: Surveyed, name: str) -> str:
+    if name == "reproduction":
+        return f"{atlas.folder}: nothing was reproduced here. Make such a folder: headatlas reproduce clark2019"
     if name not in NEEDS or "model" not in atlas.manifest:
         return f"{atlas.folder}: no table {name!r} here. There are: {', '.join(atlas.tables)}."
     corpus = NEEDS[name][0]
