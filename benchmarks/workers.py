@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import headatlas as ha
 from benchmarks.measuring import STUDIED, Result, base_size, random_batch, ratio
@@ -90,7 +91,13 @@ def _merge_seconds(shards: int) -> float:
     """To merge a thousand shards of a survey of the embedded model, with intervals; fewer are scaled up."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        options = {"segments": 8, "studies": list(STUDIED), "examples": 1, "device": "cpu", "progress": False}
+        options: dict[str, Any] = {
+            "segments": 8,
+            "studies": list(STUDIED),
+            "examples": 1,
+            "device": "cpu",
+            "progress": False,
+        }
         first = folder / "1"
         ha.survey("embedded", text=ha.sample_text(), shard=f"1/{shards}", out=first, **options)
         manifest = json.loads((first / "manifest.json").read_text(encoding="utf-8"))
