@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from headatlas.atlas.page import write_page
     from headatlas.comparing import compare
     from headatlas.corpora.sample import sample_text, sample_treebank
+    from headatlas.engine.crew import Crew
     from headatlas.exploring.run import explore
     from headatlas.fitting.fit import fit_mlm
     from headatlas.layering import layers
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from headatlas.store.observing import observe_words
     from headatlas.store.reading import Store, open_store
     from headatlas.surveying import extract, import_maps, survey
+    from headatlas.surveying.merging import merge
 
 __version__ = version("headatlas")
 
@@ -46,6 +48,7 @@ _HOMES = {
     "Model": "headatlas.models.model",
     "NotebookPage": "headatlas.atlas.notebook",
     "compare": "headatlas.comparing",
+    "Crew": "headatlas.engine.crew",
     "Store": "headatlas.store.reading",
     "ablate": "headatlas.ablation.run",
     "draw": "headatlas.atlas.draw",
@@ -56,6 +59,7 @@ _HOMES = {
     "import_maps": "headatlas.surveying",
     "layers": "headatlas.layering",
     "load_model": "headatlas.models.loading",
+    "merge": "headatlas.surveying.merging",
     "observe_network": "headatlas.models.observing",
     "observe_words": "headatlas.store.observing",
     "open_atlas": "headatlas.results.atlas",
@@ -75,6 +79,7 @@ _HOMES = {
 __all__ = [
     "Atlas",
     "Comparison",
+    "Crew",
     "HeadatlasError",
     "Model",
     "NotebookPage",
@@ -90,6 +95,7 @@ __all__ = [
     "import_maps",
     "layers",
     "load_model",
+    "merge",
     "observe_network",
     "observe_words",
     "open_atlas",

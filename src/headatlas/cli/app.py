@@ -17,6 +17,7 @@ from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.layers import layers
+from headatlas.cli.merge import merge
 from headatlas.cli.models import models
 from headatlas.cli.page import page
 from headatlas.cli.probe import probe
@@ -36,6 +37,7 @@ Start with `headatlas demo`, then survey a model of your own:
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "survey": survey,
+    "merge": merge,
     "extract": extract,
     "ablate": ablate,
     "prune": prune,

@@ -9,6 +9,7 @@ from headatlas.corpora.label_sets import LABEL_SETS
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
 from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
 from headatlas.encoding.segments import SEGMENT_STYLES, SegmentStyle
+from headatlas.encoding.shards import Shard
 from headatlas.errors import SettingError
 from headatlas.statistics.words import FROM_TOKENS, FromTokens
 from headatlas.store.examples import Level
@@ -43,6 +44,7 @@ class SurveySettings:
     bootstrap: int
     control: bool
     examples: int
+    shard: str | None = None
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
@@ -52,6 +54,8 @@ class SurveySettings:
         _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, coreference_format=COREFERENCE_FORMATS)
         _known(self, segment_style=SEGMENT_STYLES, label_set=("auto", *LABEL_SETS), words_from=FROM_TOKENS)
         _known(self, map_distance=MAP_DISTANCES)
+        if self.shard is not None:
+            Shard.parse(self.shard)
 
 
 @dataclass(frozen=True)
