@@ -15,11 +15,13 @@ ORDER += [
     "results",
     "surveying",
     "probing",
+    "layering",
     "ablation",
     "pruning",
     "comparing",
     "published",
     "atlas",
+    "reproducing",
     "exploring",
     "cli",
 ]

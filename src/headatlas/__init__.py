@@ -25,11 +25,13 @@ if TYPE_CHECKING:
     from headatlas.engine.crew import Crew
     from headatlas.exploring.run import explore
     from headatlas.fitting.fit import fit_mlm
+    from headatlas.layering import layers
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
     from headatlas.probing import probe
     from headatlas.pruning.run import prune
+    from headatlas.reproducing import reproduce
     from headatlas.results.atlas import Atlas, open_atlas
     from headatlas.results.comparison import Comparison, open_comparison
     from headatlas.store.observing import observe_words
@@ -55,6 +57,7 @@ _HOMES = {
     "fit_mlm": "headatlas.fitting.fit",
     "head_view": "headatlas.atlas.notebook",
     "import_maps": "headatlas.surveying",
+    "layers": "headatlas.layering",
     "load_model": "headatlas.models.loading",
     "merge": "headatlas.surveying.merging",
     "observe_network": "headatlas.models.observing",
@@ -64,6 +67,7 @@ _HOMES = {
     "open_store": "headatlas.store.reading",
     "prune": "headatlas.pruning.run",
     "probe": "headatlas.probing",
+    "reproduce": "headatlas.reproducing",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
     "show_atlas": "headatlas.atlas.notebook",
@@ -89,6 +93,7 @@ __all__ = [
     "fit_mlm",
     "head_view",
     "import_maps",
+    "layers",
     "load_model",
     "merge",
     "observe_network",
@@ -98,6 +103,7 @@ __all__ = [
     "open_store",
     "probe",
     "prune",
+    "reproduce",
     "sample_text",
     "sample_treebank",
     "show_atlas",

@@ -20,18 +20,18 @@ OPTIONS = {"max_tokens": 48, "level": "tokens", "dtype_stored": "float32", "shar
 
 
 def extract_or_die(model: str, out: Path, dies_at: int | None) -> None:
-    """One life of an extraction; the one that dies does so after half of that write."""
-    calls, whole = 0, Path.write_bytes
+    """One life of an extraction; the one that dies does so when half of that write has reached the disk."""
+    calls, whole = 0, os.fsync
 
-    def half(self: Path, content: bytes) -> int:
+    def half(handle: int) -> None:
         nonlocal calls
         calls += 1
         if calls == dies_at:
-            whole(self, content[: len(content) // 2])
+            os.ftruncate(handle, os.fstat(handle).st_size // 2)
             os.kill(os.getpid(), signal.SIGKILL)
-        return whole(self, content)
+        whole(handle)
 
-    Path.write_bytes = half  # type: ignore[method-assign]
+    os.fsync = half
     ha.extract(model, treebank=ha.sample_treebank(), out=out, progress=False, **OPTIONS)
 
 
@@ -100,9 +100,9 @@ def test_a_full_disk_and_a_read_only_folder(tiny_folder, tmp_path, monkeypatch, 
     def refuse(*_, **__):
         raise OSError(number, os.strerror(number))
 
-    for method in ("write_bytes", "write_text", "mkdir"):
+    for where, step in ((Path, "write_text"), (Path, "mkdir"), (os, "fsync")):
         with monkeypatch.context() as patch:
-            patch.setattr(Path, method, refuse)
+            patch.setattr(where, step, refuse)
             with pytest.raises(AtlasError, match=remedy):
                 run()
         assert not list(tmp_path.rglob("*.tmp"))

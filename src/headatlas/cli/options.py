@@ -19,6 +19,13 @@ BatchTokens = Annotated[int, typer.Option(help="Tokens in a batch, padding inclu
 Bootstrap = Annotated[int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")]
 CoreferenceFormat = Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")]
 Device = Annotated[str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")]
+ControlTask = Annotated[
+    bool, typer.Option("--control-task", help="Train each probe on random answers too: how selective is it?")
+]
+MemoryMegabytes = Annotated[
+    int, typer.Option(help="Maps and states kept in memory between passes; the rest is read again.")
+]
+ModelBatchTokens = Annotated[int, typer.Option(help="Tokens in a batch of the model, padding included.")]
 EngineOption = Annotated[
     str, typer.Option("--engine", help="What the workers are: processes of this machine, or ray for a cluster.")
 ]
@@ -39,9 +46,13 @@ RandomWeights = Annotated[
     typer.Option("--random-weights", help="The control: keep word and position embeddings, draw the rest anew."),
 ]
 ResultsFolder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `ablate` or `compare`.")
+    Path,
+    typer.Argument(
+        metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `layers`, `ablate` or `compare`."
+    ),
 ]
 Revision = Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")]  # noqa: UP045
+Resamplings = Annotated[int, typer.Option(help="Resamplings for intervals.")]
 SegmentStyle = Annotated[
     str,
     typer.Option(help="pair ([CLS] A [SEP] B [SEP]), single (one span), or auto: pair where the tokenizer can."),
@@ -52,6 +63,10 @@ ShardOption = Annotated[
     typer.Option(
         "--shard", metavar="I/N", help="Only the I-th of N shares of the inputs; put them together with merge."
     ),
+]
+Sentences = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(help="Only so many sentences of --treebank, drawn at random. Default: all."),
 ]
 TextFiles = Annotated[
     Optional[list[Path]],  # noqa: UP045

@@ -180,6 +180,12 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, 
     return {name: len(frame) for name, frame in tables.items()}
 
 
+def add_table(folder: Path, name: str, frame: pd.DataFrame) -> None:
+    """Write one more table, or one again, into a finished atlas."""
+    manifest = read_manifest(folder)
+    write_manifest(folder, manifest | {"tables": manifest["tables"] | write_tables(folder, {name: frame})})
+
+
 def write_examples(folder: Path, examples: Sequence[Example]) -> None:
     """Keep the examples beside the tables."""
     save_examples(examples, folder / EXAMPLES)

@@ -17,10 +17,12 @@ from headatlas.results.schemas.ablation import ABLATION
 from headatlas.results.schemas.attention import ATTENTION
 from headatlas.results.schemas.columns import Table
 from headatlas.results.schemas.comparison import COMPARISON
+from headatlas.results.schemas.layers import LAYERS
 from headatlas.results.schemas.probes import PROBES
+from headatlas.results.schemas.reproduction import REPRODUCTION
 from headatlas.results.schemas.similarity import SIMILARITY
 
-TABLES: dict[str, Table] = ATTENTION | SIMILARITY | COMPARISON | ABLATION | PROBES
+TABLES: dict[str, Table] = ATTENTION | SIMILARITY | COMPARISON | ABLATION | PROBES | LAYERS | REPRODUCTION
 
 
 def conform(name: str, frame: pd.DataFrame) -> pd.DataFrame:

@@ -67,6 +67,7 @@ class ExtractSettings:
     dtype_stored: str
     shard_megabytes: int
     segments: int
+    sentences: int | None  # of a treebank; None for all
     max_tokens: int
     batch_tokens: int
     seed: int
@@ -77,6 +78,8 @@ class ExtractSettings:
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
         _at_least_one(self, "shard_megabytes", "segments", "max_tokens", "batch_tokens")
+        if self.sentences is not None:
+            _at_least_one(self, "sentences")
         _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, segment_style=SEGMENT_STYLES)
         _known(self, dtype_stored=tuple(STORED_TYPES))
 
