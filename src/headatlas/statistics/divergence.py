@@ -58,8 +58,8 @@ def divergence_sums_torch(rows: Tensor, smoothing: float = 0.0, at_once: int = A
 
 def _exact_terms(p: Tensor, q: Tensor) -> Tensor:
     """The terms of JS(p, q) by entropies; differences of large numbers, which float64 bears."""
-    mixed: Tensor = torch.special.entr((p + q) / 2)
-    return mixed - (torch.special.entr(p) + torch.special.entr(q)) / 2
+    terms: Tensor = torch.special.entr((p + q) / 2) - (torch.special.entr(p) + torch.special.entr(q)) / 2
+    return terms
 
 
 def _float32_terms(p: Tensor, q: Tensor) -> Tensor:
