@@ -58,7 +58,7 @@ class Checkpoint:
                 "Use the same settings to continue it, or another --out folder."
             )
         for name, study in studies.items():
-            if layout(study.state()) != layout(saved.states.get(name, {})):
+            if not fits(study, saved.states.get(name, {})):
                 raise _damaged(self.path, f"the sums of {name} do not have the shape of this model")
             study.restore(saved.states[name])
         if any(span.stop > batches for span in saved.batches):
@@ -89,8 +89,12 @@ def read_state(path: Path) -> SavedRun:
     return SavedRun(batches, states, settings)
 
 
-def layout(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
-    """Shape and type of each sum."""
+def fits(study: Study, state: State) -> bool:
+    """Whether a saved state has the sums of a started study, in their shapes and types."""
+    return _layout(study.state()) == _layout(state)
+
+
+def _layout(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
     return {key: (array.shape, array.dtype.str) for key, array in state.items()}
 
 

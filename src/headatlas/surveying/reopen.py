@@ -5,13 +5,13 @@ So that what a table leaves out, such as bootstrap replicates, can still be had,
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from headatlas.engine.checkpoint import layout, read_state
+from headatlas.engine.checkpoint import fits, read_state
 from headatlas.errors import AtlasError, SettingError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas
@@ -30,21 +30,20 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
     shape = HeadShape(tuple(manifest["model"]["heads"]))
     for corpus, studies in blank_studies(manifest).items():
         path = atlas.folder / STATES / f"{corpus}.safetensors"
-        states = states_of(path, shape, studies)
+        start_studies(studies.values(), shape)
+        states = states_of(path, studies)
         for name, study in studies.items():
             study.restore(states[name])
             yield study
 
 
-def states_of(path: Path, shape: HeadShape, studies: Mapping[str, Study]) -> dict[str, State]:
-    """What a state file holds of the studies, which are started for it."""
+def states_of(path: Path, studies: Mapping[str, Study]) -> dict[str, State]:
+    """What a state file holds of some started studies."""
     if not path.exists():
         raise AtlasError(f"{path}: is missing. Run the survey again to have its sums.")
     states = read_state(path).states
     for name, study in studies.items():
-        with of_a_manifest(path):
-            study.start(shape)
-        if layout(states.get(name, {})) != layout(study.state()):
+        if not fits(study, states.get(name, {})):
             raise AtlasError(f"{path}: has no sums of {name}, or those of another version. Survey again.")
     return states
 
@@ -57,18 +56,25 @@ def blank_studies(manifest: dict[str, Any]) -> dict[str, dict[str, Study]]:
         raise AtlasError(
             f"This atlas was made by another version: its settings lack {', '.join(missing)}. Survey again."
         )
-    with of_a_manifest("manifest.json"):
+    with _of_a_manifest():
         return _studies(manifest, SurveySettings(**{name: given[name] for name in names}))
 
 
+def start_studies(studies: Iterable[Study], shape: HeadShape) -> None:
+    """Give studies that a manifest tells of their sums, all zero."""
+    with _of_a_manifest():
+        for study in studies:
+            study.start(shape)
+
+
 @contextmanager
-def of_a_manifest(where: object) -> Iterator[None]:
+def _of_a_manifest() -> Iterator[None]:
     """What studies make of settings that no survey can have had is an AtlasError."""
     try:
         yield
     except (SettingError, AttributeError, LookupError, TypeError, ValueError, MemoryError, OverflowError) as error:
-        problem = f"the settings in its manifest are damaged ({type(error).__name__}: {error})"
-        raise AtlasError(f"{where}: {problem}. Survey again.") from error
+        problem = f"manifest.json: its settings are damaged ({type(error).__name__}: {error})"
+        raise AtlasError(f"{problem}. Survey again.") from error
 
 
 def _studies(manifest: dict[str, Any], settings: SurveySettings) -> dict[str, dict[str, Study]]:
