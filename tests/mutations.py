@@ -10,13 +10,14 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from headatlas.errors import LONGEST_MESSAGE, HeadatlasError
+from headatlas.seals import seal_tensors
 
 TRIES = int(os.environ.get("HEADATLAS_FUZZ", "60"))
 many = settings(
@@ -166,7 +167,7 @@ def damaged_json(draw: st.DrawFn, content: bytes) -> bytes:
         del within[key]
     else:
         within[key] = draw(st.sampled_from([None, True, -1, 0, 1.5, 10**30, "", "x" * 5000, [], {}, [[]], {"a": {}}]))
-    return json.dumps(found).encode()
+    return json.dumps(found, separators=(",", ":")).encode()
 
 
 def _places(value: Any) -> Iterator[tuple[Any, Any]]:
@@ -179,7 +180,10 @@ def _places(value: Any) -> Iterator[tuple[Any, Any]]:
 
 @st.composite
 def damaged_safetensors(draw: st.DrawFn, content: bytes) -> bytes:
-    """A safetensors file with damage anywhere, or with a header of the right length that tells something else."""
+    """A safetensors file with damage anywhere, or with a header of the right length that tells something else.
+
+    Where the file has a checksum, it is sometimes made to fit again, as one who means harm would do.
+    """
     size = int.from_bytes(content[:8], "little")
     header, numbers = json.loads(content[8 : 8 + size]), content[8 + size :]
     words = header.get("__metadata__", {})
@@ -189,9 +193,16 @@ def damaged_safetensors(draw: st.DrawFn, content: bytes) -> bytes:
             name = draw(st.sampled_from(damaged))
             text = words[name].encode()
             words[name] = draw(mutated([text]) | damaged_json(text)).decode("utf-8", "replace")
-            made = json.dumps(header).encode()
+            made = json.dumps(header, separators=(",", ":")).encode()
         case "anywhere":
-            return draw(mutated([content]))
+            return _resealed(draw, draw(mutated([content])))
         case _:
-            made = draw(damaged_json(json.dumps(header).encode()))
-    return len(made).to_bytes(8, "little") + made + numbers
+            made = draw(damaged_json(json.dumps(header, separators=(",", ":")).encode()))
+    return _resealed(draw, len(made).to_bytes(8, "little") + made + numbers)
+
+
+def _resealed(draw: st.DrawFn, content: bytes) -> bytes:
+    if draw(st.booleans()):
+        with suppress(ValueError):
+            return seal_tensors(content)
+    return content

@@ -15,6 +15,7 @@ from typing import Any
 from headatlas.errors import AtlasError
 
 CHUNK_BYTES = 1 << 20
+DEEPEST_JSON = 100  # lists and objects within each other; Python's own bound is too near to what printing one needs
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
@@ -83,14 +84,25 @@ def safetensors_metadata(content: bytes) -> dict[str, str]:
 
 
 def parse_json(text: str | bytes, make_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What a JSON text holds; ValueError also where it nests too deep for Python or holds half of a surrogate pair."""
+    """What a JSON text holds; ValueError also where it nests too deep, or holds half of a surrogate pair."""
     try:
         found = json.loads(text, object_hook=make_object)
-        if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # an escape may write what UTF-8 cannot carry
-            json.dumps(found, ensure_ascii=False).encode()
     except RecursionError as error:
         raise ValueError("it nests too deep") from error
+    _refuse_depth(found)
+    if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # an escape may write what UTF-8 cannot carry
+        json.dumps(found, ensure_ascii=False).encode()
     return found
+
+
+def _refuse_depth(found: Any) -> None:
+    level = [found]
+    for _ in range(DEEPEST_JSON):
+        within = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = [child for some in within for child in some if isinstance(child, dict | list)]
+        if not level:
+            return
+    raise ValueError("it nests too deep")
 
 
 def _remedy(error: OSError) -> str:

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from headatlas.corpora.lines import LONGEST_LINE
 from headatlas.corpora.text import TextFormat, read_text, split_sentences
 from headatlas.errors import CorpusError
+from headatlas.limits import LONGEST_LINE
 
 WIKITEXT = """
  = Robert Boulter =

@@ -17,6 +17,7 @@ import headatlas as ha
 from headatlas.corpora.coreference import COREFERENCE_FORMATS, read_coreference
 from headatlas.corpora.labelled import read_labelled
 from headatlas.corpora.minimal_pairs import read_minimal_pairs
+from headatlas.corpora.span_tasks import read_span_texts, tasks_in
 from headatlas.corpora.text import TEXT_FORMATS, read_text
 from headatlas.corpora.translations import read_translations
 from headatlas.corpora.treebank import TREEBANK_FORMATS, read_treebank
@@ -51,6 +52,14 @@ CSV = b'text,label\n"The dog, ""big"", ran.\nFar.",1\nplain,2\n'
 JSONL = b'{"text": "The dog ran.", "label": 1}\n{"text": "It \\u00e9t\\ud83d\\ude00", "label": "no"}\n'
 PAIRS = b'{"sentence_good": "Dogs bark.", "sentence_bad": "Dogs barks."}\n{"sentence_good": "a", "sentence_bad": "b"}\n'
 TRANSLATIONS = b"source\ttarget\nDogs bark.\tHunde bellen.\nYes\tJa\n"
+
+
+BIO = b"-DOCSTART- -X- O\n\nMary B-PER\nsaw O\nNew B-LOC\nYork I-LOC\n\nIt\tO\n"
+MARKED = (
+    b'1\t"A <e1>dog</e1> of the <e2>old man</e2>."\nMember(e1,e2)\nComment: none\n\n2\t"<e2>a</e2> <e1>b</e1>"\nOther\n'
+)
+JIANT = b'{"text": "He saw Toronto", "targets": [{"span1": [2, 3], "span2": [0, 1], "label": ["ORG", "LOC"]}]}\n'
+SPAN_FILES = {"entities": ("a.txt", BIO), "relations": ("a.txt", MARKED), "mine": ("a.jsonl", JIANT)}
 
 
 @pytest.fixture(scope="module")
@@ -118,6 +127,29 @@ def test_rows(folder, content):
                 usable(text for row in read_labelled([path], columns) for text in (*row.texts, row.label))
         with only_headatlas_errors():
             usable(text for row in read_translations([path]) for text in (row.source, row.target))
+
+
+@many
+@given(mutated([BIO, MARKED, JIANT, CONLLU, HEAD_LABEL]))
+def test_tasks_on_spans(folder, content):
+    for task, (name, _) in SPAN_FILES.items():
+        path = folder / name
+        path.write_bytes(content)
+        with only_headatlas_errors():
+            for text in read_span_texts([path], [task], 0, Counter()):
+                usable(text.words)
+                for target in text.targets[task]:
+                    usable(target.labels)
+                    assert all(0 <= start < end <= len(text.words) for start, end in target.spans)
+    with only_headatlas_errors():
+        assert tasks_in(folder / "a.txt")
+
+
+@pytest.mark.parametrize("task", SPAN_FILES)
+def test_whole_files_of_spans_are_read(folder, task):
+    name, content = SPAN_FILES[task]
+    (folder / name).write_bytes(content)
+    assert [text.targets[task] for text in read_span_texts([folder / name], [task], 0, Counter())]
 
 
 @many

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from headatlas.corpora.lines import LARGEST_RECORD, Extent, read_lines
+from headatlas.corpora.lines import Extent, read_lines
 from headatlas.errors import CorpusError
+from headatlas.limits import LARGEST_RECORD
 
 Block = list[tuple[int, str]]  # line number, from 1, and the line without its break
 

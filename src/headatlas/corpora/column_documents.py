@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headatlas.corpora.lines import LARGEST_DOCUMENT, Extent, read_lines
+from headatlas.corpora.lines import Extent, read_lines
+from headatlas.limits import LARGEST_DOCUMENT
 
 BEGIN = re.compile(r"#\s*begin document\b")
 NO_VALUE = frozenset({"-", "_", ""})  # marks of a column without a value

@@ -18,8 +18,8 @@ from headatlas.corpora.english_words import word_set
 from headatlas.corpora.mention_heads import NO_TREE, make_mentions
 from headatlas.corpora.mentions import MentionDocument
 from headatlas.errors import CorpusError
+from headatlas.limits import MOST_WORDS, RAISE
 
-MOST_WORDS = 500_000  # of a document, which is held whole; a long novel has as many
 _PART = re.compile(r"\[(\d+)/\d+\]$")
 _PENN_TAGS = word_set(
     "CC CD DT EX FW IN JJ JJR JJS LS MD NN NNS NNP NNPS PDT POS PRP PRP$ RB RBR RBS RP SYM TO UH VB VBD VBG VBN VBP "
@@ -39,12 +39,13 @@ def read_corefud(path: Path, file: int, left_out: Counter[str]) -> Iterator[Ment
             document = []
             number += 1
             words = 0
-        fields = (sentence.metadata.get("global.Entity") or "-".join(fields)).split("-")
+        if told := sentence.metadata.get("global.Entity"):
+            fields = told.split("-")
         document.append(sentence)
         words += len(sentence.words)
         if words > MOST_WORDS:
             problem = f"begins a document of more than {MOST_WORDS:,} words. Put a comment # newdoc before each."
-            raise CorpusError(problem, path, document[0].lines[0])
+            raise CorpusError(f"{problem} {RAISE}", path, document[0].lines[0])
     if document:
         yield _read_document(document, fields, f"{file}.{number}", left_out)
 

@@ -1,6 +1,6 @@
 """The lines of a corpus file: UTF-8, plain or gzipped, of any size, with file and line named where that fails.
 
-A file may be of any size, but what is held of it at once is not: the limits are here.
+A file may be of any size, but what is held of it at once is not (see `limits`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,7 @@ from io import BufferedReader
 from pathlib import Path
 
 from headatlas.errors import CorpusError
-
-LONGEST_LINE = 1_000_000  # bytes, with the line break; a longer "line" is a file without line breaks, not a sentence
-LARGEST_RECORD = 10_000_000  # characters of a sentence in columns, or of a row of CSV over several lines
-LARGEST_DOCUMENT = 50_000_000  # characters of a document in columns, which is held whole; a long novel has half of it
+from headatlas.limits import LONGEST_LINE, RAISE
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -57,7 +54,7 @@ class Extent:
         self._size += len(line)
         if self._size > self._most:
             what = f"begins something of more than {self._most:,} characters, up to line {number:,} and beyond"
-            raise CorpusError(f"{what}. {self._remedy}", self._path, self._start)
+            raise CorpusError(f"{what}. {self._remedy} {RAISE}", self._path, self._start)
 
 
 @contextmanager
@@ -76,7 +73,7 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     if len(raw) > LONGEST_LINE:
         raise CorpusError(
             f"is longer than {LONGEST_LINE:,} bytes. Put one sentence or paragraph on a line "
-            "(for example: fold -s -w 2000 FILE > NEW).",
+            f"(for example: fold -s -w 2000 FILE > NEW). {RAISE}",
             path,
             number,
         )

@@ -16,9 +16,9 @@ from pathlib import Path, PurePosixPath
 from headatlas.corpora.lines import lines_in
 from headatlas.corpora.rows import Row, json_row, read_rows
 from headatlas.errors import CorpusError, SettingError
+from headatlas.limits import LARGEST_MEMBER, RAISE
 
 COLUMNS = ("sentence_good", "sentence_bad")
-LARGEST_MEMBER = 200_000_000  # bytes unpacked; BLiMP's are half a megabyte
 _DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, struct.error, lzma.LZMAError)
 
 
@@ -67,7 +67,7 @@ def _member_rows(archive: zipfile.ZipFile, member: str, path: Path) -> Iterator[
     inside = path / member
     try:
         if archive.getinfo(member).file_size > LARGEST_MEMBER:
-            raise CorpusError(f"unpacks to more than {LARGEST_MEMBER:,} bytes.", inside)
+            raise CorpusError(f"unpacks to more than {LARGEST_MEMBER:,} bytes. {RAISE}", inside)
         with archive.open(member) as file:
             for number, line in lines_in(io.BufferedReader(file), inside):  # type: ignore[type-var]
                 if line.strip():

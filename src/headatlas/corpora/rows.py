@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas.corpora.lines import LARGEST_RECORD, Extent, read_lines
+from headatlas.corpora.lines import Extent, read_lines
 from headatlas.errors import CorpusError
 from headatlas.files import parse_json
+from headatlas.limits import LARGEST_RECORD
 
 SUFFIXES = (".tsv", ".csv", ".jsonl")
 

@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 from headatlas.corpora.checks import FoundTree, make_sentence
 from headatlas.corpora.trees import ROOT, Sentence
 from headatlas.errors import CorpusError, SettingError
+from headatlas.limits import LARGEST_DOC_BIN, RAISE
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
-LARGEST_DOC_BIN = 500_000_000  # bytes unpacked, which spaCy does in one piece
 _CHUNK_BYTES = 1 << 20
 _MAGIC = b"x\x9c"  # zlib at its usual strength; no UTF-8 text begins so
 
@@ -128,7 +128,7 @@ def _refuse_too_large(path: Path) -> None:
             size += len(unpacker.decompress(packed, _CHUNK_BYTES))
             if size > LARGEST_DOC_BIN:
                 problem = f"unpacks to more than {LARGEST_DOC_BIN:,} bytes. Write the docs to several smaller files."
-                raise CorpusError(problem, path)
+                raise CorpusError(f"{problem} {RAISE}", path)
 
 
 def _load(path: Path, spacy: Any) -> Any:

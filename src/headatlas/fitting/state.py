@@ -1,4 +1,4 @@
-"""A fit's state on disk: weights and AdamW's moments in float32, and how far it has come, in one safetensors file.
+"""A fit's state on disk: weights and AdamW's moments in float32, and how far it has come, in one sealed file.
 
 Order and masks follow from the seed and the step, so nothing else is needed to go on to the same bits.
 """
@@ -19,8 +19,9 @@ from torch import nn
 from headatlas.engine.checkpoint import differences
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.seals import UNSEALED, check_tensors, seal_tensors
 
-FORMAT = "headatlas-fit-state-1"
+FORMAT = "headatlas-fit-state-2"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
@@ -47,7 +48,8 @@ def save_state(
         if parameter in optimizer.state:
             tensors |= {f"{moment}/{name}": optimizer.state[parameter][moment] for moment in _MOMENTS}
     metadata = {"format": FORMAT, "state": json.dumps(state.__dict__), "settings": json.dumps(settings)}
-    content = safetensors_torch.save({key: tensor.contiguous() for key, tensor in tensors.items()}, metadata)
+    saved = safetensors_torch.save({key: tensor.contiguous() for key, tensor in tensors.items()}, metadata | UNSEALED)
+    content = seal_tensors(saved)
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
@@ -62,10 +64,11 @@ def restore_state(
         return FitState()
     try:
         content = path.read_bytes()
-        tensors = safetensors_torch.load(content)
         metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
-            raise ValueError(f"its format is {metadata['format']!r}")
+            raise ValueError(f"its format is {metadata['format']!r}, not {FORMAT!r}")
+        check_tensors(content)
+        tensors = safetensors_torch.load(content)
         state, before = _fit_state(parse_json(metadata["state"])), parse_json(metadata["settings"])
     except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error

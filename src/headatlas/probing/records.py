@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 
 from headatlas.errors import AtlasError
-from headatlas.files import make_folder, parse_json, write_text
+from headatlas.files import make_folder, write_text
 from headatlas.probing.jobs import Job, Record
 from headatlas.results.schema import TABLES
+from headatlas.seals import open_json, seal_json
 
 FOLDER = "state"
 
@@ -22,7 +22,7 @@ def load_record(folder: Path, job: Job) -> Record | None:
     if not path.exists():
         return None
     try:
-        found = parse_json(path.read_text(encoding="utf-8"))
+        found = open_json(path.read_text(encoding="utf-8"))
         rows = {name: list(found[name]) for name in ("probes", "relations", "weights")}
         if not all(isinstance(row, dict) for some in rows.values() for row in some):
             raise ValueError("a row is no object")
@@ -34,7 +34,7 @@ def load_record(folder: Path, job: Job) -> Record | None:
 def save_record(folder: Path, job: Job, record: Record) -> None:
     """Keep what a job found."""
     make_folder(folder / FOLDER)
-    write_text(_path(folder, job), json.dumps(vars(record)) + "\n")
+    write_text(_path(folder, job), seal_json(vars(record)))
 
 
 def tables_of(records: Sequence[Record]) -> dict[str, pd.DataFrame]:

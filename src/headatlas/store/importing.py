@@ -25,10 +25,10 @@ from headatlas.corpora.trees import ROOT
 from headatlas.encoding.kinds import PERIODS_AND_COMMAS, Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError
+from headatlas.limits import LARGEST_NPZ, RAISE
 from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, Tensors
 from headatlas.store.pickles import load_numbers
 
-LARGEST_NPZ = 4_000_000_000  # bytes unpacked; a small file may unpack to more than the memory holds
 ROW_TOLERANCE = 0.01  # how far from 1 a row may sum: float16 and printed numbers are rounded
 SPELLED = {"[CLS]": Kind.CLS, "<s>": Kind.CLS, "[SEP]": Kind.SEP, "</s>": Kind.SEP}
 _SPACES = "Ġ▁ "  # how tokenizers write a space before a word
@@ -111,7 +111,8 @@ def _read_npz(path: Path) -> tuple[NDArray[Any], Mapping[str, Any]]:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
         if unpacked > LARGEST_NPZ:
-            raise CorpusError(f"unpacks to {unpacked:,} bytes, over {LARGEST_NPZ:,}. Save one example a file.", path)
+            problem = f"unpacks to {unpacked:,} bytes, over {LARGEST_NPZ:,}. Save one example a file."
+            raise CorpusError(f"{problem} {RAISE}", path)
         with np.load(path, allow_pickle=False) as arrays:
             if missing := {"attn", "tokens"} - set(arrays.files):
                 problem = f"has no {' and no '.join(sorted(missing))}. Its arrays: {', '.join(arrays.files)[:80]}."

@@ -110,8 +110,8 @@ def _merged(folders: Sequence[Path], name: str, manifest: dict[str, Any]) -> dic
     """The studies of one run with the sums of all shards."""
     corpus = name.removesuffix("-control")
     shape = HeadShape(tuple(manifest["model"]["heads"]))
-    total, one = (blank_studies(manifest)[corpus] for _ in range(2))
-    start_studies((*total.values(), *one.values()), shape)
+    total, one = (blank_studies(manifest, folders[0])[corpus] for _ in range(2))
+    start_studies((*total.values(), *one.values()), shape, folders[0])
     for folder in folders:
         states = states_of(folder / STATES / f"{name}.safetensors", one)
         for study_name, study in total.items():

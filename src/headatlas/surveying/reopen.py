@@ -28,9 +28,9 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
     """Every study with its sums, one at a time."""
     manifest = atlas.manifest
     shape = HeadShape(tuple(manifest["model"]["heads"]))
-    for corpus, studies in blank_studies(manifest).items():
+    for corpus, studies in blank_studies(manifest, atlas.folder).items():
         path = atlas.folder / STATES / f"{corpus}.safetensors"
-        start_studies(studies.values(), shape)
+        start_studies(studies.values(), shape, atlas.folder)
         states = states_of(path, studies)
         for name, study in studies.items():
             study.restore(states[name])
@@ -39,42 +39,48 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
 
 def states_of(path: Path, studies: Mapping[str, Study]) -> dict[str, State]:
     """What a state file holds of some started studies."""
+    remedy = _survey_again(path.parent.parent)
     if not path.exists():
-        raise AtlasError(f"{path}: is missing. Run the survey again to have its sums.")
-    states = read_state(path).states
+        raise AtlasError(f"{path}: is missing. {remedy}")
+    states = read_state(path, remedy).states
     for name, study in studies.items():
         if not fits(study, states.get(name, {})):
-            raise AtlasError(f"{path}: has no sums of {name}, or those of another version. Survey again.")
+            raise AtlasError(f"{path}: has no sums of {name}, or those of another version. {remedy}")
     return states
 
 
-def blank_studies(manifest: dict[str, Any]) -> dict[str, dict[str, Study]]:
-    """The studies of each corpus, without sums."""
+def _survey_again(folder: Path) -> str:
+    """The remedy for a finished run, which the same command alone would not begin anew."""
+    return f"Delete the folder {folder} and run its survey, or that shard of it, again."
+
+
+def blank_studies(manifest: dict[str, Any], folder: Path) -> dict[str, dict[str, Study]]:
+    """The studies of each corpus, without sums, as the manifest of that folder tells them."""
     given = manifest["settings"]
     names = {field.name for field in fields(SurveySettings)}
     if missing := sorted(names - given.keys()):
         raise AtlasError(
-            f"This atlas was made by another version: its settings lack {', '.join(missing)}. Survey again."
+            f"{folder}: was made by another version: its settings lack {', '.join(missing)}. Survey again."
         )
-    with _of_a_manifest():
+    with _told_by(folder):
         return _studies(manifest, SurveySettings(**{name: given[name] for name in names}))
 
 
-def start_studies(studies: Iterable[Study], shape: HeadShape) -> None:
-    """Give studies that a manifest tells of their sums, all zero."""
-    with _of_a_manifest():
+def start_studies(studies: Iterable[Study], shape: HeadShape, folder: Path) -> None:
+    """Start the studies that the manifest of a folder told."""
+    with _told_by(folder):
         for study in studies:
             study.start(shape)
 
 
 @contextmanager
-def _of_a_manifest() -> Iterator[None]:
+def _told_by(folder: Path) -> Iterator[None]:
     """What studies make of settings that no survey can have had is an AtlasError."""
     try:
         yield
     except (SettingError, AttributeError, LookupError, TypeError, ValueError, MemoryError, OverflowError) as error:
-        problem = f"manifest.json: its settings are damaged ({type(error).__name__}: {error})"
-        raise AtlasError(f"{problem}. Survey again.") from error
+        problem = f"{folder / 'manifest.json'}: its settings are damaged ({type(error).__name__}: {error})"
+        raise AtlasError(f"{problem}. {_survey_again(folder)}") from error
 
 
 def _studies(manifest: dict[str, Any], settings: SurveySettings) -> dict[str, dict[str, Study]]:
