@@ -90,7 +90,8 @@ def parse_json(text: str | bytes, make_object: Callable[[dict[str, Any]], Any] |
     except RecursionError as error:
         raise ValueError("it nests too deep") from error
     _refuse_depth(found)
-    if (b"\\u" if isinstance(text, bytes) else "\\u") in text:  # an escape may write what UTF-8 cannot carry
+    escapes = b"\\u" in text if isinstance(text, bytes) else "\\u" in text
+    if escapes:  # which may write what UTF-8 cannot carry
         json.dumps(found, ensure_ascii=False).encode()
     return found
 

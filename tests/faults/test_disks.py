@@ -23,7 +23,7 @@ USUAL = {"device": "cpu", "progress": False}
 SMALL = USUAL | {"text": ha.sample_text(), "max_tokens": 24}
 SURVEY = SMALL | {"segments": 3, "bootstrap": 5, "examples": 1, "clusters": 2}
 ABLATE = SMALL | {"task": "masked-lm", "examples": 4, "bootstrap": 5, "steps": 1, "random_orders": 1}
-PROBE = USUAL | {"max_tokens": 60, "probes": ["right_branching", "left_branching"], "seeds": 1, "epochs": 1, "bootstrap": 5}
+PROBE = USUAL | {"max_tokens": 60, "probes": ["right_branching", "left_branching"], "bootstrap": 5}
 
 
 @pytest.fixture(scope="module")

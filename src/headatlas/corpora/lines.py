@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+from typing import IO
 
 from headatlas.errors import CorpusError
 from headatlas.limits import LONGEST_LINE, RAISE
@@ -25,7 +26,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
 
 
-def lines_in(file: BufferedReader | gzip.GzipFile, path: Path) -> Iterator[tuple[int, str]]:
+def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[tuple[int, str]]:
     """The same of a file that is open; path: how errors name it."""
     number = 0
     try:

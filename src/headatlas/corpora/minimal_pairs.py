@@ -5,7 +5,6 @@ BLiMP's format: JSON lines with `sentence_good` and `sentence_bad`, plain, gzipp
 
 from __future__ import annotations
 
-import io
 import lzma
 import struct
 import zipfile
@@ -69,7 +68,7 @@ def _member_rows(archive: zipfile.ZipFile, member: str, path: Path) -> Iterator[
         if archive.getinfo(member).file_size > LARGEST_MEMBER:
             raise CorpusError(f"unpacks to more than {LARGEST_MEMBER:,} bytes. {RAISE}", inside)
         with archive.open(member) as file:
-            for number, line in lines_in(io.BufferedReader(file), inside):  # type: ignore[type-var]
+            for number, line in lines_in(file, inside):
                 if line.strip():
                     yield json_row(line, inside, number, COLUMNS)
     except _DAMAGED as error:

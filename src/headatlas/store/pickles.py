@@ -115,6 +115,7 @@ for _core in ("numpy.core", "numpy._core"):
 
 _FORBIDDEN = ["INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER"]
 _FORBIDDEN += ["EMPTY_SET", "FROZENSET"]
+_PLAIN: dict[int, Callable[[Any], None]] = dict(pickle._Unpickler.dispatch)  # what the instructions do by themselves
 
 
 def _refuser(name: str) -> Callable[[object], None]:
@@ -174,15 +175,15 @@ class _Parser(pickle._Unpickler):
 
     def _setitem(self) -> None:
         self._check_keys(self.stack[-2:-1])
-        pickle._Unpickler.dispatch[pickle.SETITEM[0]](self)
+        _PLAIN[pickle.SETITEM[0]](self)
 
     def _setitems(self) -> None:
         self._check_keys(self.stack[::2])
-        pickle._Unpickler.dispatch[pickle.SETITEMS[0]](self)
+        _PLAIN[pickle.SETITEMS[0]](self)
 
     def _dict(self) -> None:
         self._check_keys(self.stack[::2])
-        pickle._Unpickler.dispatch[pickle.DICT[0]](self)
+        _PLAIN[pickle.DICT[0]](self)
 
     def _bytearray(self) -> None:
         (size,) = struct.unpack("<Q", self.read(8))
