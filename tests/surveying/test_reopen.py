@@ -64,3 +64,13 @@ def test_a_folder_without_its_sums_is_refused(atlas, tmp_path):
     write_manifest(copy, manifest)
     with pytest.raises(AtlasError, match="another version: its settings lack clusters"):
         list(reopen_studies(ha.open_atlas(copy)))
+
+
+def test_settings_that_no_survey_can_have_had(atlas, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    manifest = read_manifest(atlas.folder)
+    manifest["corpora"]["treebank"]["relations"][3] = None
+    write_manifest(copy, manifest)
+    with pytest.raises(AtlasError, match=r"copy/manifest\.json: its settings are damaged .*a relation .* is no text"):
+        list(reopen_studies(ha.open_atlas(copy)))

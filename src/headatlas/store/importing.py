@@ -130,7 +130,8 @@ def _check_maps(maps: NDArray[Any], path: Path, where: str) -> None:
     if maps.ndim != 4 or maps.shape[2] != maps.shape[3] or 0 in maps.shape or maps.dtype.kind != "f":
         shape = f"{maps.dtype} of the shape {maps.shape}"
         raise CorpusError(f"{where}: the maps are {shape}. Give floats [layers, heads, n, n].", path)
-    sums = maps.sum(-1, dtype=np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):  # refused in words, right below
+        sums = maps.sum(-1, dtype=np.float32)
     if not np.isfinite(sums).all():
         raise CorpusError(f"{where}: the attention of head {_head(~np.isfinite(sums))} is NaN or infinite.", path)
     if (negative := maps.min(-1) < 0).any():

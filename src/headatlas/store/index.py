@@ -145,6 +145,8 @@ def _check_types(index: Index) -> None:
         raise ValueError("sizes are no numbers")
     if not (isinstance(index.settings, dict) and type(index.complete) is type(index.maps) is bool):
         raise ValueError("the settings are no object, or it is not told what is kept")
+    if not all(type(shard.examples) is type(shard.bytes) is int for shard in index.shards):
+        raise ValueError("the sizes of shards are no numbers")
     for about in index.corpora.values():
         if not all(type(count) is int for count in about["left_out"].values()):
             raise ValueError("what was left out is not counted")

@@ -92,6 +92,8 @@ def _studies(manifest: dict[str, Any], settings: SurveySettings) -> dict[str, di
         if corpus == "text":
             found[corpus] = text_studies([name for name in chosen if name in TEXT_STUDIES], settings, causal)
         elif corpus == "treebank":
+            if not all(isinstance(relation, str) for relation in about["relations"]):
+                raise ValueError("a relation of the treebank is no text")
             found[corpus] = {Dependencies.name: dependency_study(about, settings, causal)}
         else:
             found[corpus] = {Coreference.name: coreference_study(settings, causal)}
