@@ -10,6 +10,7 @@ from headatlas.ablation.replacement import KINDS, Kind
 from headatlas.corpora.coreference import COREFERENCE_FORMATS, CoreferenceFormat
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
 from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
+from headatlas.encoding.shards import Shard
 from headatlas.errors import SettingError
 
 CORPUS_OF_TASK = {
@@ -50,6 +51,7 @@ class AblationSettings:
     text_format: TextFormat
     treebank_format: TreebankFormat
     coreference_format: CoreferenceFormat
+    shard: str | None = None
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
@@ -57,6 +59,8 @@ class AblationSettings:
         for name in counts:
             if (number := getattr(self, name)) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {number}.")
+        if self.shard is not None:
+            Shard.parse(self.shard)
         known: dict[str, tuple[str, ...]] = {
             "kind": KINDS,
             "pooling": ("mean", "first"),
