@@ -8,7 +8,8 @@ import glob
 import hashlib
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +33,27 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         temporary.replace(path)
         _remove_orphans(path)
     except OSError as error:
-        raise AtlasError(f"{path}: cannot write ({error.strerror or error}). {_remedy(error)}") from error
+        raise _cannot_write(path, error) from error
     finally:
         with contextlib.suppress(OSError):  # a read-only disk refuses even to remove what is not there
             temporary.unlink()
+
+
+@contextlib.contextmanager
+def others_write(folder: Path) -> Iterator[None]:
+    """The same error where a library writes files into a folder by itself.
+
+    Those written in Rust tell the system's error in words alone: `I/O error: No space left on device (os error 28)`.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    except Exception as error:
+        told = re.search(r"\(os error (\d{1,4})\)", str(error))
+        if told is None:
+            raise
+        raise _cannot_write(folder, OSError(int(told[1]), os.strerror(int(told[1])))) from error
 
 
 def _remove_orphans(path: Path) -> None:
@@ -104,6 +122,10 @@ def _refuse_depth(found: Any) -> None:
         if not level:
             return
     raise ValueError("it nests too deep")
+
+
+def _cannot_write(path: Path, error: OSError) -> AtlasError:
+    return AtlasError(f"{path}: cannot write ({error.strerror or error}). {_remedy(error)}")
 
 
 def _remedy(error: OSError) -> str:
