@@ -31,20 +31,25 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
     for corpus, studies in blank_studies(manifest, atlas.folder).items():
         path = atlas.folder / STATES / f"{corpus}.safetensors"
         start_studies(studies.values(), shape, atlas.folder)
-        states = states_of(path, studies)
+        states = check_states(path, read_states(path), studies)
         for name, study in studies.items():
             study.restore(states[name])
             yield study
 
 
-def states_of(path: Path, studies: Mapping[str, Study]) -> dict[str, State]:
-    """What a state file holds of some started studies."""
+def read_states(path: Path) -> dict[str, State]:
+    """What the state file of a finished run holds of each study."""
     remedy = _survey_again(path.parent.parent)
     if not path.exists():
         raise AtlasError(f"{path}: is missing. {remedy}")
-    states = read_state(path, remedy).states
+    return read_state(path, remedy).states
+
+
+def check_states(path: Path, states: dict[str, State], studies: Mapping[str, Study]) -> dict[str, State]:
+    """The states that were read there, if they are those of some started studies."""
     for name, study in studies.items():
         if not fits(study, states.get(name, {})):
+            remedy = _survey_again(path.parent.parent)
             raise AtlasError(f"{path}: has no sums of {name}, or those of another version. {remedy}")
     return states
 
