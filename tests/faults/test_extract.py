@@ -6,17 +6,15 @@ import os
 import random
 import signal
 import time
-from multiprocessing import get_context
 from pathlib import Path
 
 import pytest
 
 import headatlas as ha
 from headatlas.errors import AtlasError
+from lives import CONTEXT
 
 KILLS = int(os.environ.get("HEADATLAS_KILLS", "2"))
-LIVES = get_context("forkserver")  # with all imported already, so that kills fall into the work
-LIVES.set_forkserver_preload(["headatlas.surveying.extraction", "transformers.models.bert.modeling_bert"])
 OPTIONS = {"max_tokens": 48, "level": "tokens", "dtype_stored": "float32", "shard_megabytes": 1, "device": "cpu"}
 
 
@@ -37,7 +35,7 @@ def extract_or_die(model: str, out: Path, dies_at: int | None) -> None:
 
 
 def live(model, out, dies_at=None):
-    process = LIVES.Process(target=extract_or_die, args=(str(model), out, dies_at))
+    process = CONTEXT.Process(target=extract_or_die, args=(str(model), out, dies_at))
     process.start()
     return process
 
@@ -49,7 +47,7 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def undisturbed(tiny_folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("undisturbed") / "maps"
-    first = LIVES.Process(target=int)  # imports
+    first = CONTEXT.Process(target=int)  # imports
     first.start()
     first.join()
     started = time.monotonic()
