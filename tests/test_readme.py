@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from headatlas.atlas.style import save_figure
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
 from headatlas.corpora.sample import sample_text, sample_treebank
@@ -51,8 +52,17 @@ def test_the_readme_has_commands():
     assert len(PYTHON) == 4
 
 
+@pytest.fixture
+def one_format(monkeypatch):
+    """Pictures in one format: that there are more is tested with the figures, and drawing takes most of the time."""
+    for module in ("headatlas.atlas.figures", "headatlas.atlas.comparison"):
+        monkeypatch.setattr(
+            f"{module}.save_figure", lambda figure, stem, formats: save_figure(figure, stem, formats[:1])
+        )
+
+
 @pytest.mark.weights
-def test_the_shell_commands_run(workplace, monkeypatch):
+def test_the_shell_commands_run(workplace, monkeypatch, one_format):
     monkeypatch.chdir(workplace)
     for line in SHELL:
         if line.startswith("headatlas "):

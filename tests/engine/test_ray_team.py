@@ -19,8 +19,10 @@ from whole_runs import run, same
 
 @pytest.fixture(scope="module")
 def cluster():
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
-    made.nodes = [made.add_node(num_cpus=1)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_worker_niceness", "0")  # by default workers wait for all else that runs here
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        made.nodes = [made.add_node(num_cpus=1)]
     ray.init(address=made.address, log_to_driver=False)
     yield made
     ray.shutdown()
