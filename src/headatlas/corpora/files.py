@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,21 +13,32 @@ from headatlas.files import sha256
 Files = str | Path | Sequence[str | Path]
 
 
-def find_files(given: Files, corpus: str) -> list[Path]:
-    """The files meant by the option of that name, all of which exist."""
+def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
+    """The files meant by the option of that name, all of which exist; or folders of them, where these are read."""
     files = [Path(path) for path in ([given] if isinstance(given, (str, Path)) else given)]
     if not files:
         raise SettingError(f"No {corpus} is given. Name at least one file with --{corpus}.")
     for path in files:
-        if not path.is_file():
+        if not path.is_file() and not (folders and path.is_dir()):
             kind = "is a folder" if path.is_dir() else "no such file"
-            raise CorpusError(f"{kind}. Give a file, plain or gzipped.", path)
+            what = "a file, a folder or a zip" if folders else "a file, plain or gzipped"
+            raise CorpusError(f"{kind}. Give {what}.", path)
     return files
 
 
 def describe_files(files: Sequence[Path]) -> list[dict[str, Any]]:
-    """Name, size and SHA-256 of each file."""
-    return [{"file": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)} for path in files]
+    """Name, size and SHA-256 of each file, or of a folder's files together."""
+    return [_describe(path) for path in files]
+
+
+def _describe(path: Path) -> dict[str, Any]:
+    if not path.is_dir():
+        return {"file": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
+    inside = sorted(one for one in path.rglob("*") if one.is_file())
+    digest = hashlib.sha256()
+    for one in inside:
+        digest.update(f"{one.relative_to(path).as_posix()} {sha256(one)}\n".encode())
+    return {"file": str(path), "bytes": sum(one.stat().st_size for one in inside), "sha256": digest.hexdigest()}
 
 
 def name_files(records: Sequence[Mapping[str, Any]]) -> str:

@@ -45,7 +45,7 @@ def columns_of(path: Path) -> list[str]:
     """The columns that a file's first line names, or its first object has."""
     for number, line in read_lines(path):
         if ".jsonl" in path.suffixes:
-            return list(_object(line, path, number))
+            return list(json_object(line, path, number))
         return _split(line, ".tsv" if ".tsv" in path.suffixes else ".csv")
     return []
 
@@ -99,14 +99,15 @@ def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 def json_row(line: str, path: Path, number: int, columns: Sequence[str]) -> Row:
     """The named values of a JSON object; numbers become text."""
-    found = _object(line, path, number)
+    found = json_object(line, path, number)
     for column in columns:
         if not isinstance(found.get(column), str | int):
             raise CorpusError(f"has no text {column!r}. It has: {', '.join(found)}.", path, number)
     return Row(path, number, tuple(str(found[column]) for column in columns))
 
 
-def _object(line: str, path: Path, number: int) -> dict[str, object]:
+def json_object(line: str, path: Path, number: int) -> dict[str, object]:
+    """The JSON object that a line holds."""
     try:
         found = json.loads(line)
     except ValueError as error:
