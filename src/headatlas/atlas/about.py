@@ -44,4 +44,11 @@ def _coreference(about: Mapping[str, Any]) -> str:
     )
 
 
-_READ = {"text": _text, "treebank": _treebank, "coreference": _coreference}
+def _keyphrases(about: Mapping[str, Any]) -> str:
+    return (
+        f"{about['keyphrases']:,} keyphrases, {about['keyphrases_in_text']:,} of them in the text, of "
+        f"{about['documents']:,} documents ({about['words']:,} words) of {name_files(about['files'])}"
+    )
+
+
+_READ = {"text": _text, "treebank": _treebank, "coreference": _coreference, "keyphrases": _keyphrases}

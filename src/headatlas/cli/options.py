@@ -15,6 +15,15 @@ BatchTokens = Annotated[int, typer.Option(help="Tokens in a batch, padding inclu
 Bootstrap = Annotated[int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")]
 CoreferenceFormat = Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")]
 Device = Annotated[str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")]
+KeyphraseFiles = Annotated[
+    Optional[list[Path]],  # noqa: UP045
+    typer.Option(
+        metavar="FILE...",
+        help="Documents with keyphrases: a folder or zip of Inspec's .abstr and .uncontr files or of docsutf8/ and "
+        "keys/, or JSON lines with text and keyphrases.",
+    ),
+]
+KeyphraseFormat = Annotated[str, typer.Option(help="inspec, inspec-controlled, folders, jsonl, or auto.")]
 ModelName = Annotated[
     str,
     typer.Argument(

@@ -17,10 +17,11 @@ from headatlas.results.schemas.ablation import ABLATION
 from headatlas.results.schemas.attention import ATTENTION
 from headatlas.results.schemas.columns import Table
 from headatlas.results.schemas.comparison import COMPARISON
+from headatlas.results.schemas.keyphrases import KEYPHRASES
 from headatlas.results.schemas.probes import PROBES
 from headatlas.results.schemas.similarity import SIMILARITY
 
-TABLES: dict[str, Table] = ATTENTION | SIMILARITY | COMPARISON | ABLATION | PROBES
+TABLES: dict[str, Table] = ATTENTION | SIMILARITY | COMPARISON | ABLATION | PROBES | KEYPHRASES
 
 
 def conform(name: str, frame: pd.DataFrame) -> pd.DataFrame:

@@ -14,7 +14,7 @@ from headatlas.errors import AtlasError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas
 from headatlas.studies import TEXT_STUDIES, Study
-from headatlas.surveying.parts import coreference_study, dependency_study, text_studies
+from headatlas.surveying.parts import coreference_study, dependency_study, keyphrase_study, text_studies
 from headatlas.surveying.run import STATES
 from headatlas.surveying.settings import SurveySettings
 
@@ -54,6 +54,8 @@ def _studies(manifest: dict[str, Any]) -> dict[str, list[Study]]:
             )
         elif corpus == "treebank":
             found[corpus] = [dependency_study(about, settings, causal)]
+        elif corpus == "keyphrases":
+            found[corpus] = [keyphrase_study(settings, causal)]
         else:
             found[corpus] = [coreference_study(settings, causal)]
     return found
