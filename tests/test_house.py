@@ -17,6 +17,7 @@ ORDER += [
     "probing",
     "ablation",
     "pruning",
+    "keyphrasing",
     "comparing",
     "published",
     "atlas",

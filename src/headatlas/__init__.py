@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from headatlas.corpora.sample import sample_text, sample_treebank
     from headatlas.exploring.run import explore
     from headatlas.fitting.fit import fit_mlm
+    from headatlas.keyphrasing import keyphrases
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
@@ -52,6 +53,7 @@ _HOMES = {
     "fit_mlm": "headatlas.fitting.fit",
     "head_view": "headatlas.atlas.notebook",
     "import_maps": "headatlas.surveying",
+    "keyphrases": "headatlas.keyphrasing",
     "load_model": "headatlas.models.loading",
     "observe_network": "headatlas.models.observing",
     "observe_words": "headatlas.store.observing",
@@ -84,6 +86,7 @@ __all__ = [
     "fit_mlm",
     "head_view",
     "import_maps",
+    "keyphrases",
     "load_model",
     "observe_network",
     "observe_words",

@@ -16,6 +16,7 @@ from headatlas.cli.explore import explore
 from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
+from headatlas.cli.keyphrases import keyphrases
 from headatlas.cli.models import models
 from headatlas.cli.page import page
 from headatlas.cli.probe import probe
@@ -38,6 +39,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ablate": ablate,
     "prune": prune,
     "probe": probe,
+    "keyphrases": keyphrases,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

@@ -4,6 +4,13 @@ from __future__ import annotations
 
 from headatlas.results.schemas.columns import HEAD, LAYER, Table
 
+DOCUMENT = ("document", "str", "file and document, by number or its own name")
+F1 = ("f1", "float64", "their harmonic mean, 0 to 1")
+F1_INTERVAL = (
+    ("low", "float64", "lower end of the 95 % bootstrap interval of f1, over documents"),
+    ("high", "float64", "its upper end"),
+)
+
 KEYPHRASES: dict[str, Table] = {
     "keyphrase_heads": Table(
         "how far each head attends to the words of keyphrases",
@@ -27,6 +34,75 @@ KEYPHRASES: dict[str, Table] = {
                 "mean surprise, in nats, of key tokens, received attention scaled to sum 1",
             ),
             ("count", "int64", "documents, or windows of them, in the means"),
+        ),
+    ),
+    "keyphrases": Table(
+        "the phrases found in each document by the attention that their words receive",
+        (
+            DOCUMENT,
+            ("rank", "int64", "from 1, the best first"),
+            ("phrase", "str", "as it stands where it stands first"),
+            ("score", "float64", "sum over its words of what they receive from the chosen heads on average"),
+            ("right", "boolean", "whether its stems are those of a given keyphrase; empty where none are given"),
+        ),
+    ),
+    "keyphrase_words": Table(
+        "the first documents word by word, with the weights that their phrases are scored by",
+        (
+            DOCUMENT,
+            ("place", "int64", "of the word in its document, from 0"),
+            ("line", "int64", "of the document, from 0"),
+            ("word", "str", "as it stands"),
+            (
+                "weight",
+                "float64",
+                "attention received from the chosen heads, mean over them; 1 is an even share a token",
+            ),
+            ("found", "boolean", "whether it belongs to a phrase that was found"),
+            ("key", "boolean", "whether it belongs to a given keyphrase; empty where none are given"),
+        ),
+    ),
+    "keyphrase_scores": Table(
+        "how many given keyphrases are found, by attention and by other methods",
+        (
+            (
+                "method",
+                "str",
+                "heads; tf_idf, text_rank, yake; position: as they stand in the text; tagger: fine-tuned",
+            ),
+            ("k", "int64", "so many phrases of each document"),
+            ("precision", "float64", "share of them that are given, compared by stems; mean over documents"),
+            ("recall", "float64", "share of the given ones that are found, also of those not in the text"),
+            F1,
+            *F1_INTERVAL,
+            ("count", "int64", "documents"),
+        ),
+    ),
+    "keyphrase_curve": Table(
+        "how well several heads together tell the words of keyphrases from others, on documents not trained on",
+        (
+            ("method", "str", "logistic: regression on the best heads; scalar_mix: one weighted sum of all"),
+            ("heads", "int64", "how many of them"),
+            ("precision", "float64", "share of the words named that are key, of all documents together"),
+            ("recall", "float64", "share of key words that are named"),
+            F1,
+            *F1_INTERVAL,
+            ("count", "int64", "documents"),
+        ),
+    ),
+    "keyphrase_weights": Table(
+        "which heads tell the words of keyphrases, alone and together",
+        (
+            LAYER,
+            HEAD,
+            ("rank", "int64", "by average precision on the training words, from 1"),
+            (
+                "coefficient",
+                "float64",
+                "in the regression on all heads, of standardised logarithms of received attention",
+            ),
+            ("share", "float64", "in the scalar mix; all sum to 1"),
+            ("behaviours", "str", "what the head is known for in the survey named with --atlas"),
         ),
     ),
 }
