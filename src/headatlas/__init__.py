@@ -22,19 +22,23 @@ if TYPE_CHECKING:
     from headatlas.atlas.page import write_page
     from headatlas.comparing import compare
     from headatlas.corpora.sample import sample_text, sample_treebank
+    from headatlas.engine.crew import Crew
     from headatlas.exploring.run import explore
     from headatlas.fitting.fit import fit_mlm
     from headatlas.keyphrasing import keyphrases
+    from headatlas.layering import layers
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
     from headatlas.probing import probe
     from headatlas.pruning.run import prune
+    from headatlas.reproducing import reproduce
     from headatlas.results.atlas import Atlas, open_atlas
     from headatlas.results.comparison import Comparison, open_comparison
     from headatlas.store.observing import observe_words
     from headatlas.store.reading import Store, open_store
     from headatlas.surveying import extract, import_maps, survey
+    from headatlas.surveying.merging import merge
 
 __version__ = version("headatlas")
 
@@ -45,6 +49,7 @@ _HOMES = {
     "Model": "headatlas.models.model",
     "NotebookPage": "headatlas.atlas.notebook",
     "compare": "headatlas.comparing",
+    "Crew": "headatlas.engine.crew",
     "Store": "headatlas.store.reading",
     "ablate": "headatlas.ablation.run",
     "draw": "headatlas.atlas.draw",
@@ -54,7 +59,9 @@ _HOMES = {
     "head_view": "headatlas.atlas.notebook",
     "import_maps": "headatlas.surveying",
     "keyphrases": "headatlas.keyphrasing",
+    "layers": "headatlas.layering",
     "load_model": "headatlas.models.loading",
+    "merge": "headatlas.surveying.merging",
     "observe_network": "headatlas.models.observing",
     "observe_words": "headatlas.store.observing",
     "open_atlas": "headatlas.results.atlas",
@@ -62,6 +69,7 @@ _HOMES = {
     "open_store": "headatlas.store.reading",
     "prune": "headatlas.pruning.run",
     "probe": "headatlas.probing",
+    "reproduce": "headatlas.reproducing",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
     "show_atlas": "headatlas.atlas.notebook",
@@ -73,6 +81,7 @@ _HOMES = {
 __all__ = [
     "Atlas",
     "Comparison",
+    "Crew",
     "HeadatlasError",
     "Model",
     "NotebookPage",
@@ -87,7 +96,9 @@ __all__ = [
     "head_view",
     "import_maps",
     "keyphrases",
+    "layers",
     "load_model",
+    "merge",
     "observe_network",
     "observe_words",
     "open_atlas",
@@ -95,6 +106,7 @@ __all__ = [
     "open_store",
     "probe",
     "prune",
+    "reproduce",
     "sample_text",
     "sample_treebank",
     "show_atlas",

@@ -28,7 +28,7 @@ def studies():
 @pytest.fixture
 def saved(tmp_path, studies):
     checkpoint = Checkpoint(tmp_path / "state.safetensors", SETTINGS)
-    checkpoint.save(studies, batches=7)
+    checkpoint.save(studies, batches=[0, 1, 2, 5, 6, 9])
     return checkpoint
 
 
@@ -41,31 +41,31 @@ def empty_studies(heads=3):
 
 def test_what_is_saved_comes_back(saved, studies):
     again = empty_studies()
-    assert saved.resume(again) == 7
+    assert saved.resume(again, 12) == {0, 1, 2, 5, 6, 9}
     for name, study in studies.items():
         for key, array in study.state().items():
             assert array.tobytes() == again[name].state()[key].tobytes()
 
 
 def test_without_a_file_a_run_starts_at_the_beginning(tmp_path):
-    assert Checkpoint(tmp_path / "state.safetensors", SETTINGS).resume(empty_studies()) == 0
+    assert Checkpoint(tmp_path / "state.safetensors", SETTINGS).resume(empty_studies(), 12) == set()
 
 
 def test_other_settings_are_refused_and_named(saved):
     other = Checkpoint(saved.path, SETTINGS | {"seed": 1})
     with pytest.raises(AtlasError, match="seed was 0, is 1"):
-        other.resume(empty_studies())
+        other.resume(empty_studies(), 12)
 
 
 def test_long_settings_are_cut_in_the_error(saved):
     other = Checkpoint(saved.path, SETTINGS | {"weights": "f" * 64})
     with pytest.raises(AtlasError, match=r"weights was None, is 'f{44}\.\.\."):
-        other.resume(empty_studies())
+        other.resume(empty_studies(), 12)
 
 
 def test_another_models_shape_is_refused(saved):
     with pytest.raises(AtlasError, match="shape"):
-        saved.resume(empty_studies(heads=4))
+        saved.resume(empty_studies(heads=4), 12)
 
 
 @settings(deadline=None, max_examples=60)
@@ -73,7 +73,7 @@ def test_another_models_shape_is_refused(saved):
 def test_a_file_cut_anywhere_is_an_error_with_a_remedy(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("cut") / "state.safetensors"
     Checkpoint(path, SETTINGS).save(
-        {"positions": show(TEXT_STUDIES["positions"](), [batch_of(random_segments([4]))])}, 1
+        {"positions": show(TEXT_STUDIES["positions"](), [batch_of(random_segments([4]))])}, [0]
     )
     whole = path.read_bytes()
     path.write_bytes(whole[: data.draw(st.integers(0, len(whole) - 1))])
@@ -92,13 +92,26 @@ def test_rubbish_is_an_error_with_a_remedy(tmp_path_factory, content):
 
 @pytest.mark.parametrize(
     "metadata",
-    [None, {"format": "other"}, {"format": "headatlas-state-1"}, {"format": "headatlas-state-1", "batches": "many"}],
+    [
+        None,
+        {"format": "other"},
+        {"format": "headatlas-state-2"},
+        *({"format": "headatlas-state-2", "batches": spans, "settings": "{}"} for spans in ("many", "7", "[[-1, 3]]")),
+    ],
 )
 def test_a_safetensors_file_of_something_else_is_refused(tmp_path, metadata):
     path = tmp_path / "state.safetensors"
     path.write_bytes(safetensors_numpy.save({"x/y": np.zeros(2)}, metadata=metadata))
     with pytest.raises(AtlasError, match="damaged"):
         read_state(path)
+
+
+def test_more_batches_than_the_run_has_are_refused_at_once(saved):
+    with pytest.raises(AtlasError, match="more than the 9 batches"):
+        saved.resume(empty_studies(), 9)
+    saved.path.write_bytes(saved.path.read_bytes().replace(b"[9, 10]", b"[9,9e9]"))
+    with pytest.raises(AtlasError, match="damaged"):
+        saved.resume(empty_studies(), 12)
 
 
 def test_settings_are_kept_readable_in_the_header(saved):

@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from headatlas.corpora.trees import ROOT
-from headatlas.probes.attention import AttentionProbe, AttentionWordsProbe
+from headatlas.probes.attention import AttentionProbe, AttentionWordsProbe, pair_scores_torch
 from headatlas.probes.baselines import DistanceProbe, branching
+from headatlas.probes.pair_scores_cpu import PairScores
 from headatlas.probes.weights import head_use
 from tests.probes.random_stores import data, random_store
 
@@ -85,6 +86,24 @@ def test_probabilities_are_those_of_the_formula(sentences, make):
     given, words = probe.losses(batch)
     assert float(given.detach()) == pytest.approx(loss, rel=1e-4)
     assert int(words) == sum(SIZES)
+
+
+def test_the_kernel_and_tensor_operations_agree_with_their_gradients(sentences):
+    batch = sentences.batch([0, 1, 2, 3], "maps")
+    torch.manual_seed(1)
+    parts = [torch.randn(4, 6, 6, requires_grad=True) for _ in range(2)]
+    outward = torch.randn(4, 6, 6) * (batch.mask[:, :, None] & batch.mask[:, None])
+    found = []
+    for scores in (
+        PairScores.apply(batch.maps, batch.sizes, *parts),
+        pair_scores_torch(batch.maps, *parts),
+        pair_scores_torch(batch.maps.double(), *(part.double() for part in parts)),
+    ):
+        gradients = torch.autograd.grad((scores * outward).sum(), parts)
+        found.append([scores.detach() * (outward != 0), *(part * batch.mask[..., None] for part in gradients)])
+    for kernel, plain, exact in zip(*found, strict=True):
+        torch.testing.assert_close(kernel, exact.float(), rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(plain, exact.float(), rtol=1e-4, atol=1e-5)
 
 
 @pytest.mark.parametrize("make", MAKERS)

@@ -42,7 +42,7 @@ def test_portions_double_and_can_train():
 def test_a_code_is_short_where_attention_tells(tmp_path, telling):
     sizes = np.random.default_rng(0).integers(3, 8, 120).tolist()
     sentences = data(random_store(tmp_path, sizes, telling=telling))
-    quick = TrainingSettings(epochs=8, patience=2, batch_sentences=2)
+    quick = TrainingSettings(epochs=8, patience=2, batch_size=2)
     found = description_length(lambda: AttentionProbe(3), sentences, quick, 0)
     uniform = sum(size * np.log2(size) for size in sizes)
     assert found.uniform_bits == pytest.approx(uniform)

@@ -82,7 +82,7 @@ def test_states_that_hold_the_tree_give_it_back(tmp_path, monkeypatch):
             torch.from_numpy(np.stack([dice.normal(size=(8, 8)).astype(np.float32), above, above])),
         )
     monkeypatch.setattr(StructuralProbe, "learning_rate", 0.02)
-    quick = TrainingSettings(epochs=15, patience=5, batch_sentences=2)
+    quick = TrainingSettings(epochs=15, patience=5, batch_size=2)
     probe, _ = fit(lambda: StructuralProbe(3, 8, 8), held, range(50), range(50, 55), quick, 0)
     found = structural_scores(probe, held, range(55, 60), ())
     shares = found.edges_right.sum(0) / found.edges.sum()

@@ -13,7 +13,7 @@ from headatlas.probes.structural import StructuralProbe
 from headatlas.probes.training import TrainingSettings, _Kept, fit, hold_out
 from tests.probes.random_stores import data, random_store
 
-SETTINGS = TrainingSettings(epochs=12, patience=2, batch_sentences=4)
+SETTINGS = TrainingSettings(epochs=12, patience=2, batch_size=4)
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_a_head_that_tells_is_found(sentences):
 
 def test_the_same_seed_gives_the_same_weights(sentences):
     train, held_out = hold_out(50, 0)
-    quick = TrainingSettings(epochs=2, patience=1, batch_sentences=4)
+    quick = TrainingSettings(epochs=2, patience=1, batch_size=4)
     one, other, third = (fit(lambda: AttentionProbe(3), sentences, train, held_out, quick, s)[0] for s in (0, 0, 1))
     assert torch.equal(one.weight, other.weight)
     assert not torch.equal(one.weight, third.weight)
@@ -46,7 +46,7 @@ def test_the_same_seed_gives_the_same_weights(sentences):
 def test_other_heads_can_be_learned(sentences):
     train, held_out = hold_out(50, 0)
     zeros = [np.where(np.arange(size) == 0, -1, 0) for size in sentences.sizes]
-    probe, _ = fit(lambda: AttentionProbe(3), sentences, train, held_out, SETTINGS, 0, heads=zeros)
+    probe, _ = fit(lambda: AttentionProbe(3), sentences, train, held_out, SETTINGS, 0, answers=zeros)
     found = predict(probe, sentences, range(60), heads=zeros, trees=False)
     true = predict(probe, sentences, range(60), trees=False)
     assert found.bits.sum() < true.bits.sum()
@@ -73,7 +73,7 @@ def test_each_of_several_probes_keeps_its_best():
     assert probe.maps[:, 0, 0].tolist() == [1, 2, 0, 3]
 
 
-@pytest.mark.parametrize("name", ["epochs", "patience", "batch_sentences"])
+@pytest.mark.parametrize("name", ["epochs", "patience"])
 def test_settings_that_cannot_work_are_refused(name):
     with pytest.raises(SettingError, match=f"--{name.replace('_', '-')} must be at least 1, not 0"):
         TrainingSettings(**{name: 0}).check()

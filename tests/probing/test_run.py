@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 import headatlas as ha
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
-from headatlas.corpora.sample import sample_treebank
 from headatlas.errors import AtlasError, SettingError
 from headatlas.probes import vectors as vectors_module
 from headatlas.probing import run as module
 from headatlas.probing.settings import PROBES
+from tests.treebank_parts import write_parts
 
 QUICK = {"seeds": 1, "epochs": 1, "bootstrap": 20, "max_tokens": 60, "device": "cpu", "progress": False}
 
@@ -23,12 +23,7 @@ QUICK = {"seeds": 1, "epochs": 1, "bootstrap": 20, "max_tokens": 60, "device": "
 @pytest.fixture(scope="module")
 def treebanks(tmp_path_factory):
     """Two parts of the embedded sample, and word vectors for some of its words."""
-    folder = tmp_path_factory.mktemp("treebanks")
-    blocks = sample_treebank().read_text(encoding="utf-8").strip().split("\n\n")
-    for name, part in (("train", blocks[:80]), ("dev", blocks[80:104])):
-        (folder / f"{name}.conllu").write_text("\n\n".join(part) + "\n\n", encoding="utf-8")
-    (folder / "vectors.txt").write_text("the 1 0.5\nof 0 1\nand -1 0\n. 0.1 0.2\n", encoding="utf-8")
-    return folder
+    return write_parts(tmp_path_factory.mktemp("treebanks"), 80, 24)
 
 
 @pytest.fixture(scope="module")
@@ -186,6 +181,7 @@ def test_too_few_sentences_are_refused(found, tmp_path):
         ({"maps_train": "a"}, "both --maps-train and --maps-eval"),
         ({"maps_train": "a", "maps_eval": "b", "model": "x"}, "exclude each other"),
         ({"probes": ["syntax"]}, "Unknown probe: syntax. There are: right_branching"),
+        ({"model": "x", "sentences": 5}, "--sentences must be at least 20"),
         ({"model": "x", "seeds": 0}, "--seeds must be at least 1"),
         ({"model": "x", "control": True, "probes": ["distances"]}, "--control trains attention probes"),
         ({"model": "x", "treebank_format": "penn"}, "--treebank-format penn is unknown"),
@@ -209,3 +205,42 @@ def test_without_vectors_words_are_left_out_aloud(found, tmp_path, monkeypatch):
     assert "right-branching" in done.output
     drawn = {path.name for path in (tmp_path / "out" / "figures").glob("*.svg")}
     assert drawn == {"table3_probes.svg", "probe_weights.svg", "probe_layers.svg"}
+
+
+def sentences_of(folder, name):
+    index = json.loads((folder / "maps" / name / "index.json").read_text(encoding="utf-8"))
+    return [example["words"] for example in index["examples"]]
+
+
+def test_a_drawn_part_is_the_same_for_the_control(treebanks, tiny_folder, tmp_path):
+    inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "probes": ["attention"]}
+    atlas = ha.probe(str(tiny_folder("bert")), **inputs, sentences=60, control=True, out=tmp_path, **QUICK)
+    drawn = sentences_of(atlas.folder, "train")
+    assert len(drawn) <= 60 < len(treebanks.joinpath("train.conllu").read_text().split("\n\n"))
+    assert sentences_of(atlas.folder, "train-random") == drawn
+    assert sentences_of(atlas.folder, "eval-random") == sentences_of(atlas.folder, "eval")
+    assert atlas.manifest["corpora"]["treebank"]["left_out"]["sentence_not_drawn"] == 20
+    counts = atlas.tables["probes"].groupby("weights")["count"].unique()
+    assert counts["pretrained"] == counts["random"]
+
+
+def test_the_control_reads_the_sentences_of_stores_however_they_were_drawn(treebanks, tiny_folder, tmp_path):
+    model, files = str(tiny_folder("bert")), {part: treebanks / f"{part}.conllu" for part in ("train", "dev")}
+    how = {"max_tokens": 50, "device": "cpu", "progress": False}
+    maps = {
+        "maps_train": ha.extract(
+            model, treebank=files["train"], out=tmp_path / "a", sentences=70, seed=3, **how
+        ).folder,
+        "maps_eval": ha.extract(model, treebank=files["dev"], out=tmp_path / "b", **how).folder,
+    }
+    inputs = {"treebank": files["train"], "eval": files["dev"], "probes": ["attention"], "control": True}
+    atlas = ha.probe(model, **maps, **inputs, out=tmp_path / "out", **QUICK)
+    stored = [list(example.words) for example in ha.open_store(tmp_path / "a").examples]
+    assert sentences_of(atlas.folder, "train-random") == stored
+
+
+def test_a_control_of_another_tokenizer_is_refused(treebanks, tiny_folder, found, tmp_path):
+    maps = {f"maps_{part}": found[0].folder / "maps" / part for part in ("train", "eval")}
+    inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "probes": ["attention"]}
+    with pytest.raises(SettingError, match="the control reads other sentences"):
+        ha.probe(str(tiny_folder("roberta")), **maps, **inputs, control=True, out=tmp_path, **QUICK)

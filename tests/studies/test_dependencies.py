@@ -126,10 +126,10 @@ def test_integer_sums_survive_a_checkpoint(tmp_path):
     batches = [batch_of(trees([5, 4])), batch_of(trees([6]))]
     first = show(study(), batches[:1], LAYERS, HEADS)
     checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
-    checkpoint.save({"dependencies": first}, 1)
+    checkpoint.save({"dependencies": first}, [0])
     resumed = study()
     resumed.start(HeadShape((HEADS,) * LAYERS))
-    assert checkpoint.resume({"dependencies": resumed}) == 1
+    assert checkpoint.resume({"dependencies": resumed}, 2) == {0}
     for key, array in first.state().items():
         assert array.dtype == resumed.state()[key].dtype == np.int32
         np.testing.assert_array_equal(array, resumed.state()[key])

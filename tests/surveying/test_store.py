@@ -100,7 +100,7 @@ def test_layers_with_fewer_heads_are_filled_with_zeros(extract):
     maps = store[0].maps
     assert maps.shape[:2] == (2, 5)
     assert not maps[1, 3:].any()
-    np.testing.assert_array_equal(np.concatenate([maps[0], maps[1, :3]]), store._tensors(0).maps)
+    np.testing.assert_array_equal(np.concatenate([maps[0], maps[1, :3]]), store.maps_of(0))
 
 
 def test_a_stopped_extraction_goes_on_to_the_same_bytes(extract, small_shards, tmp_path, monkeypatch):
@@ -313,7 +313,7 @@ def test_released_maps_are_imported_and_surveyed(extract, tmp_path):
     for sentence in store:
         if all(np.isfinite(sentence.maps).ravel()) and "\u200b" not in sentence.words:
             size = len(sentence.words)
-            units = store._tensors(store.numbers[sentence.id]).maps.reshape(2, 4, size + 2, size + 2)
+            units = store.maps_of(sentence.id).reshape(2, 4, size + 2, size + 2)
             order = [size, *range(size), size + 1]
             record = {"words": list(sentence.words), "heads": [int(head) + 1 for head in sentence.heads]}
             record |= {"relns": list(sentence.relations), "attns": units[:, :, order][..., order]}

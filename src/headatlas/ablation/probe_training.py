@@ -25,7 +25,8 @@ def probe_parsing(
 ) -> ProbeParsing:
     """Train on `treebank`, score on `eval`. maps: folder for the maps that are trained on."""
     require_one_stack(model)
-    refuse_same_files({"train": files["treebank"], "eval": files["eval"]}, force=False)
+    parts = {"train": files["treebank"], "eval": files["eval"]}
+    refuse_same_files(parts, "Give another file with --eval.")
     store = extract(
         model,
         treebank=files["treebank"],

@@ -10,7 +10,7 @@ from headatlas.corpora.files import name_files
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
     """One phrase a corpus: how much of it the model saw."""
-    return [_READ[name](about) for name, about in manifest["corpora"].items()]
+    return [_READ[about.get("kind", name)](about) for name, about in manifest["corpora"].items()]
 
 
 def left_out(manifest: Mapping[str, Any]) -> list[str]:
@@ -51,4 +51,15 @@ def _keyphrases(about: Mapping[str, Any]) -> str:
     )
 
 
-_READ = {"text": _text, "treebank": _treebank, "coreference": _coreference, "keyphrases": _keyphrases}
+def _spans(about: Mapping[str, Any]) -> str:
+    targets = ", ".join(f"{count:,} of {task}" for task, count in about["targets"].items())
+    return f"{about['texts']:,} texts ({about['tokens']:,} tokens; targets: {targets}) of {name_files(about['files'])}"
+
+
+_READ = {
+    "spans": _spans,
+    "text": _text,
+    "treebank": _treebank,
+    "coreference": _coreference,
+    "keyphrases": _keyphrases,
+}

@@ -14,11 +14,14 @@ from headatlas.atlas.choice import characteristic_heads
 from headatlas.atlas.keyphrases import keyphrase_curve_figure, keyphrase_heads_figure, keyphrase_scores_figure
 from headatlas.atlas.layers import entropy_figure, gradients_figure, positions_figure, token_kinds_figure
 from headatlas.atlas.lines import Weights, attention_lines_figure
+from headatlas.atlas.mixing import layer_figures, mix_figure
 from headatlas.atlas.probes import layers_figure, scores_figure, weights_figure
 from headatlas.atlas.relations import clearest, relations_figure
 from headatlas.atlas.removal import removal_figure
 from headatlas.atlas.style import FORMATS, save_figure
+from headatlas.errors import AtlasError
 from headatlas.published.views import Surveyed
+from headatlas.results.atlas import open_atlas
 from headatlas.results.behaviours import main_labels
 from headatlas.results.relation_examples import RelationExample
 
@@ -71,10 +74,23 @@ def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Seq
         paths += _similarity_figures(atlas, folder, formats)
     if "probes" in atlas.tables and atlas.tables["probes"]["probe"].eq("structural_distance").any():
         paths += save_figure(layers_figure(atlas.tables["probes"]), folder / "probe_layers", formats)
+    for stem, figure in layer_figures(atlas.tables).items():
+        paths += save_figure(figure, folder / stem, formats)
     for name, (stem, draw) in drawings.items():
         if name in atlas.tables:
             paths += save_figure(draw(atlas.tables[name]), folder / stem, formats)
     return paths
+
+
+def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
+    """Figure A.3: the layers of two models side by side, by default to the first one's `figures`."""
+    sides = []
+    for one in (folder, other):
+        atlas = open_atlas(one)
+        if "layer_mix" not in atlas.tables:
+            raise AtlasError(f"{one}: holds no layers to draw. Make them with: headatlas layers")
+        sides.append((Path(atlas.manifest["model"]["name"]).name, atlas.tables))
+    return save_figure(mix_figure(sides), (out or folder / "figures") / "layers_figureA3_beside", formats)
 
 
 def _similarity_figures(atlas: SurveyedAtlas, folder: Path, formats: Sequence[str]) -> list[Path]:

@@ -7,6 +7,8 @@ from collections.abc import Iterator, Mapping
 
 import pandas as pd
 
+from headatlas.atlas.layer_findings import layer_findings
+
 MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
 BROAD = 0.1  # mean largest weight of the paper's broad heads: at most 10 % on any one word
 MOST_NAMED = 8
@@ -28,7 +30,8 @@ def findings(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         "coreference_best": _coreference,
         "keyphrase_heads": _keyphrases,
     }
-    return [sentence for name, read in readers.items() if name in tables for sentence in read(tables[name])]
+    sentences = [sentence for name, read in readers.items() if name in tables for sentence in read(tables[name])]
+    return [*sentences, *(layer_findings(tables) if "layer_summary" in tables else ())]
 
 
 def _positions(table: pd.DataFrame) -> Iterator[str]:

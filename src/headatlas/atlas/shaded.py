@@ -1,7 +1,7 @@
 """Texts with every word shaded by its weight: a page of documents, and each document as SVG.
 
-The darker a word, the more attention it receives within its document. Underlined: part of a phrase that was found; bold:
-part of a given keyphrase.
+The darker a word, the more attention it receives within its document. Underlined: part of a phrase that was found;
+bold: part of a given keyphrase.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _STYLE = (
     "border-radius:.2em}u{text-decoration-thickness:2px;text-underline-offset:4px}p.note{color:#555;font-size:.9em}"
 )
 _NOTE = "The darker a word, the more attention it receives in its document. Underlined: found. Bold: a given keyphrase."
-_TIGHT = frozenset(".,;:!?)]}%'\"”’")
-_OPENING = frozenset("([{“‘")
+_TIGHT = frozenset(".,;:!?)]}%'\"\u201d\u2019")
+_OPENING = frozenset("([{\u201c\u2018")
 
 
 def write_shaded(found: Atlas) -> Path:
@@ -76,7 +76,8 @@ def shaded_svg(words: pd.DataFrame) -> str:
         x, y, width = 10 + column * _LETTER, 8 + row * _LINE, len(text) * _LETTER
         bold = ' font-weight="700"' if word.key is True else ""
         boxes.append(
-            f'<rect x="{x - 1:.1f}" y="{y}" width="{width + 2:.1f}" height="19" rx="3" fill="{_colour(float(word.shade))}"/>'
+            f'<rect x="{x - 1:.1f}" y="{y}" width="{width + 2:.1f}" height="19" rx="3" '
+            f'fill="{_colour(float(word.shade))}"/>'
             f'<text x="{x:.1f}" y="{y + 14}" textLength="{width:.1f}"{bold}>{escape(text)}</text>'
         )
         if word.found is True:
@@ -85,7 +86,8 @@ def shaded_svg(words: pd.DataFrame) -> str:
     size = f"{20 + LINE_LETTERS * _LETTER:.0f}", f"{16 + (row + 1) * _LINE}"
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" font-family="DejaVu Sans Mono,'
-        f'monospace" font-size="13" fill="#1a1a1a"><rect width="100%" height="100%" fill="#fff"/>{"".join(boxes)}</svg>\n'
+        f'monospace" font-size="13" fill="#1a1a1a"><rect width="100%" height="100%" fill="#fff"/>'
+        f"{''.join(boxes)}</svg>\n"
     )
 
 

@@ -17,10 +17,13 @@ from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.keyphrases import keyphrases
+from headatlas.cli.layers import layers
+from headatlas.cli.merge import merge
 from headatlas.cli.models import models
 from headatlas.cli.page import page
 from headatlas.cli.probe import probe
 from headatlas.cli.prune import prune
+from headatlas.cli.reproduce import reproduce
 from headatlas.cli.survey import survey
 from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
@@ -35,11 +38,14 @@ Start with `headatlas demo`, then survey a model of your own:
 COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
     "survey": survey,
+    "merge": merge,
     "extract": extract,
     "ablate": ablate,
     "prune": prune,
     "probe": probe,
     "keyphrases": keyphrases,
+    "reproduce": reproduce,
+    "layers": layers,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,

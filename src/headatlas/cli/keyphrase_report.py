@@ -16,10 +16,9 @@ def report(found: Atlas, draw: bool) -> None:
     """Print the heads, the first phrases, the scores beside those of other methods, and where all of it is."""
     manifest, tables = found.manifest, found.tables
     chosen = manifest["heads_chosen"]
+    form = f"{chosen['pooling']} of {chosen['rows']} rows"
     names = ", ".join(chosen["names"])
-    typer.echo(
-        f"\n{manifest['model']['name']}: heads {names} ({chosen['origin']}); {chosen['pooling']} of {chosen['rows']} rows"
-    )
+    typer.echo(f"\n{manifest['model']['name']}: heads {names} ({chosen['origin']}); {form}")
     phrases = tables["keyphrases"]
     for name, own in list(phrases.groupby("document", sort=False))[:_SHOWN_DOCUMENTS]:
         first = own.nsmallest(_SHOWN_PHRASES, "rank")["phrase"]

@@ -54,8 +54,8 @@ def keyphrases(
         Optional[str],  # noqa: UP045
         typer.Option(
             metavar="PIPELINE",
-            help="A spaCy pipeline, such as en_core_web_sm: candidates are its adjectives and nouns. Default: runs of words "
-            "between stop words.",
+            help="A spaCy pipeline, such as en_core_web_sm: candidates are its adjectives and nouns. Default: runs of "
+            "words between stop words.",
         ),
     ] = None,
     top: Annotated[int, typer.Option(help="Phrases to keep of each document.")] = 10,

@@ -7,6 +7,10 @@ from typing import Annotated, Optional
 
 import typer
 
+Address = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(help="For --engine ray: a running cluster, or auto; by default one is started on this machine."),
+]
 Attention = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(help="For encoder-decoders: encoder (default) or decoder heads."),
@@ -24,6 +28,16 @@ KeyphraseFiles = Annotated[
     ),
 ]
 KeyphraseFormat = Annotated[str, typer.Option(help="inspec, inspec-controlled, folders, jsonl, or auto.")]
+ControlTask = Annotated[
+    bool, typer.Option("--control-task", help="Train each probe on random answers too: how selective is it?")
+]
+MemoryMegabytes = Annotated[
+    int, typer.Option(help="Maps and states kept in memory between passes; the rest is read again.")
+]
+ModelBatchTokens = Annotated[int, typer.Option(help="Tokens in a batch of the model, padding included.")]
+EngineOption = Annotated[
+    str, typer.Option("--engine", help="What the workers are: processes of this machine, or ray for a cluster.")
+]
 ModelName = Annotated[
     str,
     typer.Argument(
@@ -41,14 +55,28 @@ RandomWeights = Annotated[
     typer.Option("--random-weights", help="The control: keep word and position embeddings, draw the rest anew."),
 ]
 ResultsFolder = Annotated[
-    Path, typer.Argument(metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `ablate` or `compare`.")
+    Path,
+    typer.Argument(
+        metavar="DIR", help="A folder made by `headatlas survey`, `probe`, `layers`, `ablate` or `compare`."
+    ),
 ]
 Revision = Annotated[Optional[str], typer.Option(help="Branch, tag or commit on the hub.")]  # noqa: UP045
+Resamplings = Annotated[int, typer.Option(help="Resamplings for intervals.")]
 SegmentStyle = Annotated[
     str,
     typer.Option(help="pair ([CLS] A [SEP] B [SEP]), single (one span), or auto: pair where the tokenizer can."),
 ]
 Segments = Annotated[int, typer.Option(help="How many segments to sample from the whole text.")]
+ShardOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--shard", metavar="I/N", help="Only the I-th of N shares of the inputs; put them together with merge."
+    ),
+]
+Sentences = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(help="Only so many sentences of --treebank, drawn at random. Default: all."),
+]
 TextFiles = Annotated[
     Optional[list[Path]],  # noqa: UP045
     typer.Option(
@@ -74,4 +102,13 @@ TreebankFormat = Annotated[str, typer.Option(help="conllu, conllx, head-label, s
 TrustRemoteCode = Annotated[
     bool,
     typer.Option("--trust-remote-code", help="Run Python code that comes with the model. Only if you trust it."),
+]
+WorkerGpus = Annotated[float, typer.Option(help="For --engine ray: GPUs of each worker, or a part of one.")]
+Workers = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(help="How many workers share the batches, each with the model. Default: none but this process."),
+]
+WorkerThreads = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option(help="Threads of each worker. Default: those of this machine, shared out."),
 ]

@@ -7,7 +7,19 @@ from typing import Annotated, Optional
 
 import typer
 
-from headatlas.cli.options import Attention, Device, ModelNumberType, Revision, TreebankFormat, TrustRemoteCode
+from headatlas.cli.options import (
+    Attention,
+    ControlTask,
+    Device,
+    MemoryMegabytes,
+    ModelBatchTokens,
+    ModelNumberType,
+    Resamplings,
+    Revision,
+    Sentences,
+    TreebankFormat,
+    TrustRemoteCode,
+)
 
 
 def probe(
@@ -58,24 +70,21 @@ def probe(
         bool,
         typer.Option("--control", help="Train the attention probes on the same network with random weights too."),
     ] = False,
-    control_task: Annotated[
-        bool, typer.Option("--control-task", help="Train each probe on random heads too: how selective is it?")
-    ] = False,
+    control_task: ControlTask = False,
     mdl: Annotated[
         bool, typer.Option("--mdl", help="Measure description length by online coding, with the first seed.")
     ] = False,
+    sentences: Sentences = None,
     rank: Annotated[int, typer.Option(help="Rank of the structural probe's maps.")] = 64,
     epochs: Annotated[int, typer.Option(help="At most so many passes over the training sentences.")] = 20,
     patience: Annotated[
         int, typer.Option(help="Stop after so many passes in a row that are no better on held-out sentences.")
     ] = 2,
     batch_sentences: Annotated[int, typer.Option(help="Sentences in a training batch.")] = 32,
-    memory_megabytes: Annotated[
-        int, typer.Option(help="Maps and states kept in memory between passes; the rest is read again.")
-    ] = 2000,
+    memory_megabytes: MemoryMegabytes = 2000,
     max_tokens: Annotated[int, typer.Option(help="Longest sentence, special tokens included.")] = 128,
-    batch_tokens: Annotated[int, typer.Option(help="Tokens in a batch of the model, padding included.")] = 4096,
-    bootstrap: Annotated[int, typer.Option(help="Resamplings for intervals.")] = 1000,
+    batch_tokens: ModelBatchTokens = 4096,
+    bootstrap: Resamplings = 1000,
     device: Device = "auto",
     dtype: ModelNumberType = "float32",
     revision: Revision = None,
@@ -117,6 +126,7 @@ def probe(
         control=control,
         control_task=control_task,
         mdl=mdl,
+        sentences=sentences,
         rank=rank,
         epochs=epochs,
         patience=patience,

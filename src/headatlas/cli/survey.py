@@ -8,11 +8,13 @@ from typing import Annotated, Optional
 import typer
 
 from headatlas.cli.options import (
+    Address,
     Attention,
     BatchTokens,
     Bootstrap,
     CoreferenceFormat,
     Device,
+    EngineOption,
     KeyphraseFiles,
     KeyphraseFormat,
     NumberType,
@@ -20,11 +22,15 @@ from headatlas.cli.options import (
     Revision,
     Segments,
     SegmentStyle,
+    ShardOption,
     TextFiles,
     TextFormat,
     TreebankFiles,
     TreebankFormat,
     TrustRemoteCode,
+    WorkerGpus,
+    Workers,
+    WorkerThreads,
 )
 
 
@@ -129,6 +135,12 @@ def survey(
         str, typer.Option(help="What the map of heads keeps: sqrt_js, a metric, or js, as in the paper's figure 6.")
     ] = "sqrt_js",
     trust_remote_code: TrustRemoteCode = False,
+    shard: ShardOption = None,
+    workers: Workers = None,
+    engine: EngineOption = "processes",
+    worker_threads: WorkerThreads = None,
+    worker_gpus: WorkerGpus = 0.0,
+    address: Address = None,
     figures: Annotated[bool, typer.Option(help="Draw the figures and write the page at the end.")] = True,
 ) -> None:
     """Chart every head of a model on a text, a treebank, a coreference or a keyphrase corpus, or all: one pass each.
@@ -151,7 +163,12 @@ def survey(
     `headatlas survey embedded --text wiki.txt --random-weights --out atlas-control`
 
     `headatlas survey --maps maps --out atlas-maps`
+
+    `headatlas survey bert-base-uncased --text wiki.txt --workers 4 --out atlas`
+
+    `headatlas survey bert-base-uncased --text wiki.txt --shard 2/8 --out part2`
     """
+    from headatlas.cli.crews import crew_of
     from headatlas.cli.report import finish
     from headatlas.surveying import survey as run
 
@@ -194,5 +211,10 @@ def survey(
         clusters=clusters,
         map_distance=map_distance,  # type: ignore[arg-type]
         trust_remote_code=trust_remote_code,
+        shard=shard,
+        crew=crew_of(workers, engine, worker_threads, worker_gpus, address),
     )
+    if shard is not None:
+        typer.echo(f"Shard {shard} is done: {out}. When all are: headatlas merge DIR... --out ATLAS")
+        return
     finish(atlas, draw=figures)

@@ -107,7 +107,7 @@ def json_row(line: str, path: Path, number: int, columns: Sequence[str]) -> Row:
 
 
 def json_object(line: str, path: Path, number: int) -> dict[str, object]:
-    """The JSON object that a line holds."""
+    """The JSON object on a line."""
     try:
         found = json.loads(line)
     except ValueError as error:

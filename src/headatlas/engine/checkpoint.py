@@ -1,4 +1,4 @@
-"""A run's state on disk: the studies' sums and how many batches they hold, in one safetensors file.
+"""A run's state on disk: the studies' sums and which batches they hold, in one safetensors file.
 
 Written atomically, read without executing anything. The settings of the run are kept beside the sums, so that
 a state is never continued with others.
@@ -7,7 +7,7 @@ a state is never continued with others.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from headatlas.files import safetensors_metadata, write_atomically
 from headatlas.studies import Study
 from headatlas.studies.study import State
 
-FORMAT = "headatlas-state-1"
+FORMAT = "headatlas-state-2"
 LONGEST_SHOWN = 48  # characters of a setting in an error; hashes are cut
 
 
@@ -28,7 +28,7 @@ LONGEST_SHOWN = 48  # characters of a setting in an error; hashes are cut
 class SavedRun:
     """What a state file holds."""
 
-    batches: int
+    batches: tuple[range, ...]
     states: dict[str, State]
     settings: dict[str, Any]
 
@@ -40,17 +40,17 @@ class Checkpoint:
         self.path = path
         self._settings = json.loads(json.dumps(settings))
 
-    def save(self, studies: Mapping[str, Study], batches: int) -> None:
-        """Replace the saved state by the studies' present one."""
+    def save(self, studies: Mapping[str, Study], batches: Iterable[int]) -> None:
+        """Replace the saved state by the studies' present one, which holds the batches of these numbers."""
         arrays = {f"{name}/{key}": array for name, study in studies.items() for key, array in study.state().items()}
-        metadata = {"format": FORMAT, "batches": str(batches), "settings": json.dumps(self._settings)}
+        metadata = {"format": FORMAT, "batches": json.dumps(_spans(batches)), "settings": json.dumps(self._settings)}
         content = safetensors_numpy.save(arrays, metadata=metadata)
         write_atomically(self.path, lambda temporary: temporary.write_bytes(content))
 
-    def resume(self, studies: Mapping[str, Study]) -> int:
-        """Restore the studies from the saved state, if there is one; return how many batches it holds."""
+    def resume(self, studies: Mapping[str, Study], batches: int) -> set[int]:
+        """Restore the studies from the saved state, if there is one; return which of so many batches it holds."""
         if not self.path.exists():
-            return 0
+            return set()
         saved = read_state(self.path)
         if differing := differences(saved.settings, self._settings):
             raise AtlasError(
@@ -63,7 +63,9 @@ class Checkpoint:
             if expected != found:
                 raise _damaged(self.path, f"the sums of {name} do not have the shape of this model")
             study.restore(saved.states[name])
-        return saved.batches
+        if any(span.stop > batches for span in saved.batches):
+            raise _damaged(self.path, f"it holds more than the {batches} batches of this run")
+        return {number for span in saved.batches for number in span}
 
 
 def read_state(path: Path) -> SavedRun:
@@ -74,7 +76,10 @@ def read_state(path: Path) -> SavedRun:
         metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
             raise _damaged(path, f"its format is {metadata['format']!r}")
-        batches, settings = int(metadata["batches"]), json.loads(metadata["settings"])
+        batches = tuple(range(first, end) for first, end in json.loads(metadata["batches"]))
+        if any(span.start < 0 for span in batches):
+            raise _damaged(path, "it counts batches below 0")
+        settings = json.loads(metadata["settings"])
     except (SafetensorError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
     states: dict[str, State] = {}
@@ -82,6 +87,17 @@ def read_state(path: Path) -> SavedRun:
         study, _, name = key.partition("/")
         states.setdefault(study, {})[name] = array
     return SavedRun(batches, states, settings)
+
+
+def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    """Runs of successive numbers: the first of each, and the one after its last."""
+    spans: list[tuple[int, int]] = []
+    for number in sorted(numbers):
+        if spans and spans[-1][1] == number:
+            spans[-1] = (spans[-1][0], number + 1)
+        else:
+            spans.append((number, number + 1))
+    return spans
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:

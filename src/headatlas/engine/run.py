@@ -5,8 +5,9 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from copy import deepcopy
 from pathlib import Path
 from types import FrameType
 
@@ -14,7 +15,8 @@ from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
 from headatlas.engine.checkpoint import Checkpoint
-from headatlas.engine.observer import Observer
+from headatlas.engine.crew import Crew, see_together
+from headatlas.engine.job import Job, Work
 from headatlas.engine.progress import TokenProgress
 from headatlas.errors import SurveyInterruptedError
 from headatlas.models.model import Observable
@@ -36,37 +38,54 @@ def run_studies(
     smoothing: float = 0.0,
     checkpoint: Checkpoint | None = None,
     seconds_between_saves: float = SECONDS_BETWEEN_SAVES,
+    crew: Crew | None = None,
     description: str | None = None,
     show_progress: bool = False,
 ) -> None:
     """Let every study see every segment once; continue from the checkpoint's state where there is one.
 
-    Ctrl-C lets the current batch end, saves, and raises SurveyInterruptedError.
+    crew: who does the work, where it is not this process alone. Ctrl-C lets the current batch end, saves, and raises
+    SurveyInterruptedError.
     """
     stack = stack or model.default_stack
+    job = Job(model, deepcopy(dict(studies)), kinds, stack, smoothing, seed)
     for study in studies.values():
         study.start(model.shapes[stack])
-    done = checkpoint.resume(studies) if checkpoint else 0
     limits = [pairs for study in studies.values() if (pairs := study.batch_pairs()) is not None]
     plan = plan_batches(segments, batch_tokens, min(limits, default=None))
+    done = checkpoint.resume(studies, len(plan)) if checkpoint else set()
     sizes = [sum(len(segments[index]) for index in indices) for indices in plan]
-    observer = Observer(model, studies, stack, smoothing, seed)
+    left = [number for number in range(len(plan)) if number not in done]
+    work = Work(segments, plan, left, sizes)
+    if checkpoint and not plan:
+        checkpoint.save(studies, done)
     saved_at = time.monotonic()
     with (
         ctrl_c() as stop,
-        TokenProgress(description or Path(model.name).name, sum(sizes), sum(sizes[:done]), show_progress) as progress,
+        TokenProgress(
+            description or Path(model.name).name, sum(sizes), sum(sizes[number] for number in done), show_progress
+        ) as progress,
+        closing(see_together(crew, job, work, studies) if crew else _see_here(job, work, studies)) as steps,
     ):
-        for batch in iterate_batches(segments, plan[done:], kinds, model.pad_id):
-            observer.see(batch.to(model.device))
-            done += 1
-            progress.advance(batch.tokens)
+        for seen in steps:
+            done.update(seen)
+            progress.advance(sum(sizes[number] for number in seen))
             due = time.monotonic() - saved_at >= seconds_between_saves
-            if checkpoint and (due or stop.is_set() or done == len(plan)):
+            if checkpoint and (due or stop.is_set() or len(done) == len(plan)):
                 checkpoint.save(studies, done)
                 saved_at = time.monotonic()
-            if stop.is_set() and done < len(plan):
-                kept = f" after {done} of {len(plan)} batches; the same command continues" if checkpoint else ""
+            if stop.is_set() and len(done) < len(plan):
+                kept = f" after {len(done)} of {len(plan)} batches; the same command continues" if checkpoint else ""
                 raise SurveyInterruptedError(f"Stopped{kept}.")
+
+
+def _see_here(job: Job, work: Work, studies: Mapping[str, Study]) -> Generator[list[int]]:
+    """Show one batch after another to the studies, in this process, and tell the number of each."""
+    observer = job.observer(studies)
+    plan = [work.plan[number] for number in work.left]
+    for number, batch in zip(work.left, iterate_batches(work.segments, plan, job.kinds, job.model.pad_id), strict=True):
+        observer.see(batch.to(job.model.device))
+        yield [number]
 
 
 @contextmanager

@@ -6,7 +6,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -17,7 +17,7 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import changing, listening
+from headatlas.models.attention import changing, listening, register
 from headatlas.models.gates import ChangeOutput, Gates, Instead
 from headatlas.models.losses import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs, states_in_outputs
@@ -65,6 +65,16 @@ class Model:
     source: dict[str, Any] = field(default_factory=dict)  # where the weights come from, for the manifest
     shapes: dict[Stack, HeadShape] = field(default_factory=dict)
     task_head: TaskHead | None = None  # a head for another task than language modelling
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What another process gets: the fields, without what was worked out from them here."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Arrive in another process, whose transformers does not know our attention function yet."""
+        self.__dict__ |= state
+        if self.uses_interface:
+            register()
 
     @cached_property
     def _stacks(self) -> StackNames:

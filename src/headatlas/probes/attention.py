@@ -11,7 +11,7 @@ ROOT scores, in both, ``sum_k c_k a_k[j, CLS] + d_k a_k[CLS, j] + e_k a_k[j, SEP
 numbers a head. In a model without such tokens ROOT scores 0.
 
 No pair's coefficients are ever built: ``W_k (v_i ++ v_j)`` is a part that depends on i and one that depends on j, and
-each is applied to all pairs of a word by one matrix product.
+each is applied to all pairs of a word by one matrix product, or on the CPU by a kernel (`pair_scores_cpu`).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from headatlas.probes.probe import Probe
 FIRST_SPREAD = 0.01
 
 
-class Parser(Probe):
+class Parser(Probe[ProbeBatch]):
     """A probe that gives each word a distribution over its possible heads."""
 
     @abstractmethod
@@ -60,8 +60,8 @@ class AttentionParser(Parser):
         self.root = nn.Parameter(torch.empty(SPECIAL_PAIRS, heads).normal_(std=FIRST_SPREAD))
 
     @abstractmethod
-    def pair_scores(self, pairs: Tensor, batch: ProbeBatch) -> Tensor:
-        """Scores of words for words: [B, W, W]. pairs: as `both_directions` gives them."""
+    def pair_scores(self, maps: Tensor, batch: ProbeBatch) -> Tensor:
+        """Scores of words for words, the dependent first: [B, W, W]. maps: [B, W, W, A]."""
 
     @abstractmethod
     def coefficients(self, batch: ProbeBatch) -> Tensor:
@@ -72,7 +72,7 @@ class AttentionParser(Parser):
         if batch.maps is None or batch.special is None:
             raise ValueError("an attention probe needs maps")
         root = batch.special.flatten(2) @ self.root.flatten()  # [B, W]
-        return torch.cat([self.pair_scores(both_directions(batch.maps), batch), root[..., None]], -1)
+        return torch.cat([self.pair_scores(batch.maps, batch), root[..., None]], -1)
 
 
 def both_directions(maps: Tensor) -> Tensor:
@@ -89,9 +89,10 @@ class AttentionProbe(AttentionParser):
         super().__init__(heads)
         self.weight = nn.Parameter(torch.empty(2 * heads).normal_(std=FIRST_SPREAD))  # u, then w
 
-    def pair_scores(self, pairs: Tensor, batch: ProbeBatch) -> Tensor:  # noqa: ARG002
+    def pair_scores(self, maps: Tensor, batch: ProbeBatch) -> Tensor:  # noqa: ARG002
         """Scores of words for words: [B, W, W]."""
-        return pairs @ self.weight
+        up, down = (maps @ self.weight.view(2, self.heads).T).unbind(-1)
+        return up + down.transpose(1, 2)
 
     def coefficients(self, batch: ProbeBatch) -> Tensor:  # noqa: ARG002
         """The same for every pair: [1, 1, 1, 2A]."""
@@ -110,15 +111,14 @@ class AttentionWordsProbe(AttentionParser):
         self.dependent = nn.Parameter(torch.empty(width, 2 * heads).normal_(std=FIRST_SPREAD))
         self.candidate = nn.Parameter(torch.empty(width, 2 * heads).normal_(std=FIRST_SPREAD))
 
-    def pair_scores(self, pairs: Tensor, batch: ProbeBatch) -> Tensor:
-        """Scores of words for words: [B, W, W].
+    def pair_scores(self, maps: Tensor, batch: ProbeBatch) -> Tensor:
+        """Scores of words for words: [B, W, W]."""
+        parts = self._parts(batch)
+        if maps.device.type == "cpu" and maps.dtype == torch.float32:
+            from headatlas.probes.pair_scores_cpu import PairScores
 
-        A candidate's part multiplies the pair seen from the candidate, where both directions are swapped.
-        """
-        as_dependent, as_candidate = self._parts(batch)
-        swapped = as_candidate.roll(self.heads, -1)
-        both = pairs @ torch.stack([as_dependent, swapped], -1)  # [B, W, W, 2A] @ [B, W, 2A, 2]
-        return both[..., 0] + both[..., 1].transpose(1, 2)
+            return PairScores.apply(maps, batch.sizes, *parts)  # type: ignore[no-any-return, no-untyped-call]
+        return pair_scores_torch(maps, *parts)
 
     def coefficients(self, batch: ProbeBatch) -> Tensor:
         """W_k (v_i ++ v_j) and U_k (v_i ++ v_j) themselves: [B, W, W, 2A]. For looking at, not for training."""
@@ -129,3 +129,17 @@ class AttentionWordsProbe(AttentionParser):
         """What each word adds to the coefficients as dependent and as candidate: [B, W, 2A] each."""
         vectors = self.get_buffer("vectors")[batch.words]
         return vectors @ self.dependent, vectors @ self.candidate
+
+
+def pair_scores_torch(maps: Tensor, as_dependent: Tensor, as_candidate: Tensor) -> Tensor:
+    """The scores by tensor operations, for any device and dtype: [B, W, W]. Both parts: [B, W, 2A], u and then w.
+
+    The attention from word j to word i is multiplied by what j says of it and by what i says, each once for i as the
+    head of j and once for j as the head of i.
+    """
+    heads = maps.shape[-1]
+    up, candidate_up = as_dependent[..., :heads], as_candidate[..., :heads]
+    down, candidate_down = as_dependent[..., heads:], as_candidate[..., heads:]
+    by_j = maps @ torch.stack([up, candidate_down], -1)  # [B, W, W, 2], j first
+    by_i = maps.transpose(1, 2) @ torch.stack([down, candidate_up], -1)  # i first
+    return by_j[..., 0] + by_j[..., 1].transpose(1, 2) + by_i[..., 0] + by_i[..., 1].transpose(1, 2)

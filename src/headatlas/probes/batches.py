@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -48,6 +48,23 @@ class ProbeBatch:
         return self.targets != IGNORED
 
 
+def disk_windows(store: Store) -> NDArray[np.int64]:
+    """For each example of a store, which stretch of about a gigabyte it lies in: [examples]."""
+    found = np.empty(len(store), dtype=np.int64)
+    for number, places in enumerate(windows(store.index.example_bytes(), WINDOW_BYTES)):
+        found[places.start : places.stop] = number
+    return found
+
+
+def shuffled_by_window(
+    batches: Sequence[list[int]], window: NDArray[np.int64], dice: np.random.Generator
+) -> list[list[int]]:
+    """Batches in random order, those of one window together. window: of each place; a batch is of one."""
+    shuffled = [batches[number] for number in dice.permutation(len(batches))]
+    turn = {number: place for place, number in enumerate(dice.permutation(int(window.max()) + 1).tolist())}
+    return sorted(shuffled, key=lambda batch: turn[int(window[batch[0]])])
+
+
 class Sentences:
     """The sentences of a store with what probes know of their words."""
 
@@ -60,9 +77,7 @@ class Sentences:
         self.heads = [np.asarray(example.heads, dtype=np.int64) for example in self.examples]
         self.sizes = np.array([len(words) for words in self.words], dtype=np.int64)
         self._rows = [vectors.rows(words) if vectors else np.zeros(len(words), dtype=np.int64) for words in self.words]
-        self._window = np.empty(len(self.words), dtype=np.int64)
-        for number, places in enumerate(windows(store.index.example_bytes(), WINDOW_BYTES)):
-            self._window[places.start : places.stop] = number
+        self._window = disk_windows(store)
         self._kept: dict[tuple[Need, int], tuple[Tensor, ...]] = {}
         self._room = memory_bytes
 
@@ -87,18 +102,16 @@ class Sentences:
                 batches.append([place])
         if dice is None:
             return batches
-        shuffled = [batches[number] for number in dice.permutation(len(batches))]
-        turn = {number: place for place, number in enumerate(dice.permutation(int(self._window.max()) + 1).tolist())}
-        return sorted(shuffled, key=lambda batch: turn[int(self._window[batch[0]])])
+        return shuffled_by_window(batches, self._window, dice)
 
-    def batch(self, places: Sequence[int], need: Need, heads: Sequence[NDArray[np.int64]] | None = None) -> ProbeBatch:
-        """These sentences, padded. heads: of every sentence of the store, in place of the treebank's."""
+    def batch(self, places: Sequence[int], need: Need, answers: Sequence[NDArray[Any]] | None = None) -> ProbeBatch:
+        """These sentences, padded. answers: heads of every sentence of the store, in place of the treebank's."""
         sizes = self.sizes[list(places)]
         most, count = int(sizes.max()), len(places)
         targets = np.full((count, most), IGNORED, dtype=np.int64)
         words = np.zeros((count, most), dtype=np.int64)
         for row, place in enumerate(places):
-            given = (heads or self.heads)[place]
+            given = (answers or self.heads)[place]
             targets[row, : sizes[row]] = np.where(given == ROOT, most, given)
             words[row, : sizes[row]] = self._rows[place]
         return ProbeBatch(
@@ -128,18 +141,23 @@ class Sentences:
         read = [self._read(place, need) for place in places]
         if need == "states":
             shape = read[0][0].shape
-            states = torch.zeros(len(read), shape[0], most, shape[2], dtype=read[0][0].dtype)
+            states = torch.zeros(len(read), shape[0], most, shape[2], dtype=self._moved_as(read[0][0]))
             for row, (one,) in enumerate(read):
                 states[row, :, : one.shape[1]] = one
             return found | {"states": states.to(self.device).float()}
         heads = read[0][0].shape[-1]
-        maps = torch.zeros(len(read), most, most, heads, dtype=read[0][0].dtype)
-        special = torch.zeros(len(read), most, SPECIAL_PAIRS, heads, dtype=read[0][0].dtype)
+        dtype = self._moved_as(read[0][0])
+        maps = torch.zeros(len(read), most, most, heads, dtype=dtype)
+        special = torch.zeros(len(read), most, SPECIAL_PAIRS, heads, dtype=dtype)
         for row, (between, frame) in enumerate(read):
             size = len(between)
             maps[row, :size, :size] = between
             special[row, :size] = frame
         return found | {"maps": maps.to(self.device).float(), "special": special.to(self.device).float()}
+
+    def _moved_as(self, stored: Tensor) -> torch.dtype:
+        """The type in which a batch is put together: as stored where it goes to a GPU, else as it is used."""
+        return torch.float32 if self.device.type == "cpu" else stored.dtype
 
     def _read(self, place: int, need: Need) -> tuple[Tensor, ...]:
         """A sentence's maps with the heads last [W, W, A] and [W, 4, A], or its states [L + 1, W, D]."""

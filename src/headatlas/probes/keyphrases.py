@@ -2,9 +2,9 @@
 
 Features are logarithms of the attention that a word receives from each head, standardised on the training words. Heads
 are ranked by their average precision there. The regression sees the first 1, 2, 3 and more of them. The mix is one
-weighted sum of all heads with weights that are positive and sum to 1, scaled and shifted (the scalar mixing of Tenney et
-al. 2019, over heads in place of layers). The threshold above which a word is key is that with the best F1 on the training words;
-all scores are of other documents.
+weighted sum of all heads with weights that are positive and sum to 1, scaled and shifted (the scalar mixing of Tenney
+et al. 2019, over heads in place of layers). The threshold above which a word is key is that with the best F1 on the
+training words; all scores are of other documents.
 """
 
 from __future__ import annotations

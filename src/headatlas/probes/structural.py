@@ -38,7 +38,7 @@ def tree_distances(targets: Tensor) -> Tensor:
     return count[:, :, None] + count[:, None] - 2 * above @ above.transpose(1, 2)
 
 
-class StructuralProbe(Probe):
+class StructuralProbe(Probe[ProbeBatch]):
     """Distance and depth probes of all layers side by side: first the layers' distances, then their depths."""
 
     reads = "states"

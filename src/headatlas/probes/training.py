@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -16,16 +16,12 @@ from numpy.typing import NDArray
 from torch import nn
 
 from headatlas.errors import ModelError, SettingError
-from headatlas.probes.batches import Sentences
-from headatlas.probes.probe import Probe
+from headatlas.probes.probe import Answers, Examples, Probe
 
 HELD_OUT_SHARE = 0.1
 FEWEST_SENTENCES = 20
 
-Heads = Sequence[NDArray[np.int64]]
-"""What the probe is to learn: the heads of every sentence of a store."""
-
-Network = TypeVar("Network", bound=Probe)
+Network = TypeVar("Network", bound=Probe[Any])
 
 
 @dataclass(frozen=True)
@@ -34,11 +30,11 @@ class TrainingSettings:
 
     epochs: int = 20  # at most
     patience: int = 2  # passes without a better held-out loss; then the rate falls, at last the training ends
-    batch_sentences: int = 32
+    batch_size: int = 32  # sentences, or targets of span tasks
 
     def check(self) -> None:
         """Refuse what cannot work."""
-        for name in ("epochs", "patience", "batch_sentences"):
+        for name in ("epochs", "patience"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
 
@@ -64,37 +60,38 @@ def hold_out(count: int, seed: int) -> tuple[list[int], list[int]]:
 
 def fit(
     make: Callable[[], Network],
-    sentences: Sentences,
+    examples: Examples[Any],
     train: Sequence[int],
     held_out: Sequence[int],
     settings: TrainingSettings,
     seed: int,
     *,
-    heads: Heads | None = None,
+    answers: Answers | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> tuple[Network, Fitted]:
     """A network that `make` begins and the training part teaches, with the weights that served the held-out part best.
 
-    heads: to be learned in place of the treebank's. tick: called after every batch.
+    answers: to be learned in place of the examples' own. tick: called after every batch.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        probe = make().to(sentences.device)
-    optimizer = torch.optim.Adam(probe.parameters(), lr=probe.learning_rate)
+        probe = make().to(examples.device)
+    fused = examples.device.type in ("cpu", "cuda")
+    optimizer = torch.optim.Adam(probe.parameter_groups(), fused=fused)
     dice = np.random.default_rng([seed, 2])
     kept = _Kept(probe, probe.side_by_side)
     waited = passes = 0
     for _ in range(settings.epochs):
         probe.train()
-        for places in sentences.plan(train, probe.reads, settings.batch_sentences, dice):
-            losses, counts = probe.losses(sentences.batch(places, probe.reads, heads))
+        for places in examples.plan(train, probe.reads, settings.batch_size, dice):
+            losses, counts = probe.losses(examples.batch(places, probe.reads, answers))
             optimizer.zero_grad()
             (losses / counts.clamp_min(1)).sum().backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             tick()
         passes += 1
         probe.eval()
-        if kept.offer(_held_out(probe, sentences, held_out, settings, heads)):
+        if kept.offer(_held_out(probe, examples, held_out, settings, answers)):
             waited = 0
             continue
         waited += 1
@@ -107,15 +104,17 @@ def fit(
 
 
 def _held_out(
-    probe: Probe, sentences: Sentences, places: Sequence[int], settings: TrainingSettings, heads: Heads | None
+    probe: Probe[Any],
+    examples: Examples[Any],
+    places: Sequence[int],
+    settings: TrainingSettings,
+    answers: Answers | None,
 ) -> NDArray[np.float64]:
-    """Mean loss of each probe on these sentences."""
+    """Mean loss of each probe on these examples."""
     total = count = np.zeros(probe.side_by_side)
     with torch.no_grad():
-        for batch in sentences.batches(
-            sentences.plan(places, probe.reads, settings.batch_sentences), probe.reads, heads
-        ):
-            losses, counts = probe.losses(batch)
+        for some in examples.plan(places, probe.reads, settings.batch_size):
+            losses, counts = probe.losses(examples.batch(some, probe.reads, answers))
             total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
     found: NDArray[np.float64] = total / np.maximum(count, 1)
     if not np.isfinite(found).all():

@@ -94,7 +94,7 @@ def _parser(job: Job, seed: int, data: Data, settings: ProbeSettings, tick: Call
     if settings.control_task:
         learned = control_heads(data.train.words, seed)
         asked = control_heads(data.eval.words, seed)
-        control, _ = fit(make, data.train, train, held_out, settings.training, seed, heads=learned, tick=tick)
+        control, _ = fit(make, data.train, train, held_out, settings.training, seed, answers=learned, tick=tick)
         guessed = predict(control, data.eval, places, heads=asked, trees=False, tick=tick)
         more["control_uas"] = attach(guessed, data.eval, places, data.labels.punct, asked).scores()["uas"]
         more["selectivity"] = found.scores()["uas"] - more["control_uas"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
 from headatlas.errors import SettingError
-from headatlas.probes.training import TrainingSettings
+from headatlas.probes.training import FEWEST_SENTENCES, TrainingSettings
 from headatlas.probes.vectors import GLOVE, INSTALL, glove_is_installed
 
 PROBES = (
@@ -40,13 +40,16 @@ class ProbeSettings:
     control: bool
     control_task: bool
     mdl: bool
+    sentences: int | None  # to train on; None for all
     treebank_format: TreebankFormat
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
-        for name in ("seeds", "rank", "max_tokens", "bootstrap"):
+        for name in ("seeds", "rank", "batch_sentences", "max_tokens", "bootstrap"):
             if getattr(self, name) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
+        if self.sentences is not None and self.sentences < FEWEST_SENTENCES:
+            raise SettingError(f"--sentences must be at least {FEWEST_SENTENCES}, not {self.sentences}.")
         if self.treebank_format not in TREEBANK_FORMATS:
             known = ", ".join(TREEBANK_FORMATS)
             raise SettingError(f"--treebank-format {self.treebank_format} is unknown. Use one of: {known}.")

@@ -17,6 +17,7 @@ from headatlas.store.reading import Store, open_store
 
 PARTS = ("train", "eval")
 OPTIONS = {"train": "--treebank", "eval": "--eval"}
+FORCE_OR_ANOTHER = "Give another file with --eval, or --force if that is what you want."
 _OF_THE_MODEL = ("model", "weights", "random_weights", "dtype", "attention")
 
 
@@ -28,15 +29,15 @@ class Pair:
     eval: Store
 
 
-def refuse_same_files(files: Mapping[str, Sequence[Path]], force: bool) -> None:
-    """A probe that is scored on what it was trained on says nothing."""
-    records = {part: {record["sha256"]: record["file"] for record in describe_files(files[part])} for part in files}
-    if force or set(records) != set(PARTS):
+def refuse_same_files(files: Mapping[str, Sequence[Path]], remedy: str) -> None:
+    """A probe that is scored on what it was trained on says nothing. remedy: what to do about it."""
+    if set(files) != set(PARTS):
         return
+    records = {part: {record["sha256"]: record["file"] for record in describe_files(files[part])} for part in PARTS}
     for digest in set(records["train"]) & set(records["eval"]):
         raise SettingError(
             f"{records['eval'][digest]} is a file to train on too: its scores would be those of sentences learned by "
-            "heart. Give another file with --eval, or --force if that is what you want."
+            f"heart. {remedy}"
         )
 
 

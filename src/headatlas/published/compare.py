@@ -76,7 +76,7 @@ def compare_dependencies(best: pd.DataFrame, surveyed: str, universal: bool) -> 
 
 def compare_coreference(heads: pd.DataFrame, best: pd.DataFrame, baselines: pd.DataFrame, surveyed: str) -> View:
     """Table 2: the head that is best for all mentions, the best for each type, and the baselines."""
-    frame = pd.concat([_best_heads(heads, best), baselines.rename(columns={"baseline": "method"})], ignore_index=True)
+    frame = pd.concat([best_heads(heads, best), baselines.rename(columns={"baseline": "method"})], ignore_index=True)
     keys = ["mention_type", "method"]
     frame = frame.merge(published_coreference(), "outer", keys, suffixes=("", "_published"))
     for key, order in zip(keys, (MENTION_TYPES, tuple(METHODS)), strict=True):
@@ -138,7 +138,7 @@ def _dependency_notes(beside: pd.DataFrame, marks: list[str], controlled: bool) 
     )
 
 
-def _best_heads(heads: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
+def best_heads(heads: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
     """The best head for all mentions with its scores for every type, and the best of each type."""
     scored = heads[heads["candidates"] == CANDIDATES]
     chosen = best[best["candidates"] == CANDIDATES][["mention_type", "layer", "head", "held_out"]]

@@ -12,7 +12,9 @@ from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.published.compare import compare_coreference, compare_dependencies
 from headatlas.published.compare_probes import compare_probes
+from headatlas.published.reproduction import reproduction_view
 from headatlas.results.schema import TABLES
+from headatlas.results.schemas.layers import LAYERS
 from headatlas.results.view import View, plain_view
 
 NEEDS = {
@@ -24,8 +26,8 @@ NEEDS = {
     "probes": ("eval", ("probes",)),
     "probe_relations": ("eval", ("probe_relations",)),
     "probe_weights": ("eval", ("probe_weights",)),
-}
-"""Table -> the corpus it comes from, an option of `survey` or `probe`, and the tables its comparison is made of."""
+} | {name: ("layers", (name,)) for name in LAYERS}
+"""Table -> the corpus it comes from, an option of `survey` or `probe`, or the command; and what it is compared by."""
 COMPARED = ("dependencies", "coreference", "probes")
 
 
@@ -46,11 +48,13 @@ def comparisons(atlas: Surveyed) -> list[View]:
 
 
 def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
-    """A table to print. Those in COMPARED stand beside the paper's unless `raw`."""
+    """A table to print. Those in COMPARED, and `reproduction`, stand beside the paper's unless `raw`."""
     compared = name in COMPARED and not raw
     for needed in NEEDS[name][1] if compared else (name,):
         if needed not in atlas.tables:
             raise AtlasError(_why_not(atlas, name))
+    if name == "reproduction" and not raw:
+        return reproduction_view(atlas.tables[name], atlas.manifest["model"]["name"])
     if not compared:
         about = f": {TABLES[name].about}" if name in TABLES else ""
         return plain_view(atlas.tables[name], f"{name}{about}")
@@ -65,6 +69,8 @@ def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
 
 
 def _why_not(atlas: Surveyed, name: str) -> str:
+    if name == "reproduction":
+        return f"{atlas.folder}: nothing was reproduced here. Make such a folder: headatlas reproduce clark2019"
     if name not in NEEDS or "model" not in atlas.manifest:
         return f"{atlas.folder}: no table {name!r} here. There are: {', '.join(atlas.tables)}."
     corpus = NEEDS[name][0]
@@ -72,6 +78,9 @@ def _why_not(atlas: Surveyed, name: str) -> str:
     if corpus == "eval":
         command = f"headatlas probe {model} --treebank TRAIN --eval DEV --out DIR"
         return f"{atlas.folder}: no such probes were trained, so there is no table {name!r}. Train some: {command}"
+    if corpus == "layers":
+        command = f"headatlas layers {model} --train TRAIN --eval DEV --out DIR"
+        return f"{atlas.folder}: no layers were asked, so there is no table {name!r}. Ask them: {command}"
     data = {"treebank": "treebank", "coreference": "text with coreference"}[corpus]
     return (
         f"{atlas.folder}: no {data} was surveyed, so there is no table {name!r}. "

@@ -42,6 +42,8 @@ class FolderKind:
 ATLAS = FolderKind("headatlas-atlas-1", "an atlas", "survey")
 COMPARISON = FolderKind("headatlas-comparison-1", "a comparison", "compare")
 PRUNING = FolderKind("headatlas-pruned-1", "a pruning", "prune")
+SHARD = FolderKind("headatlas-shard-1", "a shard", "survey --shard")
+KINDS = (ATLAS, COMPARISON, PRUNING, SHARD)
 RELATION_EXAMPLES = "relation_examples.safetensors"
 EXAMPLES = "examples.safetensors"
 ONE_EXAMPLE = "example.safetensors"  # of atlases made before there were several
@@ -154,8 +156,9 @@ def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
         raise AtlasError(f"{path}: cannot be read ({error}). {again}") from error
     if not isinstance(manifest, dict) or manifest.get("format") != kind.format:
         found = manifest.get("format") if isinstance(manifest, dict) else None
-        other = next((f"; it is that of {one.name}" for one in (ATLAS, COMPARISON, PRUNING) if one.format == found), "")
-        raise AtlasError(f"{path}: not the manifest of {kind.name}{other}.")
+        other = next((f"; it is that of {one.name}" for one in KINDS if one.format == found), "")
+        remedy = " Put all shards together with: headatlas merge" if found == SHARD.format else ""
+        raise AtlasError(f"{path}: not the manifest of {kind.name}{other}.{remedy}")
     return manifest
 
 
@@ -174,6 +177,12 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, 
         write_atomically(target / f"{name}.parquet", partial(conformed.to_parquet, index=False))
         write_atomically(target / f"{name}.csv", partial(conformed.to_csv, index=False))
     return {name: len(frame) for name, frame in tables.items()}
+
+
+def add_table(folder: Path, name: str, frame: pd.DataFrame) -> None:
+    """Write one more table, or one again, into a finished atlas."""
+    manifest = read_manifest(folder)
+    write_manifest(folder, manifest | {"tables": manifest["tables"] | write_tables(folder, {name: frame})})
 
 
 def write_examples(folder: Path, examples: Sequence[Example]) -> None:

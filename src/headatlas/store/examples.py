@@ -61,7 +61,7 @@ class TokenMaps:
 class Tensors:
     """One example's numbers as they are stored: word-level maps have [CLS] and [SEP] after the words."""
 
-    maps: NDArray[np.floating]  # [A, n, n], n = W + 2 or T
+    maps: NDArray[np.floating] | None  # [A, n, n], n = W + 2 or T; None unless kept
     states: NDArray[np.floating] | None  # [L + 1, W or T, D]
 
 
@@ -88,14 +88,15 @@ def example_of(
 
 
 def word_maps(
-    tensors: Tensors,
+    maps: NDArray[np.floating],
+    states: NDArray[np.floating] | None,
     name: str,
     document: str,
     words: tuple[str, ...],
     heads: NDArray[np.integer],
     relations: tuple[str, ...],
 ) -> WordMaps:
-    """The record of a sentence from its numbers: views, nothing is copied."""
+    """The record of a sentence from its numbers as they are stored: views, nothing is copied."""
     size = len(words)
     return WordMaps(
         id=name,
@@ -103,8 +104,8 @@ def word_maps(
         words=words,
         heads=heads.astype(np.int64),
         relations=relations,
-        maps=tensors.maps[:, :size, :size],
-        to_special=tensors.maps[:, :size, size:],
-        from_special=tensors.maps[:, size:, :size],
-        states=tensors.states,
+        maps=maps[:, :size, :size],
+        to_special=maps[:, :size, size:],
+        from_special=maps[:, size:, :size],
+        states=states,
     )

@@ -1,8 +1,8 @@
 """The index of a store: what its shards hold, from which model and corpus, and how to tell that they are whole.
 
 DIR/index.json              everything but the numbers: see `Index`; one example a line
-DIR/maps-00000.safetensors  a shard: for each of its examples, by its number there, ``NUMBER.maps`` and, if kept,
-                            ``NUMBER.states``, shaped as `examples.Tensors` says
+DIR/maps-00000.safetensors  a shard: for each of its examples, by its number there, ``NUMBER.maps`` and
+                            ``NUMBER.states``, those that are kept, shaped as `examples.Tensors` says
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class Index:
     examples: list[StoredExample] = field(repr=False)
     shards: list[Shard] = field(default_factory=list)  # those that are written
     complete: bool = False
+    maps: bool = True  # whether maps are kept, or hidden states alone
 
     @property
     def shape(self) -> HeadShape:
@@ -62,7 +63,8 @@ class Index:
         """What the numbers of each example take."""
         level, shape = self.level, self.shape
         return [
-            tensor_bytes(shape, level, units_of(example, level), self.states, self.dtype) for example in self.examples
+            tensor_bytes(shape, level, units_of(example, level), self.states, self.dtype, self.maps)
+            for example in self.examples
         ]
 
     def plan(self) -> list[range]:

@@ -47,7 +47,10 @@ def observe_words(
     options = {"batch_tokens": batch_tokens, "stack": stack, "states": states, "dtype": dtype, "advance": advance}
     for segment, tensors in zip(segments, observe_maps(model, segments, "words", **options), strict=True):  # type: ignore[arg-type]
         names = tuple(relations[number] for number in segment.relations)
-        yield word_maps(tensors, segment.id, segment.document, segment.text, segment.heads, names)
+        if tensors.maps is not None:
+            yield word_maps(
+                tensors.maps, tensors.states, segment.id, segment.document, segment.text, segment.heads, names
+            )
 
 
 def observe_maps(
@@ -57,20 +60,21 @@ def observe_maps(
     *,
     batch_tokens: int,
     stack: Stack | None = None,
+    maps: bool = True,
     states: bool = False,
     dtype: str = "float16",
     advance: Callable[[int], None] = lambda _tokens: None,
 ) -> Iterator[Tensors]:
-    """The numbers of each segment in their order, maps between words or tokens, hidden states if asked for."""
+    """The numbers of each segment in their order: maps between words or tokens, hidden states, as asked for."""
     chosen = stack or model.default_stack
     shape, width = model.shapes[chosen], model.width if states else 0
-    sizes = [tensor_bytes(shape, level, units(segment, level), width, dtype) for segment in segments]
+    sizes = [tensor_bytes(shape, level, units(segment, level), width, dtype, maps) for segment in segments]
     for window in windows(sizes, WINDOW_BYTES):
         chunk = [segments[place] for place in window]
         plan = plan_batches(chunk, batch_tokens)
         found: dict[int, Tensors] = {}
         for places, batch in zip(plan, iterate_batches(chunk, plan, model.kinds, model.pad_id), strict=True):
-            gather = _Gather(batch.to(model.device), level, shape, STORED_TYPES[dtype])
+            gather = _Gather(batch.to(model.device), level, shape, STORED_TYPES[dtype], maps)
             model.observe(gather.batch, gather.keep, chosen, gather.keep_states if states else None)
             found |= zip(places, gather.tensors(), strict=True)
             advance(batch.tokens)
@@ -87,10 +91,10 @@ def units(segment: Segment, level: Level) -> int:
     return segment.size + SPECIAL_UNITS
 
 
-def tensor_bytes(shape: HeadShape, level: Level, rows: int, width: int, dtype: str) -> int:
+def tensor_bytes(shape: HeadShape, level: Level, rows: int, width: int, dtype: str, maps: bool = True) -> int:
     """What an example with maps of so many rows takes. width: of its hidden states, 0 where they are not kept."""
     with_states = rows - SPECIAL_UNITS if level == "words" else rows
-    numbers = shape.total * rows * rows + (shape.layers + 1) * with_states * width
+    numbers = maps * shape.total * rows * rows + (shape.layers + 1) * with_states * width
     return numbers * STORED_TYPES[dtype].itemsize
 
 
@@ -135,17 +139,19 @@ def unit_index(batch: Batch) -> _Units:
 class _Gather:
     """Collects the numbers of one batch while the model runs."""
 
-    def __init__(self, batch: Batch, level: Level, shape: HeadShape, dtype: torch.dtype) -> None:
+    def __init__(self, batch: Batch, level: Level, shape: HeadShape, dtype: torch.dtype, maps: bool) -> None:
         self.batch, self._dtype = batch, dtype
         self._units = unit_index(batch) if level == "words" else None
         self._first = np.cumsum([0, *shape.heads])
         empty = torch.empty(0, dtype=dtype).numpy()
-        sizes = [units(segment, level) for segment in batch.segments]
-        self._maps = [np.empty((shape.total, size, size), dtype=empty.dtype) for size in sizes]
-        self._states: list[NDArray[np.floating] | None] = [None] * len(sizes)
+        self._sizes = [units(segment, level) for segment in batch.segments]
+        self._maps = [np.empty((shape.total, size, size), dtype=empty.dtype) for size in self._sizes if maps]
+        self._states: list[NDArray[np.floating] | None] = [None] * len(self._sizes)
 
     def keep(self, layer: int, weights: Tensor, _mask: Tensor | None) -> None:
-        """Take one layer's maps. weights: [B, H, T, T]."""
+        """Take one layer's maps, where they are kept. weights: [B, H, T, T]."""
+        if not self._maps:
+            return
         unit = self._units
         if unit is not None:
             weights = word_attention(weights, unit.index, unit.size)
@@ -171,12 +177,13 @@ class _Gather:
             share = (member / member.sum(1, keepdim=True).clamp_min(1)).transpose(1, 2)
             layers = [(share @ state.float()).to("cpu", self._dtype) for state in states]
         together = torch.stack(layers, 1).numpy()  # [B, L + 1, T or W, D]
-        for row, maps in enumerate(self._maps):
-            self._states[row] = together[row, :, : maps.shape[1] - (SPECIAL_UNITS if unit else 0)].copy()
+        for row, size in enumerate(self._sizes):
+            self._states[row] = together[row, :, : size - (SPECIAL_UNITS if unit else 0)].copy()
 
     def tensors(self) -> Iterator[Tensors]:
         """Each segment's numbers; raises where they are not finite."""
-        for segment, maps, states in zip(self.batch.segments, self._maps, self._states, strict=True):
+        kept: Sequence[NDArray[np.floating] | None] = self._maps or [None] * len(self._states)
+        for segment, maps, states in zip(self.batch.segments, kept, self._states, strict=True):
             for what, numbers in (("attention", maps), ("hidden states", states)):
                 if numbers is not None and not _finite(numbers):
                     raise ModelError(

@@ -14,7 +14,7 @@ from safetensors import SafetensorError, safe_open
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import sha256
 from headatlas.models.stacks import HeadShape
-from headatlas.store.examples import Level, StoredExample, Tensors, TokenMaps, WordMaps, units_of, word_maps
+from headatlas.store.examples import Level, StoredExample, TokenMaps, WordMaps, units_of, word_maps
 from headatlas.store.index import INDEX, Index, read_index
 
 
@@ -87,13 +87,13 @@ class Store:
         """An example's maps as they are stored, without its states: [A, n, n]."""
         return self._part(self._number(which), slice(None))
 
-    def states_of(self, which: int | str) -> NDArray[np.floating]:
-        """An example's hidden states, without its maps: [L + 1, W or T, D]."""
+    def states_of(self, which: int | str, units: slice = slice(None)) -> NDArray[np.floating]:
+        """An example's hidden states, without its maps, of all or some of its words or tokens: [L + 1, W or T, D]."""
         if not self.index.states:
             raise SettingError(
                 f"{self.folder}: holds no hidden states. Extract them: headatlas extract --hidden-states"
             )
-        return self._states(self._number(which))
+        return self._states(self._number(which), units)
 
     def verify(self) -> None:
         """Read every shard and compare its SHA-256 with the index; AtlasError names those that were altered."""
@@ -116,30 +116,32 @@ class Store:
         example = self.examples[number]
         if example.words is None or example.heads is None or example.relations is None:
             raise AtlasError(f"{self.folder / INDEX}: example {example.id} has no words.")
-        tensors = self._tensors(number)
-        return word_maps(tensors, example.id, example.document, example.words, example.heads, example.relations)
+        maps, states = self._part(number, slice(None)), self._states(number) if self.index.states else None
+        return word_maps(maps, states, example.id, example.document, example.words, example.heads, example.relations)
 
     def _token_maps(self, number: int) -> TokenMaps:
-        example, tensors, shape = self.examples[number], self._tensors(number), self.shape
+        example, stored, shape = self.examples[number], self._part(number, slice(None)), self.shape
+        states = self._states(number) if self.index.states else None
         size = len(example)
         if shape.total == shape.layers * shape.most_heads:
-            return TokenMaps(example, tensors.maps.reshape(shape.layers, -1, size, size), tensors.states)
-        maps = np.zeros((shape.layers, shape.most_heads, size, size), dtype=tensors.maps.dtype)
+            return TokenMaps(example, stored.reshape(shape.layers, -1, size, size), states)
+        maps = np.zeros((shape.layers, shape.most_heads, size, size), dtype=stored.dtype)
         for layer, (last, heads) in enumerate(zip(np.cumsum(shape.heads), shape.heads, strict=True)):
-            maps[layer, :heads] = tensors.maps[last - heads : last]
-        return TokenMaps(example, maps, tensors.states)
+            maps[layer, :heads] = stored[last - heads : last]
+        return TokenMaps(example, maps, states)
 
-    def _tensors(self, number: int) -> Tensors:
-        return Tensors(self._part(number, slice(None)), self._states(number) if self.index.states else None)
-
-    def _states(self, number: int) -> NDArray[np.floating]:
-        return self._read(number, "states", (self.shape.layers + 1, None, self.index.states), slice(None))
+    def _states(self, number: int, units: slice = slice(None)) -> NDArray[np.floating]:
+        return self._read(number, "states", (self.shape.layers + 1, None, self.index.states), (slice(None), units))
 
     def _part(self, number: int, heads: slice) -> NDArray[np.floating]:
+        if not self.index.maps:
+            raise SettingError(f"{self.folder}: holds hidden states alone. Extract the maps: headatlas extract")
         rows = units_of(self.examples[number], self.level)
-        return self._read(number, "maps", (self.shape.total, rows, rows), heads)
+        return self._read(number, "maps", (self.shape.total, rows, rows), (heads,))
 
-    def _read(self, number: int, name: str, shape: tuple[int | None, ...], part: slice) -> NDArray[np.floating]:
+    def _read(
+        self, number: int, name: str, shape: tuple[int | None, ...], part: tuple[slice, ...]
+    ) -> NDArray[np.floating]:
         shard, within = self._places[number]
         path = self.folder / self.index.shards[shard].file
         try:

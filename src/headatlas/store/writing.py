@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import numpy as safetensors_numpy
 
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically
@@ -18,6 +19,7 @@ from headatlas.store.examples import Tensors
 from headatlas.store.index import Index, Shard, shard_file, write_index
 
 OVERHEAD_BYTES = 400  # of an example, beside its numbers: names in the shard, a line in the index
+ALIGNMENT = 8  # bytes, of a safetensors file's header and of its length
 
 Produce = Callable[[range], Iterator[Tensors]]
 """The numbers of a run of examples, in order."""
@@ -39,12 +41,37 @@ def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
     tensors: dict[str, NDArray[np.floating]] = {}
     number = -1
     for number, example in enumerate(examples):
-        tensors[f"{number}.maps"] = example.maps
+        if example.maps is not None:
+            tensors[f"{number}.maps"] = example.maps
         if example.states is not None:
             tensors[f"{number}.states"] = example.states
-    content = safetensors_numpy.save(tensors)
-    write_atomically(path, lambda temporary: temporary.write_bytes(content))
-    return Shard(path.name, number + 1, len(content), hashlib.sha256(content).hexdigest())
+    pieces: list[bytes | memoryview] = [_header(tensors)]
+    pieces += [np.ascontiguousarray(one).data.cast("B") for one in tensors.values()]
+    digest = hashlib.sha256()
+
+    def write(temporary: Path) -> None:
+        with temporary.open("wb") as file, ThreadPoolExecutor(1) as hashing:
+            for piece in pieces:
+                hashing.submit(digest.update, piece)
+                file.write(piece)
+
+    write_atomically(path, write)
+    return Shard(path.name, number + 1, sum(map(len, pieces)), digest.hexdigest())
+
+
+def _header(tensors: Mapping[str, NDArray[np.floating]]) -> bytes:
+    """What stands before the numbers in a safetensors file, which then follow in the order of `tensors`.
+
+    The library's own writer first makes one copy of each tensor and another of all, for which extraction would wait.
+    """
+    ends = np.cumsum([0, *(one.nbytes for one in tensors.values())]).tolist()
+    entries = {
+        name: {"dtype": f"F{8 * one.itemsize}", "shape": one.shape, "data_offsets": ends[place : place + 2]}
+        for place, (name, one) in enumerate(tensors.items())
+    }
+    text = json.dumps(entries, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % ALIGNMENT)
+    return len(text).to_bytes(ALIGNMENT, "little") + text
 
 
 def bytes_to_write(index: Index) -> int:

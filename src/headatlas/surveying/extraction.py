@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat, read_text
 from headatlas.corpora.treebank import TreebankFormat, read_treebank
+from headatlas.corpora.trees import Sentence
 from headatlas.encoding.segments import Segment, SegmentStyle, sample_segments
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.errors import SettingError
@@ -39,6 +42,7 @@ def extract(
     dtype_stored: str = "float16",
     shard_megabytes: int = SHARD_MEGABYTES,
     segments: int = 1000,
+    sentences: int | None = None,
     max_tokens: int = 128,
     batch_tokens: int = 4096,
     device: str = "auto",
@@ -62,6 +66,7 @@ def extract(
     level: "words" (what a treebank gives by default) or "tokens" (what text gives).
     dtype_stored: float16, or float32 for maps exactly as the model gives them.
     shard_megabytes: about how large each file becomes.
+    sentences: so many of the treebank's, drawn by the seed; by default all.
     The other arguments are those of `survey`.
     """
     corpus, files = _choose_corpus(treebank, text)
@@ -74,6 +79,7 @@ def extract(
         dtype_stored=dtype_stored,
         shard_megabytes=shard_megabytes,
         segments=segments,
+        sentences=sentences,
         max_tokens=max_tokens,
         batch_tokens=batch_tokens,
         seed=seed,
@@ -91,26 +97,63 @@ def extract(
     stack = choose_stack(model, stack)
     check_length(max_tokens, model.longest_input, model.name)
     inputs, relations, left_out = _read(model, corpus, files, settings)
+    return keep_inputs(
+        model,
+        inputs,
+        relations,
+        corpora={corpus: {"files": described, "left_out": left_out}},
+        settings={"corpus": {corpus: [record["sha256"] for record in described]}} | asdict(settings),
+        out=Path(out),
+        level=level,
+        hidden_states=hidden_states,
+        dtype_stored=dtype_stored,
+        shard_megabytes=shard_megabytes,
+        batch_tokens=batch_tokens,
+        stack=stack,
+        progress=progress,
+    )
+
+
+def keep_inputs(
+    model: Model,
+    inputs: Sequence[Segment],
+    relations: Sequence[str],
+    *,
+    corpora: dict[str, Any],
+    settings: dict[str, Any],
+    out: Path,
+    level: Level,
+    maps: bool = True,
+    hidden_states: bool,
+    dtype_stored: str = "float16",
+    shard_megabytes: int = SHARD_MEGABYTES,
+    batch_tokens: int,
+    stack: Stack,
+    progress: bool,
+) -> Store:
+    """Keep what a model says of these inputs. settings: beside the model's identity, what decides the numbers.
+
+    relations: the names that parsed inputs number theirs by. maps, hidden_states: which of the two are kept.
+    """
     index = Index(
         level=level,
         dtype=dtype_stored,
         states=model.width if hidden_states else 0,
+        maps=maps,
         shard_bytes=shard_megabytes * 10**6,
         model=describe_model(model, stack),
-        settings=model_identity(model, stack)
-        | {"corpus": {corpus: [record["sha256"] for record in described]}}
-        | asdict(settings),
-        corpora={corpus: {"files": described, "left_out": left_out}},
+        settings=model_identity(model, stack) | settings,
+        corpora=corpora,
         versions=versions(),
         examples=_examples(model, inputs, relations),
     )
-    reading: dict[str, Any] = {"batch_tokens": batch_tokens, "stack": stack, "states": hidden_states}
+    reading: dict[str, Any] = {"batch_tokens": batch_tokens, "stack": stack, "maps": maps, "states": hidden_states}
 
     def produce(places: range, advance: Advance) -> Iterator[Tensors]:
         run = inputs[places.start : places.stop]
         return observe_maps(model, run, level, **reading, dtype=dtype_stored, advance=advance)
 
-    return fill_store(Path(out), index, produce, progress=progress)
+    return fill_store(out, index, produce, progress=progress)
 
 
 def _choose_corpus(treebank: Files | None, text: Files | None) -> tuple[str, list[Path]]:
@@ -128,7 +171,9 @@ def _read(
     """The inputs, the names of the relations they number, and what was left out."""
     if corpus == "treebank":
         left_out: Counter[str] = Counter()
-        trees = read_treebank(files, settings.treebank_format, left_out)
+        trees = draw_sentences(
+            read_treebank(files, settings.treebank_format, left_out), settings.sentences, settings.seed, left_out
+        )
         parsed = parsed_segments(trees, model.tokenizer, max_tokens=settings.max_tokens)
         return parsed.segments, parsed.relations, {**left_out, **parsed.left_out}
     sample = sample_segments(
@@ -140,6 +185,17 @@ def _read(
         style=settings.segment_style,
     )
     return sample.segments, (), sample.left_out
+
+
+def draw_sentences(
+    trees: Iterable[Sentence], count: int | None, seed: int, left_out: Counter[str]
+) -> Sequence[Sentence]:
+    """So many sentences drawn at random, in their order; all where there are no more. Counts those not drawn."""
+    found = list(trees)
+    if count is None or count >= len(found):
+        return found
+    left_out["sentence_not_drawn"] += len(found) - count
+    return [found[place] for place in sorted(np.random.default_rng(seed).permutation(len(found))[:count].tolist())]
 
 
 def _examples(model: Model, inputs: Sequence[Segment], relations: Sequence[str]) -> list[StoredExample]:

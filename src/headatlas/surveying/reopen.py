@@ -5,8 +5,9 @@ So that what a table leaves out, such as bootstrap replicates, can still be had,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from headatlas.engine.checkpoint import read_state
@@ -14,6 +15,10 @@ from headatlas.errors import AtlasError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas
 from headatlas.studies import TEXT_STUDIES, Study
+from headatlas.studies.coreference import Coreference
+from headatlas.studies.dependencies import Dependencies
+from headatlas.studies.keyphrases import Keyphrases
+from headatlas.studies.study import State
 from headatlas.surveying.parts import coreference_study, dependency_study, keyphrase_study, text_studies
 from headatlas.surveying.run import STATES
 from headatlas.surveying.settings import SurveySettings
@@ -23,20 +28,28 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
     """Every study with its sums, one at a time."""
     manifest = atlas.manifest
     shape = HeadShape(tuple(manifest["model"]["heads"]))
-    for corpus, studies in _studies(manifest).items():
+    for corpus, studies in blank_studies(manifest).items():
         path = atlas.folder / STATES / f"{corpus}.safetensors"
-        if not path.exists():
-            raise AtlasError(f"{path}: is missing. Run the survey again to have its sums.")
-        states = read_state(path).states
-        for study in studies:
-            study.start(shape)
-            if study.name not in states or states[study.name].keys() != study.state().keys():
-                raise AtlasError(f"{path}: has no sums of {study.name}, or those of another version. Survey again.")
-            study.restore(states[study.name])
+        states = states_of(path, shape, studies)
+        for name, study in studies.items():
+            study.restore(states[name])
             yield study
 
 
-def _studies(manifest: dict[str, Any]) -> dict[str, list[Study]]:
+def states_of(path: Path, shape: HeadShape, studies: Mapping[str, Study]) -> dict[str, State]:
+    """What a state file holds of the studies, which are started for it."""
+    if not path.exists():
+        raise AtlasError(f"{path}: is missing. Run the survey again to have its sums.")
+    states = read_state(path).states
+    for name, study in studies.items():
+        study.start(shape)
+        found = {key: array.shape for key, array in states.get(name, {}).items()}
+        if found != {key: array.shape for key, array in study.state().items()}:
+            raise AtlasError(f"{path}: has no sums of {name}, or those of another version. Survey again.")
+    return states
+
+
+def blank_studies(manifest: dict[str, Any]) -> dict[str, dict[str, Study]]:
     """The studies of each corpus, without sums."""
     given = manifest["settings"]
     names = {field.name for field in fields(SurveySettings)}
@@ -46,16 +59,15 @@ def _studies(manifest: dict[str, Any]) -> dict[str, list[Study]]:
         )
     settings = SurveySettings(**{name: given[name] for name in names})
     causal = manifest["model"]["attention"] == "decoder"
-    chosen, found = given["studies"], {}
+    chosen = given["studies"]
+    found: dict[str, dict[str, Study]] = {}
     for corpus, about in manifest["corpora"].items():
         if corpus == "text":
-            found[corpus] = list(
-                text_studies([name for name in chosen if name in TEXT_STUDIES], settings, causal).values()
-            )
+            found[corpus] = text_studies([name for name in chosen if name in TEXT_STUDIES], settings, causal)
         elif corpus == "treebank":
-            found[corpus] = [dependency_study(about, settings, causal)]
+            found[corpus] = {Dependencies.name: dependency_study(about, settings, causal)}
         elif corpus == "keyphrases":
-            found[corpus] = [keyphrase_study(settings, causal)]
+            found[corpus] = {Keyphrases.name: keyphrase_study(settings, causal)}
         else:
-            found[corpus] = [coreference_study(settings, causal)]
+            found[corpus] = {Coreference.name: coreference_study(settings, causal)}
     return found

@@ -9,23 +9,24 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from headatlas.corpora.coreference import CoreferenceFormat
 from headatlas.corpora.files import Files
 from headatlas.corpora.keyphrases import KeyphraseFormat
 from headatlas.corpora.text import TextFormat
 from headatlas.corpora.treebank import TreebankFormat
 from headatlas.encoding.segments import SegmentStyle
+from headatlas.encoding.shards import Shard
 from headatlas.engine.checkpoint import Checkpoint, differences
+from headatlas.engine.crew import Crew
 from headatlas.engine.run import run_studies
-from headatlas.errors import AtlasError
+from headatlas.errors import AtlasError, SettingError
 from headatlas.files import make_folder
 from headatlas.models.model import Model, Observable
 from headatlas.models.stacks import Stack
 from headatlas.results.atlas import (
     ATLAS,
     RELATION_EXAMPLES,
+    SHARD,
     Atlas,
     FolderKind,
     read_manifest,
@@ -33,7 +34,6 @@ from headatlas.results.atlas import (
     write_manifest,
     write_tables,
 )
-from headatlas.results.behaviours import behaviours
 from headatlas.results.relation_examples import save_relation_examples
 from headatlas.statistics.words import FromTokens
 from headatlas.studies import Study
@@ -43,7 +43,8 @@ from headatlas.surveying.parts import Part
 from headatlas.surveying.relation_examples import relation_examples
 from headatlas.surveying.settings import SurveySettings
 from headatlas.surveying.stored import stored_subject
-from headatlas.surveying.subject import model_subject
+from headatlas.surveying.subject import Subject, model_subject
+from headatlas.surveying.tables import all_tables
 from headatlas.versions import versions
 
 STATES = "state"
@@ -89,6 +90,8 @@ def survey(
     clusters: int = CLUSTERS,
     map_distance: MapDistance = "sqrt_js",
     trust_remote_code: bool = False,
+    shard: str | None = None,
+    crew: Crew | None = None,
     progress: bool = True,
 ) -> Atlas:
     """Chart every head of a model on a text, a treebank, a coreference or keyphrase corpus, or all; return the atlas.
@@ -113,6 +116,8 @@ def survey(
     zero_token_types, smooth_entropy, smooth_similarity: as the paper's released code does, for comparison.
     per_token: distances of heads are means over tokens; in the paper, sums.
     clusters: how many to make of the heads. map_distance: what their map keeps, sqrt_js (a metric) or js (the paper).
+    shard: "2/8" sees the second eighth of the inputs and leaves its sums in the folder, for `merge`, instead of tables.
+    crew: several processes, or workers on a Ray cluster; the tables are the same.
     """
     given = dict(locals())
     started = time.monotonic()
@@ -142,8 +147,13 @@ def survey(
         bootstrap=bootstrap,
         control=control,
         examples=examples,
+        shard=shard,
     )
     settings.check()
+    if crew is not None:
+        crew.check()
+        if maps is not None:
+            raise SettingError("--workers are for models: maps that are on disk already are read by one process.")
     if maps is not None:
         subject = stored_subject(maps, given, studies, settings, device)
     else:
@@ -163,7 +173,8 @@ def survey(
             },
         )
     decisive = subject.identity | asdict(settings)
-    if already_done(folder, decisive):
+    kind = ATLAS if shard is None else SHARD
+    if already_done(folder, decisive, kind):
         return Atlas(folder)
     parts = subject.parts()
     make_folder(folder / STATES)
@@ -174,12 +185,12 @@ def survey(
         "model": subject.about,
         "versions": versions("numba", "pandas"),
     }
-    write_manifest(folder, manifest)
+    write_manifest(folder, manifest, kind)
 
     def run(observed: Observable, part: Part, studies: dict[str, Study], name: str) -> None:
         run_studies(
             observed,
-            part.segments,
+            part.segments if shard is None else Shard.parse(shard).of_segments(part.segments),
             studies,
             kinds=subject.kinds,
             batch_tokens=batch_tokens,
@@ -187,6 +198,7 @@ def survey(
             stack=subject.stack,
             smoothing=AUTHORS_SMOOTHING if smooth_entropy else 0.0,
             checkpoint=Checkpoint(folder / STATES / f"{name}.safetensors", decisive),
+            crew=crew,
             description=f"{Path(observed.name).name}: {name}",
             show_progress=progress,
         )
@@ -195,8 +207,28 @@ def survey(
         run(subject.observed, part, part.studies, part.name)
         if part.control is not None and subject.control is not None:
             run(subject.control(), part, {part.control.name: part.control}, f"{part.name}-control")
-    tables = _tables(parts)
-    tables["behaviours"] = behaviours(tables)
+    rows = {} if shard is not None else _write_results(folder, subject, parts, words_from, batch_tokens)
+    write_examples(folder, subject.examples(parts))
+    manifest |= {
+        "complete": True,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - started, 1),
+        "corpora": {
+            part.name: {"files": subject.files[part.name], **part.about, "left_out": part.left_out} for part in parts
+        },
+        "studies_skipped": subject.skipped,
+        "tables": rows,
+    }
+    write_manifest(folder, manifest, kind)
+    return Atlas(folder)
+
+
+def _write_results(
+    folder: Path, subject: Subject, parts: Sequence[Part], words_from: FromTokens, batch_tokens: int
+) -> dict[str, int]:
+    """Every table, and sentences on which the best heads are right; the number of rows of each table."""
+    control = next((part.control for part in parts if part.control is not None), None)
+    tables = all_tables((study for part in parts for study in part.studies.values()), control)
     rows = write_tables(folder, tables)
     for trees in (part.trees for part in parts if part.trees is not None):
         clear = relation_examples(
@@ -210,19 +242,7 @@ def survey(
             batch_tokens=batch_tokens,
         )
         save_relation_examples(clear, folder / RELATION_EXAMPLES)
-    write_examples(folder, subject.examples(parts))
-    manifest |= {
-        "complete": True,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(time.monotonic() - started, 1),
-        "corpora": {
-            part.name: {"files": subject.files[part.name], **part.about, "left_out": part.left_out} for part in parts
-        },
-        "studies_skipped": subject.skipped,
-        "tables": rows,
-    }
-    write_manifest(folder, manifest)
-    return Atlas(folder)
+    return rows
 
 
 def already_done(folder: Path, settings: dict[str, Any], kind: FolderKind = ATLAS) -> bool:
@@ -237,16 +257,3 @@ def already_done(folder: Path, settings: dict[str, Any], kind: FolderKind = ATLA
             f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
         )
     return bool(manifest.get("complete"))
-
-
-def _tables(parts: Sequence[Part]) -> dict[str, pd.DataFrame]:
-    """Every table of every study; the control's best accuracies stand in the table of the best heads."""
-    tables: dict[str, pd.DataFrame] = {}
-    for part in parts:
-        for study in part.studies.values():
-            tables |= study.tables()
-        if part.trees is not None:
-            best = part.control.best().set_index("relation")["accuracy"] if part.control else pd.Series(dtype=float)
-            table = tables["dependency_best"]
-            tables["dependency_best"] = table.assign(control=table["relation"].map(best).astype(float))
-    return tables

@@ -10,6 +10,7 @@ from headatlas.corpora.label_sets import LABEL_SETS
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
 from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
 from headatlas.encoding.segments import SEGMENT_STYLES, SegmentStyle
+from headatlas.encoding.shards import Shard
 from headatlas.errors import SettingError
 from headatlas.statistics.words import FROM_TOKENS, FromTokens
 from headatlas.store.examples import Level
@@ -45,6 +46,7 @@ class SurveySettings:
     bootstrap: int
     control: bool
     examples: int
+    shard: str | None = None
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
@@ -54,6 +56,8 @@ class SurveySettings:
         _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, coreference_format=COREFERENCE_FORMATS)
         _known(self, segment_style=SEGMENT_STYLES, label_set=("auto", *LABEL_SETS), words_from=FROM_TOKENS)
         _known(self, map_distance=MAP_DISTANCES, keyphrase_format=KEYPHRASE_FORMATS)
+        if self.shard is not None:
+            Shard.parse(self.shard)
 
 
 @dataclass(frozen=True)
@@ -65,6 +69,7 @@ class ExtractSettings:
     dtype_stored: str
     shard_megabytes: int
     segments: int
+    sentences: int | None  # of a treebank; None for all
     max_tokens: int
     batch_tokens: int
     seed: int
@@ -75,6 +80,8 @@ class ExtractSettings:
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
         _at_least_one(self, "shard_megabytes", "segments", "max_tokens", "batch_tokens")
+        if self.sentences is not None:
+            _at_least_one(self, "sentences")
         _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, segment_style=SEGMENT_STYLES)
         _known(self, dtype_stored=tuple(STORED_TYPES))
 

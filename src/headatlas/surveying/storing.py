@@ -38,7 +38,8 @@ def fill_store(
     plan = index.plan()
     if progress:
         size = f"about {megabytes(needed)} in {counted(len(plan) - len(index.shards), 'shard')}"
-        what = f"{counted(len(index.examples), 'example')}, maps between {index.level}"
+        kept = "maps between" if index.maps else "hidden states of"
+        what = f"{counted(len(index.examples), 'example')}, {kept} {index.level}"
         print(f"{folder}: {what}: {size}; {megabytes(free)} are free", file=sys.stderr)
     tokens = [sum(len(index.examples[place]) for place in places) for places in plan]
     done = sum(tokens[: len(index.shards)])

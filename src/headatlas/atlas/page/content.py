@@ -9,12 +9,12 @@ from typing import Any, Protocol
 from headatlas.atlas.about import corpora_read, left_out
 from headatlas.atlas.figures import SurveyedAtlas
 from headatlas.atlas.findings import findings
+from headatlas.atlas.page.layers import caveats_of, views_of
 from headatlas.atlas.page.tables import nearest_heads, packed_table
 from headatlas.published.views import comparisons
 from headatlas.results.example import Example
 from headatlas.results.view import View
 
-ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
     "paper finds that changing it hardly changes the output.",
@@ -40,11 +40,11 @@ def page_content(atlas: PageAtlas) -> dict[str, Any]:
     heads = f"{sum(model['heads'])} heads in {len(model['heads'])} layers"
     distances = "head_distances"
     return model_content(model) | {
-        "views": list(ATLAS_VIEWS),
+        "views": views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": manifest["settings"].get("words_from", "mean"),
         "findings": findings(atlas.tables),
-        "caveats": list(CAVEATS),
+        "caveats": [*CAVEATS, *caveats_of(atlas.tables)],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",
             *(f"Not run: {study}: {reason}" for study, reason in manifest["studies_skipped"].items()),

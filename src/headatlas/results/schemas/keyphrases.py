@@ -68,7 +68,7 @@ KEYPHRASES: dict[str, Table] = {
             (
                 "method",
                 "str",
-                "heads; tf_idf, text_rank, yake; position: as they stand in the text; tagger: fine-tuned",
+                "heads; tf_idf, text_rank, yake; position: as they stand in the text",
             ),
             ("k", "int64", "so many phrases of each document"),
             ("precision", "float64", "share of them that are given, compared by stems; mean over documents"),

@@ -6,6 +6,7 @@ import { Comparison } from "./comparison.js";
 import { differencesView } from "./differences.js";
 import { element } from "./dom.js";
 import { gridView } from "./grid.js";
+import { layersView } from "./layers.js";
 import { liveView } from "./live.js";
 import { mapView } from "./map.js";
 import { strongest } from "./measures.js";
@@ -19,7 +20,7 @@ import { tablesView } from "./tables.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
 import { attachTip } from "./tip.js";
 
-const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView];
+const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView];
 
 async function start() {
   const content = JSON.parse(document.getElementById("content").textContent);

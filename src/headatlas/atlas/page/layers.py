@@ -1,0 +1,25 @@
+"""Which views a page has: those of an atlas of heads, of an atlas of layers, or of both in one."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
+LAYERS = "layers"
+CAVEATS = (
+    "What a probe reads off a layer is there; whether the model uses it is another question.",
+    "Mixing weights and differential scores answer different questions: where a probe looks when it sees all layers, "
+    "and from which layer on it needs no more. Intervals of mixing weights resample a few seeds alone.",
+)
+
+
+def caveats_of(tables: Container[str]) -> list[str]:
+    """What to keep in mind, beside what holds of all heads."""
+    return list(CAVEATS) if "layer_mix" in tables else []
+
+
+def views_of(tables: Container[str]) -> list[str]:
+    """The views that have something to show."""
+    if "layer_mix" not in tables:
+        return list(ATLAS_VIEWS)
+    return ["overview", LAYERS, "tables"]

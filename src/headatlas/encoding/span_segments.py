@@ -1,0 +1,137 @@
+"""Texts with span targets as model inputs. A text longer than the model is to read is cut at its end.
+
+A target that the cut touches is left out and counted, as is one with a span of words that have no token. Targets speak
+of tokens here, counted from the segment's first, which is a special one for most models.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.corpora.coreference_pairs import coreference_targets
+from headatlas.corpora.mentions import MentionDocument
+from headatlas.corpora.spans import Span, SpanText, Target
+from headatlas.encoding.mention_segments import mention_segments
+from headatlas.encoding.template import require_fast, single_frame
+from headatlas.encoding.word_segments import WordSegment, encode_words
+from headatlas.errors import SettingError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+
+@dataclass(frozen=True)
+class TokenTarget:
+    """A target whose spans are runs of tokens."""
+
+    spans: tuple[Span, ...]  # first token and one past the last
+    labels: tuple[str, ...]
+    words: tuple[Span, ...]  # the same spans in words
+    path: Path
+    line: int | None
+
+
+@dataclass(frozen=True)
+class SpanSegment(WordSegment):
+    """A text with the targets that lie wholly within it, by task."""
+
+    targets: Mapping[str, tuple[TokenTarget, ...]]
+
+
+def span_segments(
+    texts: Iterable[SpanText], tokenizer: PreTrainedTokenizerBase, *, max_tokens: int, left_out: Counter[str]
+) -> list[SpanSegment]:
+    """Encode every text that has a target; what is left out is counted by reason."""
+    require_fast(tokenizer)
+    frame = single_frame(tokenizer)
+    room = max_tokens - frame.size
+    if room < 1:
+        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    texts = list(texts)
+    segments = []
+    for text, encoded in zip(texts, encode_words((text.words for text in texts), tokenizer), strict=True):
+        if not len(encoded):
+            left_out["text_without_tokens"] += 1
+            continue
+        left_out["text_cut_to_fit"] += len(encoded) > room
+        ids = np.asarray(encoded.ids[:room], dtype=np.int32)
+        words = frame.words(np.asarray(encoded.word_ids[:room], dtype=np.int32))
+        whole = _whole_words(encoded.word_ids, room, len(text.words))
+        targets = {task: tuple(_kept(some, words, whole, text.path, left_out)) for task, some in text.targets.items()}
+        if not any(targets.values()):
+            left_out["text_without_target"] += 1
+            continue
+        segments.append(
+            SpanSegment(
+                id=text.id,
+                ids=frame.ids(ids),
+                type_ids=frame.type_ids(ids),
+                words=words,
+                text=text.words,
+                document=text.id.rpartition(".")[0],
+                targets=targets,
+            )
+        )
+    return segments
+
+
+def coreference_segments(
+    documents: Iterable[MentionDocument],
+    tokenizer: PreTrainedTokenizerBase,
+    task: str,
+    *,
+    max_tokens: int,
+    seed: int,
+    left_out: Counter[str],
+) -> list[SpanSegment]:
+    """Encode documents in windows of whole sentences, with pairs of mentions within each: see `coreference_pairs`."""
+    documents = list(documents)
+    paths = {document.id: document.path for document in documents}
+    sample = mention_segments(documents, tokenizer, max_tokens=max_tokens, windows=True)
+    left_out.update(sample.left_out)
+    segments = []
+    for found in sample.segments:
+        pairs = coreference_targets(found.mentions, found.id, seed)
+        targets = tuple(_kept(pairs, found.words, found.size, paths[found.document], left_out))
+        if not targets:
+            left_out["text_without_target"] += 1
+            continue
+        own = {name: getattr(found, name) for name in WordSegment.__dataclass_fields__}
+        segments.append(SpanSegment(**own, targets={task: targets}))
+    return segments
+
+
+def _whole_words(word_of: Sequence[int | None], room: int, words: int) -> int:
+    """How many of a text's words are there whole when its tokens are cut to the room."""
+    if len(word_of) <= room:
+        return words
+    last = word_of[room - 1] or 0
+    return last + (word_of[room] != last)
+
+
+def _kept(
+    targets: Iterable[Target], words: NDArray[np.int32], whole: int, path: Path, left_out: Counter[str]
+) -> Iterator[TokenTarget]:
+    """The targets with their tokens. whole: so many words are not touched by a cut."""
+    for target in targets:
+        if any(end > whole for _, end in target.spans):
+            left_out["target_beyond_the_cut"] += 1
+            continue
+        spans = tuple(_tokens(words, span) for span in target.spans)
+        if any(start == end for start, end in spans):
+            left_out["target_without_tokens"] += 1
+            continue
+        yield TokenTarget(spans, target.labels, target.spans, path, target.line)
+
+
+def _tokens(words: NDArray[np.int32], span: Span) -> Span:
+    """The run of tokens of a run of words; an empty one where they have none."""
+    places = np.flatnonzero((words >= span[0]) & (words < span[1]))
+    return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)

@@ -1,0 +1,56 @@
+"""How sure the measures of layers are: texts to score on and seeds are resampled together, the same way for all tasks.
+
+A replicate weighs every text by the bootstrap and draws as many seeds as there are, with replacement. Mixing weights
+depend on the seeds alone, scores on both. Tasks on the same texts are resampled alike, so they are compared in pairs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.probes.span_scores import SpanCounts
+from headatlas.statistics.layer_measures import centre_of_gravity, expected_layer
+from headatlas.statistics.resampling import percentile_interval, poisson_weights
+
+Floats = NDArray[np.float64]
+MEASURES = ("centre_of_gravity", "expected_layer", "expected_clipped")
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """What R resamplings give, of L + 1 layers."""
+
+    cumulative: Floats  # [R, L + 1]
+    weights: Floats  # [R, L + 1]
+
+    def measures(self) -> dict[str, Floats]:
+        """Each of MEASURES in every replicate, [R]; NaN where it does not exist."""
+        return measures_of(self.cumulative, self.weights)
+
+
+def measures_of(cumulative: Floats, weights: Floats) -> dict[str, Floats]:
+    """Each of MEASURES: [...]."""
+    values = (
+        centre_of_gravity(weights),
+        expected_layer(cumulative),
+        expected_layer(cumulative, clip=True),
+    )
+    return dict(zip(MEASURES, values, strict=True))
+
+
+def replicates(counts: SpanCounts, weights: Floats, resamplings: int, seed: int) -> Replicates:
+    """Resample. weights: the mix of every seed's probe that sees all layers, [seeds, L + 1]."""
+    seeds, layers = weights.shape
+    texts = poisson_weights(counts.ids, resamplings, seed).astype(np.float64)  # [S, R]
+    scores = counts.micro_f1(texts).reshape(seeds, layers, resamplings)
+    drawn = np.random.default_rng([seed, 4]).multinomial(seeds, np.full(seeds, 1 / seeds), size=resamplings) / seeds
+    return Replicates(np.einsum("slr,rs->rl", scores, drawn), drawn @ weights)
+
+
+def interval(values: Floats) -> tuple[float, float]:
+    """The middle 95 % of replicates [R]."""
+    low, high = percentile_interval(values)
+    return float(low), float(high)

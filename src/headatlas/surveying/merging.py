@@ -1,0 +1,122 @@
+"""`merge`: the shards of a survey, each done wherever there was room, become the atlas that one run would have made.
+
+Sums of counts are equal to those of the single run, sums of numbers up to the order in which floats are added. No model
+and no corpus is needed. Only the sentences on which the best heads are right (figure 5) are missing: which heads are
+best is known after the merge, and their maps are not in the sums.
+"""
+
+from __future__ import annotations
+
+import shutil
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, cast
+
+from headatlas.encoding.shards import Shard
+from headatlas.engine.checkpoint import Checkpoint, differences
+from headatlas.errors import AtlasError, SettingError
+from headatlas.files import make_folder, write_atomically
+from headatlas.models.stacks import HeadShape
+from headatlas.results.atlas import EXAMPLES, SHARD, Atlas, read_manifest, write_manifest, write_tables
+from headatlas.studies import Study
+from headatlas.studies.dependencies import Dependencies
+from headatlas.surveying.reopen import blank_studies, states_of
+from headatlas.surveying.run import STATES, already_done
+from headatlas.surveying.tables import all_tables
+from headatlas.versions import versions
+
+NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged without it."
+
+
+def merge(shards: Sequence[str | Path], *, out: str | Path) -> Atlas:
+    """Put all shards of a survey together.
+
+    >>> for i in range(1, 5): survey("bert-base-uncased", text="wiki.txt", shard=f"{i}/4", out=f"part{i}")
+    ... # doctest: +SKIP
+    >>> atlas = merge(["part1", "part2", "part3", "part4"], out="atlas")       # doctest: +SKIP
+    """
+    started = time.monotonic()
+    folders = [Path(shard) for shard in shards]
+    manifests = [read_manifest(folder, SHARD) for folder in folders]
+    check_shards(folders, manifests)
+    first = manifests[0]
+    folder, settings = Path(out), first["settings"] | {"shard": None}
+    if already_done(folder, settings):
+        return Atlas(folder)
+    make_folder(folder / STATES)
+    manifest: dict[str, Any] = {
+        "complete": False,
+        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "settings": settings,
+        "model": first["model"],
+        "versions": versions("numba", "pandas"),
+        "shards": [str(shard) for shard in folders],
+    }
+    write_manifest(folder, manifest)
+    merged = {name: _merged(folders, name, first) for name in _runs(first)}
+    for name, studies in merged.items():
+        Checkpoint(folder / STATES / f"{name}.safetensors", settings).save(studies, ())
+    controls = merged.get("treebank-control", {}).values()
+    control = next((cast(Dependencies, study) for study in controls), None)
+    of_corpora = (study for name in first["corpora"] for study in merged[name].values())
+    rows = write_tables(folder, all_tables(of_corpora, control))
+    examples = folders[0] / EXAMPLES
+    write_atomically(folder / EXAMPLES, lambda temporary: shutil.copyfile(examples, temporary))
+    manifest |= {
+        "complete": True,
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(time.monotonic() - started, 1),
+        "corpora": first["corpora"],
+        "studies_skipped": first["studies_skipped"]
+        | ({"figure 5": NO_SENTENCES} if "treebank" in first["corpora"] else {}),
+        "tables": rows,
+    }
+    write_manifest(folder, manifest)
+    return Atlas(folder)
+
+
+def check_shards(folders: Sequence[Path], manifests: Sequence[dict[str, Any]]) -> None:
+    """Refuse shards that are not finished, of another run, missing, or there twice."""
+    if not folders:
+        raise SettingError("No shard is given. Name the folders of all shards.")
+    places: dict[Shard, Path] = {}
+    first = manifests[0]["settings"]
+    for folder, manifest in zip(folders, manifests, strict=True):
+        if not manifest.get("complete"):
+            raise AtlasError(f"{folder}: this shard has not finished. Run its command again to continue it.")
+        own = manifest["settings"] | {"shard": first["shard"]}
+        if differing := differences(first, own):
+            raise AtlasError(f"{folder}: is a shard of another run than {folders[0]} ({'; '.join(differing)}).")
+        shard = Shard.parse(manifest["settings"]["shard"])
+        if shard in places:
+            raise AtlasError(f"{folder}: is shard {shard}, and so is {places[shard]}. Name each shard once.")
+        places[shard] = folder
+    of = {shard.of for shard in places}
+    if len(of) > 1:
+        raise AtlasError(f"Shards of {' and of '.join(map(str, sorted(of)))} cannot be put together.")
+    if missing := sorted(set(range(1, of.pop() + 1)) - {shard.number for shard in places}):
+        shown = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
+        raise AtlasError(f"Of the shards, {len(missing)} are missing: {shown}. Run them, or name their folders too.")
+
+
+def _runs(manifest: dict[str, Any]) -> list[str]:
+    """The names of the state files: one a corpus, and one of the control with random weights."""
+    control = ["treebank-control"] if manifest["settings"]["control"] and "treebank" in manifest["corpora"] else []
+    return [*manifest["corpora"], *control]
+
+
+def _merged(folders: Sequence[Path], name: str, manifest: dict[str, Any]) -> dict[str, Study]:
+    """The studies of one run with the sums of all shards."""
+    corpus = name.removesuffix("-control")
+    shape = HeadShape(tuple(manifest["model"]["heads"]))
+    total, one = (blank_studies(manifest)[corpus] for _ in range(2))
+    for study in total.values():
+        study.start(shape)
+    for folder in folders:
+        states = states_of(folder / STATES / f"{name}.safetensors", shape, one)
+        for study_name, study in total.items():
+            one[study_name].restore(states[study_name])
+            study.merge(one[study_name])
+    return total

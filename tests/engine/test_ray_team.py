@@ -1,0 +1,58 @@
+"""A Ray cluster of several nodes on one machine: equal tables, also when a node is lost in the middle."""
+
+from __future__ import annotations
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+from headatlas.engine.crew import Crew
+from headatlas.errors import ModelError
+from whole_runs import TEXTS, run, same
+
+
+@pytest.fixture(scope="module")
+def bert(load_tiny):
+    return load_tiny("bert")
+
+
+@pytest.fixture(scope="module")
+def segments(bert, segments_for):
+    return segments_for(bert.tokenizer, TEXTS)
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    made.nodes = [made.add_node(num_cpus=1)]
+    ray.init(address=made.address, log_to_driver=False)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def test_actors_on_two_nodes_give_the_tables_of_one_process(cluster, bert, segments):
+    same(run(bert, segments, Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
+
+
+def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monkeypatch):
+    from headatlas.engine.ray_team import RayTeam
+
+    hear, heard = RayTeam.hear, []
+
+    def losing(self):
+        if len(heard) == 1:
+            cluster.remove_node(cluster.nodes.pop(), allow_graceful=False)
+            cluster.nodes.append(cluster.add_node(num_cpus=1))
+        heard.append(answer := hear(self))
+        return answer
+
+    monkeypatch.setattr(RayTeam, "hear", losing)
+    same(run(bert, segments, Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
+    assert any(answer.sums is None for answer in heard)
+
+
+def test_a_worker_that_fits_nowhere_is_refused(cluster, bert, segments, monkeypatch):
+    monkeypatch.setattr("headatlas.engine.ray_team.SECONDS_FOR_A_PLACE", 0.5)
+    with pytest.raises(ModelError, match=r"No machine of the Ray cluster has 64 CPUs"):
+        run(bert, segments, Crew(1, "ray", threads=64, address=cluster.address))

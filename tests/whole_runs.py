@@ -1,0 +1,28 @@
+"""Runs of all text studies over a few segments, and whether two of them agree."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from headatlas.encoding.kinds import kind_table
+from headatlas.engine.run import run_studies
+from headatlas.studies import TEXT_STUDIES
+
+TEXTS = (
+    "the old man saw a little dog, and the dog ran.\tshe sat by the river.",
+    "she sat by the river.\tit was night, and they had water.",
+    "they have not been there, but the child was in the big red house.\tthe cat ate.",
+    "a dog.\ta cat.",
+    "the first look.\tthe tree by the house was old, red and big.",
+)
+
+
+def run(model, segments, crew=None, **options):
+    studies = {name: study() for name, study in TEXT_STUDIES.items()}
+    run_studies(model, segments, studies, batch_tokens=40, kinds=kind_table(model.tokenizer), crew=crew, **options)
+    return {name: study.table() for name, study in studies.items()}
+
+
+def same(left, right):
+    for name, table in left.items():
+        pd.testing.assert_frame_equal(table, right[name], rtol=1e-12, atol=1e-14)
