@@ -33,6 +33,9 @@ def report(found: Atlas, draw: bool) -> None:
     if "keyphrase_curve" in tables:
         for row in tables["keyphrase_curve"].itertuples():
             typer.echo(f"  words, {row.method}, {row.heads} heads: F1 {row.f1:.3f} [{row.low:.3f}, {row.high:.3f}]")
+    if "keyphrase_taggers" in tables:
+        for row in tables["keyphrase_taggers"].itertuples():
+            typer.echo(f"  tagger, {row.tagger}, {row.heads} heads: F1 {row.f1:.3f} [{row.low:.3f}, {row.high:.3f}]")
     for method, reason in manifest["studies_skipped"].items():
         typer.secho(f"Not run: {method}: {reason}", fg="yellow")
     if omitted := left_out(manifest):

@@ -72,6 +72,15 @@ def keyphrases(
     revision: Revision = None,
     text_format: TextFormat = "auto",
     keyphrase_format: KeyphraseFormat = "auto",
+    finetune: Annotated[
+        bool,
+        typer.Option(
+            "--finetune",
+            help="Train the model on --train to tag keyphrases; then remove and prune its heads.",
+        ),
+    ] = False,
+    epochs: Annotated[int, typer.Option(help="Passes over --train when fine-tuning.")] = 3,
+    rate: Annotated[float, typer.Option(help="Learning rate of the fine-tuning.")] = 1e-4,
     trust_remote_code: TrustRemoteCode = False,
     figures: Annotated[bool, typer.Option(help="Draw the figures and the shaded texts at the end.")] = True,
 ) -> None:
@@ -112,6 +121,9 @@ def keyphrases(
         revision=revision,
         text_format=text_format,  # type: ignore[arg-type]
         keyphrase_format=keyphrase_format,  # type: ignore[arg-type]
+        finetune=finetune,
+        epochs=epochs,
+        rate=rate,
         trust_remote_code=trust_remote_code,
     )
     report(found, draw=figures)

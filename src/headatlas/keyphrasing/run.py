@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from headatlas.corpora.files import Files, describe_files, find_files
-from headatlas.corpora.keyphrases import KeyphraseFormat, read_keyphrases
+from headatlas.corpora.keyphrases import KeyphraseDocument, KeyphraseFormat, read_keyphrases
 from headatlas.corpora.text import TextFormat, read_text
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
@@ -23,6 +23,7 @@ from headatlas.keyphrasing.choosing import HeadChoice, found_on, key_words, name
 from headatlas.keyphrasing.documents import Document, of_texts, sample_documents, with_keyphrases
 from headatlas.keyphrasing.evaluation import score_table
 from headatlas.keyphrasing.extraction import Scored, combined, score_candidates
+from headatlas.keyphrasing.finetuning import TuningSettings, tune_and_question
 from headatlas.keyphrasing.settings import KeyphraseSettings, check_sources
 from headatlas.keyphrasing.tables import curve_table, found_table, weights_table, words_table
 from headatlas.keyphrasing.word_weights import Weights, word_weights
@@ -34,6 +35,7 @@ from headatlas.surveying.run import already_done
 from headatlas.surveying.subject import describe_model, model_identity
 from headatlas.versions import versions
 
+TUNING_TOKENS = 2048  # of a training step
 LONGEST_WINDOW = 512  # tokens; longer documents are read in windows, and models of longer inputs are slow on them
 
 
@@ -60,6 +62,9 @@ def keyphrases(
     revision: str | None = None,
     text_format: TextFormat = "auto",
     keyphrase_format: KeyphraseFormat = "auto",
+    finetune: bool = False,
+    epochs: int = 3,
+    rate: float = 1e-4,
     trust_remote_code: bool = False,
     progress: bool = True,
 ) -> Atlas:
@@ -76,6 +81,8 @@ def keyphrases(
     atlas: a survey of the same model, whose behaviours stand beside the weights of heads.
     pooling, rows: received attention is the mean or max of a column, over all rows or those of text.
     candidates: a spaCy pipeline whose adjectives and nouns make candidates; by default runs between stop words.
+    finetune: train the model on `train` to tag keyphrases, `epochs` times at most at this `rate`; then remove its heads
+        and prune it (folders `tagger`, `ablation`, `pruned`), scored on `data`.
     top: phrases kept of each document. documents: at most so many of `data`, and of `train`.
     """
     started = time.monotonic()
@@ -91,11 +98,14 @@ def keyphrases(
         batch_tokens=batch_tokens,
         bootstrap=bootstrap,
         seed=seed,
+        finetune=finetune,
+        epochs=epochs,
+        rate=rate,
         text_format=text_format,
         keyphrase_format=keyphrase_format,
     )
     settings.check()
-    check_sources(text, data, train)
+    check_sources(text, data, train, finetune)
     given = {"text": text, "data": data, "train": train}
     files = {
         name: find_files(paths, name, folders=name != "text") for name, paths in given.items() if paths is not None
@@ -115,6 +125,8 @@ def keyphrases(
         return Atlas(folder)
     extraction = Extraction(model, settings, progress)
     tables, about = extraction.run(files, _behaviours(atlas))
+    if finetune:
+        tables["keyphrase_taggers"], about["tagger"] = extraction.fine_tune(files, folder)
     make_folder(folder)
     write_manifest(
         folder,
@@ -153,7 +165,8 @@ class Extraction:
         corpora: dict[str, Any] = {}
         trained: tuple[list[Document], list[Weights]] | None = None
         if "train" in files:
-            documents, left_out = self._read(files["train"])
+            found, left_out = self._read(files["train"])
+            documents = with_keyphrases(found)
             weights = self._weights(documents, settings.pooling, settings.rows, left_out)
             trained = documents, weights
             corpora["train"] = {"documents": len(documents), "left_out": dict(left_out)}
@@ -163,7 +176,8 @@ class Extraction:
             raise no_heads(self._model)
         scored_name = "data" if "data" in files else "text"
         if scored_name == "data":
-            documents, left_out = self._read(files["data"])
+            found, left_out = self._read(files["data"])
+            documents = with_keyphrases(found)
         else:
             left_out = Counter()
             documents = of_texts(read_text(files["text"], settings.text_format), left_out)
@@ -196,6 +210,21 @@ class Extraction:
         chosen = {"names": choice.names(shape), "pooling": choice.pooling, "rows": choice.rows, "origin": choice.origin}
         return tables, {"corpora": corpora, "heads_chosen": chosen, "studies_skipped": skipped}
 
+    def fine_tune(self, files: Mapping[str, list[Path]], folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+        """Train a tagger on `train`, ask which heads it needs, and score it on `data`."""
+        settings = self._settings
+        return tune_and_question(
+            self._model,
+            self._read(files["train"])[0],
+            self._read(files["data"])[0],
+            folder,
+            TuningSettings(settings.epochs, settings.rate, TUNING_TOKENS, settings.seed),
+            max_tokens=self._max_tokens,
+            batch_tokens=settings.batch_tokens,
+            bootstrap=settings.bootstrap,
+            progress=self._progress,
+        )
+
     def _given_choice(self, training: bool) -> HeadChoice | None:
         settings = self._settings
         if settings.heads is not None:
@@ -205,13 +234,13 @@ class Extraction:
             raise no_heads(self._model)
         return found
 
-    def _read(self, files: Sequence[Path]) -> tuple[list[Document], Counter[str]]:
+    def _read(self, files: Sequence[Path]) -> tuple[list[KeyphraseDocument], Counter[str]]:
         left_out: Counter[str] = Counter()
         found = list(read_keyphrases(files, self._settings.keyphrase_format, left_out))
         chosen = sample_documents(found, self._settings.documents, self._settings.seed)
         if len(chosen) < len(found):
             left_out["document_not_sampled"] = len(found) - len(chosen)
-        return with_keyphrases(chosen), left_out
+        return chosen, left_out
 
     def _weights(self, documents: Sequence[Document], pooling: str, rows: str, left_out: Counter[str]) -> list[Weights]:
         return word_weights(

@@ -105,4 +105,15 @@ KEYPHRASES: dict[str, Table] = {
             ("behaviours", "str", "what the head is known for in the survey named with --atlas"),
         ),
     ),
+    "keyphrase_taggers": Table(
+        "how well a model trained end to end tags keyphrases, whole and without its least important heads",
+        (
+            ("tagger", "str", "whole, or pruned: a tenth of its heads cut out"),
+            ("heads", "int64", "heads it has"),
+            ("f1", "float64", "of phrases exact in both ends; mean over documents, or windows of them"),
+            *F1_INTERVAL,
+            ("log_likelihood", "float64", "mean of the right tags, in nats a word"),
+            ("count", "int64", "documents, or windows of them"),
+        ),
+    ),
 }

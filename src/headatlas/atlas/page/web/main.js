@@ -19,8 +19,9 @@ import { Store } from "./store.js";
 import { tablesView } from "./tables.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
 import { attachTip } from "./tip.js";
+import { weightsView } from "./weights.js";
 
-const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView];
+const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView, weightsView];
 
 async function start() {
   const content = JSON.parse(document.getElementById("content").textContent);

@@ -1,0 +1,75 @@
+"""The keyphrase study in a run against the bare forward pass, and the time that finding phrases takes a document."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable
+
+from benchmarks.measuring import Result, bare_forward, eager_twin, ratio
+from headatlas.corpora.sample import sample_text
+from headatlas.corpora.text import read_text
+from headatlas.encoding.batches import make_batch
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment, text_windows
+from headatlas.engine.observer import Observer
+from headatlas.keyphrasing.baselines import by_text_rank, by_yake
+from headatlas.keyphrasing.candidates import between_stop_words, find_candidates
+from headatlas.keyphrasing.documents import Document, of_texts
+from headatlas.keyphrasing.extraction import combined, score_candidates
+from headatlas.keyphrasing.word_weights import word_weights
+from headatlas.models.loading import load_model
+from headatlas.models.model import Model
+from headatlas.studies.keyphrases import Keyphrases
+
+GOAL = 1.15
+ROWS, TOKENS, EVERY = 16, 128, 4  # one word in four is key, as in abstracts
+
+
+def measure(quick: bool) -> Result:
+    """The study's ratio; milliseconds a document of the sample for attention, TextRank and YAKE."""
+    model = load_model("embedded", device="cpu")
+    documents = of_texts(read_text([sample_text()]), Counter())
+    segments = _segments(model, documents)[:ROWS]
+    batch = make_batch(segments, model.kinds, model.pad_id)
+    study = Keyphrases()
+    study.start(model.shapes[model.default_stack])
+    observer = Observer(model, {study.name: study})
+    found = ratio(lambda: observer.see(batch), bare_forward(eager_twin(model), batch), 15 if quick else 61)
+    chosen = documents[: 8 if quick else 64]
+    return Result("keyphrases", found, GOAL, also={"ms_a_document": _times(model, chosen), "documents": len(chosen)})
+
+
+def _segments(model: Model, documents: list[Document]) -> list[KeyphraseSegment]:
+    """Whole windows of the sample, with made-up tags."""
+    ids, texts = [one.id for one in documents], [one.words for one in documents]
+    found = []
+    for segment in text_windows(ids, texts, model.tokenizer, TOKENS, Counter()):
+        segment.tags[::EVERY] = 1
+        found.append(segment)
+    return sorted(found, key=len, reverse=True)
+
+
+def _times(model: Model, documents: list[Document]) -> dict[str, float]:
+    candidates = [find_candidates(one.words, between_stop_words) for one in documents]
+    stack, options = model.default_stack, {"max_tokens": 512, "batch_tokens": 4096}
+
+    def attention() -> None:
+        received = word_weights(
+            model, documents, pooling="mean", rows="all", stack=stack, left_out=Counter(), **options
+        )
+        for one, weights in zip(documents, received, strict=True):
+            score_candidates(find_candidates(one.words, between_stop_words), combined(weights, [0]))
+
+    methods: dict[str, Callable[[], object]] = {
+        "attention": attention,
+        "text_rank": lambda: list(map(by_text_rank, documents, candidates)),
+    }
+    if (yake := by_yake()) is not None:
+        methods["yake"] = lambda: list(map(yake, documents, candidates))
+    found = {}
+    for name, run in methods.items():
+        run()
+        start = time.perf_counter()
+        run()
+        found[name] = round(1000 * (time.perf_counter() - start) / len(documents), 1)
+    return found
