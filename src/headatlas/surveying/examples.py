@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
@@ -77,13 +78,9 @@ def shorten_mentions(segment: MentionSegment, most_tokens: int) -> MentionSegmen
     size = _whole_sentences(segment, most_tokens)
     if size == segment.size:
         return segment
-    keep = segment.words < size  # special tokens have lower numbers
     return replace(
         segment,
-        ids=segment.ids[keep],
-        type_ids=segment.type_ids[keep],
-        words=segment.words[keep],
-        text=segment.text[:size],
+        **_first_words(segment, size),
         tags=segment.tags[:size],
         mentions=tuple(mention for mention in segment.mentions if mention.end <= size),
     )
@@ -92,16 +89,7 @@ def shorten_mentions(segment: MentionSegment, most_tokens: int) -> MentionSegmen
 def shorten_document(segment: KeyphraseSegment, most_tokens: int) -> KeyphraseSegment:
     """Keep the first words that fit, to the end of a sentence if there is one among them, with their tags."""
     size = _whole_sentences(segment, most_tokens)
-    keep = segment.words < size  # special tokens have lower numbers
-    return replace(
-        segment,
-        ids=segment.ids[keep],
-        type_ids=segment.type_ids[keep],
-        words=segment.words[keep],
-        text=segment.text[:size],
-        tags=segment.tags[:size],
-        counted=segment.counted[:size],
-    )
+    return replace(segment, **_first_words(segment, size), tags=segment.tags[:size], counted=segment.counted[:size])
 
 
 def _whole_sentences(segment: WordSegment, most_tokens: int) -> int:
@@ -113,6 +101,13 @@ def _whole_sentences(segment: WordSegment, most_tokens: int) -> int:
         return size
     ends = [word + 1 for word in range(size) if segment.text[word] in SENTENCE_ENDS]
     return ends[-1] if ends else size
+
+
+def _first_words(segment: WordSegment, size: int) -> dict[str, Any]:
+    """What every segment of words has, of its special tokens and first words alone."""
+    keep = segment.words < size  # special tokens have lower numbers
+    tokens = {name: getattr(segment, name)[keep] for name in ("ids", "type_ids", "words")}
+    return tokens | {"text": segment.text[:size]}
 
 
 def make_examples(
