@@ -48,7 +48,7 @@ def column_means(example, layer, head):
 
 def test_words_are_shown_with_what_they_receive(page, atlas):
     groups = page.locator("[data-word]")
-    assert groups.all_inner_texts() == list(WORDS)
+    assert groups.all_text_contents() == list(WORDS)
     means = column_means(atlas.examples[0], 0, 1)
     for place in (0, 1, 6):
         groups.nth(place).hover()
@@ -60,7 +60,7 @@ def test_key_words_are_underlined_and_summed_up(page, atlas):
     assert page.locator("[data-word] path").count() == sum(KEY)
     means = column_means(atlas.examples[0], 0, 1)
     own = sum(mean for mean, key in zip(means, KEY, strict=True) if key) / sum(KEY)
-    said = page.inner_text(".view:not([hidden]) .verdict")
+    said = page.locator(".verdict").first.inner_text()
     assert float(said.split("receives ")[1].split(" %")[0]) == pytest.approx(own, abs=0.25)
 
 

@@ -56,7 +56,12 @@ def _spans(about: Mapping[str, Any]) -> str:
     return f"{about['texts']:,} texts ({about['tokens']:,} tokens; targets: {targets}) of {name_files(about['files'])}"
 
 
+def _documents(about: Mapping[str, Any]) -> str:
+    return f"{about['documents']:,} documents ({about['words']:,} words) of {name_files(about['files'])}"
+
+
 _READ = {
+    "documents": _documents,
     "spans": _spans,
     "text": _text,
     "treebank": _treebank,

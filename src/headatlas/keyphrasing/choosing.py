@@ -27,6 +27,7 @@ from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 from headatlas.probes.keyphrases import KeyWords, ranked_heads
 
+SHIPPED = frozenset({"embedded"})
 TRIED = (1, 2, 3, 5, 8, 12, 18)
 CUT = 10  # phrases of a document, by whose F1 the number of heads is chosen
 
@@ -56,9 +57,9 @@ def named(names: Sequence[str], shape: HeadShape, model: str, pooling: str, rows
 
 def shipped(model: Model) -> HeadChoice | None:
     """The heads that ship for a model; None where there are none, or its weights are others."""
-    place = files("headatlas.keyphrasing") / "shipped" / f"{model.name}.json"
-    if not place.is_file():
+    if model.name not in SHIPPED:
         return None
+    place = files("headatlas.keyphrasing") / "shipped" / f"{model.name}.json"
     record: Mapping[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     if record["weights_sha256"] != model.source.get("weights_sha256") or model.source.get("random_weights"):
         return None

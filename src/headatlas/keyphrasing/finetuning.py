@@ -139,8 +139,7 @@ def tune_and_question(
     make_folder(folder)
     learned, held_back = split(train, settings.seed)
     write_text(folder / HELD_BACK, "".join(map(json_line, held_back)))
-    usual = {"max_tokens": max_tokens}
-    segments = keyphrase_segments(learned, model.tokenizer, **usual).segments
+    segments = keyphrase_segments(learned, model.tokenizer, max_tokens=max_tokens).segments
     tagger = fine_tune(model, segments, folder, settings, progress)
     device, seed = str(model.device), settings.seed
     ablation = ablate(
@@ -156,9 +155,16 @@ def tune_and_question(
         device=device,
         progress=progress,
     )
-    least = {"by": "importance", "share": SHARE_PRUNED, "ablation": folder / ABLATION}
-    pruned = prune(str(tagger), **least, out=folder / PRUNED, device=device, progress=progress)
-    scored = keyphrase_segments(data, model.tokenizer, **usual).segments
+    pruned = prune(
+        str(tagger),
+        by="importance",
+        share=SHARE_PRUNED,
+        ablation=folder / ABLATION,
+        out=folder / PRUNED,
+        device=device,
+        progress=progress,
+    )
+    scored = keyphrase_segments(data, model.tokenizer, max_tokens=max_tokens).segments
     table = taggers_table(
         {"whole": tagger, "pruned": folder / PRUNED},
         scored,

@@ -85,7 +85,7 @@ def keyphrases(
         and prune it (folders `tagger`, `ablation`, `pruned`), scored on `data`.
     top: phrases kept of each document. documents: at most so many of `data`, and of `train`.
     """
-    started = time.monotonic()
+    started, began = time.monotonic(), datetime.now(UTC)
     folder = Path(out)
     settings = KeyphraseSettings(
         heads=tuple(heads) if heads is not None else None,
@@ -132,7 +132,7 @@ def keyphrases(
         folder,
         {
             "complete": True,
-            "started": datetime.now(UTC).isoformat(timespec="seconds"),
+            "started": began.isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - started, 1),
             "settings": decisive,
             "model": describe_model(model, model.default_stack),
@@ -169,7 +169,7 @@ class Extraction:
             documents = with_keyphrases(found)
             weights = self._weights(documents, settings.pooling, settings.rows, left_out)
             trained = documents, weights
-            corpora["train"] = {"documents": len(documents), "left_out": dict(left_out)}
+            corpora["train"] = _about(documents, left_out)
             if choice is None:
                 choice = found_on(documents, weights, self._candidates(documents), settings.pooling, settings.rows)
         if choice is None:
@@ -187,7 +187,7 @@ class Extraction:
             score_candidates(own, combined(received, choice.heads))
             for own, received in zip(candidates, weights, strict=True)
         ]
-        corpora[scored_name] = {"documents": len(documents), "left_out": dict(left_out)}
+        corpora[scored_name] = _about(documents, left_out)
         tables = {
             "keyphrases": found_table(documents, scored, settings.top),
             "keyphrase_words": words_table(documents, weights, choice.heads, scored, settings.top),
@@ -277,6 +277,17 @@ def rank_all(
     for name, rank in methods.items():
         rankings[name] = [rank(document, own) for document, own in zip(documents, candidates, strict=True)]
     return rankings, skipped
+
+
+def _about(documents: Sequence[Document], left_out: Counter[str]) -> dict[str, Any]:
+    """What the manifest says of documents."""
+    return {
+        "kind": "documents",
+        "documents": len(documents),
+        "words": sum(len(document.words) for document in documents),
+        "documents_in_windows": left_out.pop("document_in_windows", 0),
+        "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
+    }
 
 
 def _behaviours(atlas: str | Path | None) -> dict[tuple[int, int], list[str]]:
