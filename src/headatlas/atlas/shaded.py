@@ -74,13 +74,13 @@ def shaded_svg(words: pd.DataFrame) -> str:
             column, row, gap = 0, row + 1, 0
         column += gap
         x, y, width = 10 + column * _LETTER, 8 + row * _LINE, len(text) * _LETTER
-        bold = ' font-weight="700"' if word.key is True else ""
+        bold = ' font-weight="700"' if _yes(word.key) else ""
         boxes.append(
             f'<rect x="{x - 1:.1f}" y="{y}" width="{width + 2:.1f}" height="19" rx="3" '
             f'fill="{_colour(float(word.shade))}"/>'
             f'<text x="{x:.1f}" y="{y + 14}" textLength="{width:.1f}"{bold}>{escape(text)}</text>'
         )
-        if word.found is True:
+        if _yes(word.found):
             boxes.append(f'<path d="M{x:.1f} {y + 18}h{width:.1f}" stroke="#1a1a1a" stroke-width="1.4"/>')
         column, before = column + len(text), word
     size = f"{20 + LINE_LETTERS * _LETTER:.0f}", f"{16 + (row + 1) * _LINE}"
@@ -98,8 +98,8 @@ def _html_words(line: pd.DataFrame) -> Iterator[str]:
         if before and text not in _TIGHT and before not in _OPENING:
             yield " "
         inner = escape(text)
-        inner = f"<b>{inner}</b>" if word.key is True else inner
-        inner = f"<u>{inner}</u>" if word.found is True else inner
+        inner = f"<b>{inner}</b>" if _yes(word.key) else inner
+        inner = f"<u>{inner}</u>" if _yes(word.found) else inner
         yield f'<i style="background:{_colour(float(word.shade))}">{inner}</i>'
         before = text
 
@@ -108,3 +108,8 @@ def _colour(shade: float) -> str:
     """From white to a blue on which dark ink is still read."""
     red, green, blue = (round(255 + shade * (end - 255)) for end in (120, 170, 225))
     return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def _yes(value: Any) -> bool:
+    """Whether a cell holds true; an empty one does not."""
+    return not pd.isna(value) and bool(value)

@@ -70,6 +70,11 @@ def keyphrase_segments(
     segments = list(text_windows(ids, texts, tokenizer, max_tokens, left_out, tags))
     if not segments:
         raise CorpusError("The keyphrase corpus gives nothing to read: its texts turn into no tokens.")
+    if not found:
+        raise CorpusError(
+            f"None of the {given:,} keyphrases stands in the text of its document, so no word is key. Do they belong to "
+            "these documents?"
+        )
     left_out["keyphrase_not_in_text"] = given - found
     in_windows = left_out.pop("document_in_windows", 0)
     return KeyphraseSample(
