@@ -72,8 +72,8 @@ def keyphrase_segments(
         raise CorpusError("The keyphrase corpus gives nothing to read: its texts turn into no tokens.")
     if not found:
         raise CorpusError(
-            f"None of the {given:,} keyphrases stands in the text of its document, so no word is key. Do they belong to "
-            "these documents?"
+            f"None of the {given:,} keyphrases stands in the text of its document, so no word is key. Do they belong "
+            "to these documents?"
         )
     left_out["keyphrase_not_in_text"] = given - found
     in_windows = left_out.pop("document_in_windows", 0)
