@@ -129,6 +129,14 @@ def _t5() -> PreTrainedTokenizerFast:
 _TOKENIZERS = {"wordpiece": _wordpiece, "gpt2": _gpt2, "roberta": _roberta, "t5": _t5}
 
 
+LONG_FILES = ("test_readme.py", "test_real_weights.py", "test_kills.py", "test_commands.py", "test_ray_team.py")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the files that take longest: two processes share them out, and neither waits long for the other."""
+    items.sort(key=lambda item: item.path.name not in LONG_FILES)
+
+
 @pytest.fixture(scope="session")
 def tokenizer_of() -> Callable[[str], PreTrainedTokenizerFast]:
     """A tiny tokenizer by style: wordpiece, gpt2, roberta or t5."""

@@ -71,14 +71,3 @@ def test_the_control_has_none_of_it(tmp_path):
     options = {"text": ha.sample_text(), "segments": 40, "progress": False}
     control = ha.survey("embedded", out=tmp_path / "control", random_weights=True, **options)
     assert control.tables["positions"]["value"].max() < 0.2
-
-
-def test_the_embedded_decoder(tmp_path):
-    """SmolLM2: causal, grouped queries, a strong sink on the first token, gradients from the next-token loss."""
-    model = ha.load_model("embedded-decoder", device="cpu")
-    atlas = ha.survey(model, text=ha.sample_text(), out=tmp_path / "a", segments=8, max_tokens=48, progress=False)
-    assert atlas.manifest["model"]["layers"] == 30
-    assert (atlas.tables["positions"].query("offset == 1")["value"] == 0).all()
-    assert (atlas.tables["gradients"].query("kind == 'other'")["value"] > 0).all()
-    first = atlas.example.maps[:, :, 1:, 0].mean()
-    assert first > 0.3

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from importlib.metadata import PackageNotFoundError
+from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+import headatlas as ha
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
 from headatlas.models import embedded
@@ -66,6 +68,16 @@ def test_the_decoder_is_causal(decoder: Model, batch_for: Callable[..., Batch]) 
     maps = observed(decoder, batch_for(decoder))
     assert len(maps) == 30
     assert all((weights.triu(1) == 0).all() for weights in maps)
+
+
+def test_a_survey_of_the_decoder(decoder: Model, tmp_path: Path) -> None:
+    """SmolLM2: causal, grouped queries, a strong sink on the first token, gradients from the next-token loss."""
+    atlas = ha.survey(decoder, text=ha.sample_text(), out=tmp_path / "a", segments=8, max_tokens=48, progress=False)
+    assert atlas.manifest["model"]["layers"] == 30
+    assert (atlas.tables["positions"].query("offset == 1")["value"] == 0).all()
+    assert (atlas.tables["gradients"].query("kind == 'other'")["value"] > 0).all()
+    first = atlas.example.maps[:, :, 1:, 0].mean()
+    assert first > 0.3
 
 
 def test_the_decoder_was_read_right(decoder: Model) -> None:

@@ -7,8 +7,8 @@ only segments go out and sums come back. A worker whose parent is gone ends by i
 from __future__ import annotations
 
 import os
-import pickle
 import signal
+import traceback
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,10 +18,11 @@ from multiprocessing.process import BaseProcess
 import torch
 from torch import multiprocessing
 
+from headatlas import errors
 from headatlas.encoding.segments import Segment
 from headatlas.engine.crew import Answer
 from headatlas.engine.job import Job
-from headatlas.errors import ModelError
+from headatlas.errors import HeadatlasError, ModelError
 from headatlas.studies.study import State
 
 GRACE_SECONDS = 5.0  # for a worker to end when asked to
@@ -31,6 +32,25 @@ GRACE_SECONDS = 5.0  # for a worker to end when asked to
 class _Member:
     process: BaseProcess
     line: Connection
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """What went wrong in a worker, in words that any process can read."""
+
+    kind: str | None  # of our own errors, else None
+    message: str
+
+    @classmethod
+    def of(cls, error: Exception) -> _Failure:
+        if isinstance(error, HeadatlasError):
+            return cls(type(error).__name__, str(error))
+        return cls(None, "".join(traceback.format_exception(error)))
+
+    def error(self) -> Exception:
+        """The error again."""
+        own = getattr(errors, self.kind) if self.kind else RuntimeError
+        return own(self.message)
 
 
 class Processes:
@@ -57,10 +77,10 @@ class Processes:
         self._busy.discard(member)
         try:
             answer = self._members[member].line.recv()
-        except (EOFError, OSError, pickle.UnpicklingError):
+        except (EOFError, OSError):
             return Answer(member, None)
-        if isinstance(answer, Exception):
-            raise answer
+        if isinstance(answer, _Failure):
+            raise answer.error()
         return Answer(member, answer)
 
     def replace(self, member: int) -> None:
@@ -72,7 +92,7 @@ class Processes:
         )
         try:
             process.start()
-        except (pickle.PicklingError, AttributeError, TypeError) as error:
+        except Exception as error:  # whatever there is in a model that cannot be sent
             raise ModelError(
                 f"{self._job.model.name} cannot be handed to another process ({error}). Run it without --workers."
             ) from error
@@ -105,21 +125,12 @@ def _work(line: Connection, job: Job, threads: int) -> None:
             batches = line.recv()
         except EOFError:
             return
-        answer: dict[str, State] | Exception
+        answer: dict[str, State] | _Failure
         try:
             answer = job.sums(batches)
-        except Exception as error:
-            answer = _sendable(error)
+        except Exception as error:  # whatever it is, the parent raises it
+            answer = _Failure.of(error)
         try:
             line.send(answer)
         except OSError:
             os._exit(0)  # the parent is gone
-
-
-def _sendable(error: Exception) -> Exception:
-    """The error itself where it survives the way to the parent, else its words."""
-    try:
-        pickle.loads(pickle.dumps(error))
-    except Exception:
-        return RuntimeError(f"{type(error).__name__}: {error}")
-    return error

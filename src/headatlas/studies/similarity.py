@@ -163,7 +163,7 @@ class Similarity(Study):
         self._sums["mean"] += means.sum(0)
         self._sums["count"] += counts.sum(0)
         self._sums["rows"] += [sum(len(rows_compared(n, len(self._heads))) for n in lengths), lengths.sum()]
-        values = np.triu(means if self._per_token else sums, 1)
+        values = means if self._per_token else sums  # 0 but above the diagonal
         upper = np.triu(counts, 1).astype(np.float64)
         names = [segment.id for segment in batch.segments]
         weights = poisson_weights(names, self._replicates, self._seed).T.astype(np.float64)  # [R, B]
