@@ -11,7 +11,7 @@ demo: .venv/ready
 
 # Two workers with one thread each: most tests are too small to share out.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile
+	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .

@@ -17,9 +17,11 @@ TEXTS = (
 )
 
 
-def run(model, segments, crew=None, **options):
-    studies = {name: study() for name, study in TEXT_STUDIES.items()}
-    run_studies(model, segments, studies, batch_tokens=40, kinds=kind_table(model.tokenizer), crew=crew, **options)
+def run(model, segments, names=tuple(TEXT_STUDIES), **options):
+    """The tables of some studies, all unless told."""
+    studies = {name: TEXT_STUDIES[name]() for name in names}
+    options = {"batch_tokens": 40, "kinds": kind_table(model.tokenizer)} | options
+    run_studies(model, segments, studies, **options)
     return {name: study.table() for name, study in studies.items()}
 
 

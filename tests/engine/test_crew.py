@@ -10,7 +10,7 @@ from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.crew import BLOCKS_EACH, Answer, Crew, make_blocks
 from headatlas.engine.job import Work
 from headatlas.errors import ModelError, SettingError
-from whole_runs import TEXTS, run, same
+from whole_runs import run, same
 
 
 class Pretended:
@@ -38,16 +38,6 @@ class Pretended:
         self.closed = True
 
 
-@pytest.fixture(scope="module")
-def bert(load_tiny):
-    return load_tiny("bert")
-
-
-@pytest.fixture(scope="module")
-def segments(bert, segments_for):
-    return segments_for(bert.tokenizer, TEXTS)
-
-
 @pytest.fixture
 def teams(monkeypatch):
     made, fates = [], []
@@ -64,7 +54,7 @@ def teams(monkeypatch):
 @pytest.mark.parametrize("fate", [(), (True,), (False, True, True)])
 def test_the_tables_are_those_of_one_process(bert, segments, teams, workers, fate):
     teams[1].append(fate)
-    same(run(bert, segments, Crew(workers)), run(bert, segments))
+    same(run(bert, segments, crew=Crew(workers)), run(bert, segments))
     (team,) = teams[0]
     assert team.closed
     assert len(team.replaced) == sum(fate)
@@ -74,23 +64,23 @@ def test_a_block_that_kills_whoever_has_it_ends_the_run_with_a_remedy(bert, segm
     teams[1].append([False, True, True, True])
     checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
     with pytest.raises(ModelError, match=r"lost 3 times .*fewer --workers"):
-        run(bert, segments, Crew(1), checkpoint=checkpoint, seconds_between_saves=0)
+        run(bert, segments, crew=Crew(1), checkpoint=checkpoint, seconds_between_saves=0)
     assert teams[0][0].closed
-    same(run(bert, segments, Crew(2), checkpoint=checkpoint), run(bert, segments))  # the first block was kept
+    same(run(bert, segments, crew=Crew(2), checkpoint=checkpoint), run(bert, segments))  # the first block was kept
 
 
 def test_a_run_goes_on_with_another_crew_or_none(bert, segments, teams, tmp_path):
     teams[1].append([False, False, True, True, True])
     checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
     with pytest.raises(ModelError):
-        run(bert, segments, Crew(1), checkpoint=checkpoint, seconds_between_saves=0)
+        run(bert, segments, crew=Crew(1), checkpoint=checkpoint, seconds_between_saves=0)
     same(run(bert, segments, checkpoint=checkpoint), run(bert, segments))
 
 
 def test_nothing_left_needs_no_team(bert, segments, teams, tmp_path):
     checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
     done = run(bert, segments, checkpoint=checkpoint)
-    same(run(bert, segments, Crew(2), checkpoint=checkpoint), done)
+    same(run(bert, segments, crew=Crew(2), checkpoint=checkpoint), done)
     assert not teams[0]
 
 

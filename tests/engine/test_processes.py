@@ -18,22 +18,17 @@ from headatlas.studies import TEXT_STUDIES
 from whole_runs import TEXTS, run, same
 
 
-@pytest.fixture(scope="module")
-def bert(load_tiny):
-    return load_tiny("bert")
-
-
-@pytest.fixture(scope="module")
-def segments(bert, segments_for):
-    return segments_for(bert.tokenizer, TEXTS)
-
-
 def job_of(model, names=tuple(TEXT_STUDIES)):
     return Job(model, {name: TEXT_STUDIES[name]() for name in names}, kind_table(model.tokenizer), model.default_stack)
 
 
-def test_two_processes_give_the_tables_of_one(bert, segments):
-    same(run(bert, segments, Crew(2)), run(bert, segments))
+def test_two_processes_give_the_tables_of_one(bert, segments, batch_for):
+    batch, states = batch_for(bert), []
+    bert.observe(batch, lambda *_: None, see_states=states.append)  # which leaves hooks in the network
+    bert.network(**bert.inputs(batch), output_attentions=True)
+    same(run(bert, segments, crew=Crew(2)), run(bert, segments))
+    bert.observe(batch, lambda *_: None, see_states=states.append)
+    assert len(states[1]) == len(states[0]) == 3
 
 
 def test_a_killed_worker_is_noticed_and_replaced(bert, segments):

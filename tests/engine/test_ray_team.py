@@ -8,17 +8,7 @@ from ray.cluster_utils import Cluster
 
 from headatlas.engine.crew import Crew
 from headatlas.errors import ModelError
-from whole_runs import TEXTS, run, same
-
-
-@pytest.fixture(scope="module")
-def bert(load_tiny):
-    return load_tiny("bert")
-
-
-@pytest.fixture(scope="module")
-def segments(bert, segments_for):
-    return segments_for(bert.tokenizer, TEXTS)
+from whole_runs import run, same
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +22,7 @@ def cluster():
 
 
 def test_actors_on_two_nodes_give_the_tables_of_one_process(cluster, bert, segments):
-    same(run(bert, segments, Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
+    same(run(bert, segments, crew=Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
 
 
 def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monkeypatch):
@@ -48,11 +38,11 @@ def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monk
         return answer
 
     monkeypatch.setattr(RayTeam, "hear", losing)
-    same(run(bert, segments, Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
+    same(run(bert, segments, crew=Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
     assert any(answer.sums is None for answer in heard)
 
 
 def test_a_worker_that_fits_nowhere_is_refused(cluster, bert, segments, monkeypatch):
     monkeypatch.setattr("headatlas.engine.ray_team.SECONDS_FOR_A_PLACE", 0.5)
     with pytest.raises(ModelError, match=r"No machine of the Ray cluster has 64 CPUs"):
-        run(bert, segments, Crew(1, "ray", threads=64, address=cluster.address))
+        run(bert, segments, crew=Crew(1, "ray", threads=64, address=cluster.address))

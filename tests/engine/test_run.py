@@ -9,41 +9,15 @@ import threading
 import pandas as pd
 import pytest
 
-from headatlas.encoding.kinds import kind_table
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.observer import Observer
-from headatlas.engine.run import run_studies
 from headatlas.errors import SurveyInterruptedError
 from headatlas.studies import TEXT_STUDIES
-
-TEXTS = (
-    "the old man saw a little dog, and the dog ran.\tshe sat by the river.",
-    "she sat by the river.\tit was night, and they had water.",
-    "they have not been there, but the child was in the big red house.\tthe cat ate.",
-    "a dog.\ta cat.",
-    "the first look.\tthe tree by the house was old, red and big.",
-)
+from whole_runs import run
 
 
 class KilledError(Exception):
     """Stands for a process that is killed."""
-
-
-@pytest.fixture(scope="module")
-def bert(load_tiny):
-    return load_tiny("bert")
-
-
-@pytest.fixture(scope="module")
-def segments(bert, segments_for):
-    return segments_for(bert.tokenizer, TEXTS)
-
-
-def run(model, segments, names=tuple(TEXT_STUDIES), **options):
-    studies = {name: TEXT_STUDIES[name]() for name in names}
-    options = {"batch_tokens": 40, "kinds": kind_table(model.tokenizer)} | options
-    run_studies(model, segments, studies, **options)
-    return {name: study.table() for name, study in studies.items()}
 
 
 def equal(left, right):

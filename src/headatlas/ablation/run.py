@@ -6,7 +6,6 @@ import shutil
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,7 @@ from headatlas.models.stacks import Stack
 from headatlas.results.atlas import Atlas, write_manifest, write_tables
 from headatlas.surveying.run import already_done
 from headatlas.surveying.subject import describe_model
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 STATE = "state"  # folder of what is finished, while a run lasts
 _HEADS: dict[str, TaskHead] = {
@@ -171,7 +170,7 @@ def ablate(
     make_folder(folder)
     manifest: dict[str, Any] = {
         "complete": False,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": moment(),
         "settings": decisive,
         "model": describe_model(model, stack),
         "versions": versions("pandas", "scikit-learn", "scipy"),
@@ -195,7 +194,7 @@ def ablate(
     rows = write_tables(folder, {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items()})
     manifest |= {
         "complete": True,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": moment(),
         "seconds": round(time.monotonic() - started, 1),
         "corpora": corpora,
         "summary": summary,

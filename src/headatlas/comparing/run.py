@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from headatlas.models.loading import choose_device, choose_dtype
 from headatlas.results.atlas import Atlas, write_tables
 from headatlas.results.comparison import Comparison, open_comparison, write_comparison_manifest
 from headatlas.studies.kept_rows import rows_compared
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 Tables = dict[str, pd.DataFrame]
 
@@ -82,7 +81,7 @@ def compare(
     write_comparison_manifest(
         folder,
         {
-            "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+            "finished": moment(),
             "seconds": round(time.monotonic() - started, 1),
             "a": {"folder": str(atlases[0].folder), "model": manifest_a["model"], "tables": rows_a},
             "b": {"folder": str(atlases[1].folder), "model": manifest_b["model"], "tables": rows_b},

@@ -58,9 +58,7 @@ class Checkpoint:
                 "Use the same settings to continue it, or another --out folder."
             )
         for name, study in studies.items():
-            expected = {key: array.shape for key, array in study.state().items()}
-            found = {key: array.shape for key, array in saved.states.get(name, {}).items()}
-            if expected != found:
+            if not fits(study, saved.states.get(name, {})):
                 raise _damaged(self.path, f"the sums of {name} do not have the shape of this model")
             study.restore(saved.states[name])
         if any(span.stop > batches for span in saved.batches):
@@ -87,6 +85,12 @@ def read_state(path: Path) -> SavedRun:
         study, _, name = key.partition("/")
         states.setdefault(study, {})[name] = array
     return SavedRun(batches, states, settings)
+
+
+def fits(study: Study, state: State) -> bool:
+    """Whether a saved state has the sums of a started study, in their shapes."""
+    own = study.state()
+    return {key: array.shape for key, array in own.items()} == {key: array.shape for key, array in state.items()}
 
 
 def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:

@@ -6,7 +6,6 @@ import json
 import logging
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from headatlas.models.fitted import require_peft
 from headatlas.models.loading import choose_device
 from headatlas.models.model import check_length, longest_input
 from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 STATE = "state.safetensors"
 MUCH_UNKNOWN = 0.05
@@ -108,7 +107,7 @@ def fit_mlm(
     make_folder(folder)
     record: dict[str, Any] = {
         "complete": False,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": moment(),
         "settings": settings,
         "model": base.record,
         "corpus": _describe(corpus, corpus_files),
@@ -148,7 +147,7 @@ def fit_mlm(
     write_adapter(network, folder)
     record |= {
         "adapter_sha256": sha256(folder / ADAPTER_WEIGHTS),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": moment(),
         "complete": True,
     }
     _write_record(folder, record)

@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +30,7 @@ from headatlas.probing.sources import FORCE_OR_ANOTHER, PARTS, refuse_same_files
 from headatlas.results.atlas import Atlas, read_manifest, write_manifest, write_tables
 from headatlas.surveying.choices import choose_stack
 from headatlas.surveying.subject import describe_model, model_identity
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 Tick = Callable[[], None]
 
@@ -127,7 +126,7 @@ def layers(
     make_folder(folder)
     manifest: dict[str, Any] = {
         "complete": False,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": moment(),
         "settings": decisive,
         "model": describe_model(loaded, chosen_stack),
         "tasks": before.get("tasks", {}) | new,
@@ -162,7 +161,7 @@ def layers(
     found = [load_record(folder, name, weights) for name in manifest["tasks"] for weights, _ in networks]
     manifest |= {
         "complete": True,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": moment(),
         "seconds": round(time.monotonic() - started, 1),
         "tables": write_tables(folder, tables_of([one for one in found if one is not None])),
     }

@@ -68,6 +68,7 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process gets: the fields, without what was worked out from them here."""
+        forget_capturing(self.network)
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -251,6 +252,18 @@ class Model:
                 f"{self.name}: saw the attention of {counts[stack]} {stack} layers out of {expected}. "
                 "This architecture cannot be observed completely, so nothing is reported."
             )
+
+
+def forget_capturing(network: nn.Module) -> None:
+    """Take away the hooks that transformers left when hidden states were asked for: they cannot be sent to a process.
+
+    It hangs them up again when they are needed.
+    """
+    for module in network.modules():
+        for key, hook in list(module._forward_hooks.items()):
+            if hook.__module__ == "transformers.utils.output_capturing":
+                del module._forward_hooks[key]
+        module.__dict__.pop("_output_capturing_hooks_installed", None)
 
 
 def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:

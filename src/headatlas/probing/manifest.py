@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any
 
 from headatlas.probes.vectors import WordVectors
 from headatlas.probing.sources import PARTS, Pair, also_in_train, describe_part
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 
 def begun_manifest(
@@ -22,7 +21,7 @@ def begun_manifest(
             corpora[part]["without_vector"] = vectors.unknown(sentences)
     return {
         "complete": False,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": moment(),
         "settings": settings,
         "model": pair.train.model,
         "vectors": vectors.about if vectors else None,

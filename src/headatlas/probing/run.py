@@ -7,7 +7,6 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +30,7 @@ from headatlas.probing.sources import FORCE_OR_ANOTHER, PARTS, Pair, check_pair,
 from headatlas.results.atlas import Atlas, write_manifest, write_tables
 from headatlas.store.index import INDEX
 from headatlas.surveying.run import already_done
+from headatlas.versions import moment
 
 _USUAL = TrainingSettings()
 
@@ -136,7 +136,7 @@ def probe(
     records = _run_passes(folder, passes, settings, progress)
     manifest |= {
         "complete": True,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": moment(),
         "seconds": round(time.monotonic() - started, 1),
         "tables": write_tables(folder, tables_of(records)),
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +26,7 @@ from headatlas.pruning.measuring import check_same, compare_speed, sizes
 from headatlas.pruning.memory import compare_memory
 from headatlas.results.atlas import PRUNING, write_manifest
 from headatlas.surveying.subject import describe_model
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 _CHECKED_INPUTS, _CHECKED_TOKENS = 8, 128
 _ROUNDS, _ENOUGH_SECONDS = 5, 20.0
@@ -122,7 +121,7 @@ def prune(
     difference = check_same(model, smaller, removed, batch)
     manifest: dict[str, Any] = {
         "complete": False,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": moment(),
         "settings": settings,
         "model": describe_model(model, stack),
         "corpora": corpora,
@@ -136,7 +135,7 @@ def prune(
     record: Pruning = smaller.headatlas_pruning
     manifest |= {
         "complete": True,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": moment(),
         "saved_as": type(smaller).__name__,
         "removed": [f"{layer}-{head}" for layer, head in removed],
         "base": dict(record.base),

@@ -10,7 +10,6 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,7 +24,7 @@ from headatlas.studies.dependencies import Dependencies
 from headatlas.surveying.reopen import blank_studies, states_of
 from headatlas.surveying.run import STATES, already_done
 from headatlas.surveying.tables import all_tables
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged without it."
 
@@ -48,7 +47,7 @@ def merge(shards: Sequence[str | Path], *, out: str | Path) -> Atlas:
     make_folder(folder / STATES)
     manifest: dict[str, Any] = {
         "complete": False,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": moment(),
         "settings": settings,
         "model": first["model"],
         "versions": versions("numba", "pandas"),
@@ -66,7 +65,7 @@ def merge(shards: Sequence[str | Path], *, out: str | Path) -> Atlas:
     write_atomically(folder / EXAMPLES, lambda temporary: shutil.copyfile(examples, temporary))
     manifest |= {
         "complete": True,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": moment(),
         "seconds": round(time.monotonic() - started, 1),
         "corpora": first["corpora"],
         "studies_skipped": first["studies_skipped"]
@@ -112,10 +111,10 @@ def _merged(folders: Sequence[Path], name: str, manifest: dict[str, Any]) -> dic
     corpus = name.removesuffix("-control")
     shape = HeadShape(tuple(manifest["model"]["heads"]))
     total, one = (blank_studies(manifest)[corpus] for _ in range(2))
-    for study in total.values():
+    for study in (*total.values(), *one.values()):
         study.start(shape)
     for folder in folders:
-        states = states_of(folder / STATES / f"{name}.safetensors", shape, one)
+        states = states_of(folder / STATES / f"{name}.safetensors", one)
         for study_name, study in total.items():
             one[study_name].restore(states[study_name])
             study.merge(one[study_name])

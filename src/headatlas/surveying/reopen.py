@@ -10,7 +10,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from headatlas.engine.checkpoint import read_state
+from headatlas.engine.checkpoint import fits, read_state
 from headatlas.errors import AtlasError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas
@@ -30,21 +30,21 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
     shape = HeadShape(tuple(manifest["model"]["heads"]))
     for corpus, studies in blank_studies(manifest).items():
         path = atlas.folder / STATES / f"{corpus}.safetensors"
-        states = states_of(path, shape, studies)
+        for study in studies.values():
+            study.start(shape)
+        states = states_of(path, studies)
         for name, study in studies.items():
             study.restore(states[name])
             yield study
 
 
-def states_of(path: Path, shape: HeadShape, studies: Mapping[str, Study]) -> dict[str, State]:
-    """What a state file holds of the studies, which are started for it."""
+def states_of(path: Path, studies: Mapping[str, Study]) -> dict[str, State]:
+    """What a state file holds of some started studies."""
     if not path.exists():
         raise AtlasError(f"{path}: is missing. Run the survey again to have its sums.")
     states = read_state(path).states
     for name, study in studies.items():
-        study.start(shape)
-        found = {key: array.shape for key, array in states.get(name, {}).items()}
-        if found != {key: array.shape for key, array in study.state().items()}:
+        if not fits(study, states.get(name, {})):
             raise AtlasError(f"{path}: has no sums of {name}, or those of another version. Survey again.")
     return states
 

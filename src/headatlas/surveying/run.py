@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ from headatlas.surveying.settings import SurveySettings
 from headatlas.surveying.stored import stored_subject
 from headatlas.surveying.subject import Subject, model_subject
 from headatlas.surveying.tables import all_tables
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 STATES = "state"
 
@@ -180,7 +179,7 @@ def survey(
     make_folder(folder / STATES)
     manifest: dict[str, Any] = {
         "complete": False,
-        "started": datetime.now(UTC).isoformat(timespec="seconds"),
+        "started": moment(),
         "settings": decisive,
         "model": subject.about,
         "versions": versions("numba", "pandas"),
@@ -211,7 +210,7 @@ def survey(
     write_examples(folder, subject.examples(parts))
     manifest |= {
         "complete": True,
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "finished": moment(),
         "seconds": round(time.monotonic() - started, 1),
         "corpora": {
             part.name: {"files": subject.files[part.name], **part.about, "left_out": part.left_out} for part in parts
