@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
+from typing import Any
 
 from benchmarks.measuring import Result, bare_forward, eager_twin, ratio
 from headatlas.corpora.sample import sample_text
@@ -51,12 +52,10 @@ def _segments(model: Model, documents: list[Document]) -> list[KeyphraseSegment]
 
 def _times(model: Model, documents: list[Document]) -> dict[str, float]:
     candidates = [find_candidates(one.words, between_stop_words) for one in documents]
-    stack, options = model.default_stack, {"max_tokens": 512, "batch_tokens": 4096}
+    options: dict[str, Any] = {"pooling": "mean", "rows": "all", "max_tokens": 512, "batch_tokens": 4096}
 
     def attention() -> None:
-        received = word_weights(
-            model, documents, pooling="mean", rows="all", stack=stack, left_out=Counter(), **options
-        )
+        received = word_weights(model, documents, stack=model.default_stack, left_out=Counter(), **options)
         for one, weights in zip(documents, received, strict=True):
             score_candidates(find_candidates(one.words, between_stop_words), combined(weights, [0]))
 

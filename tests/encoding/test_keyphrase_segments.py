@@ -1,4 +1,4 @@
-"""Tags of words, and windows in which every word counts once."""
+"""Documents as model inputs, and windows in which every word counts once."""
 
 from __future__ import annotations
 
@@ -11,25 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headatlas.corpora.keyphrases import KeyphraseDocument
-from headatlas.corpora.phrases import phrase_stems, split_words
-from headatlas.encoding.keyphrase_segments import TAGS, keyphrase_segments, tag_words, windows_of
+from headatlas.encoding.keyphrase_segments import keyphrase_segments, windows_of
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError, SettingError
 
 
 def document(text, *phrases, name="0.a"):
     return KeyphraseDocument(name, Path("a.txt"), None, text, phrases)
-
-
-def tags_of(text, *phrases):
-    tags, there = tag_words(split_words(text), {phrase_stems(phrase) for phrase in phrases})
-    return "".join(TAGS[tag] for tag in tags), there
-
-
-def test_the_longest_phrase_comes_first():
-    assert tags_of("big dogs ran to a big dog", "big dog", "dogs", "cat") == ("BIOOOBI", 2)
-    assert tags_of("red dog house", "red dog", "dog house") == ("BBI", 2)
-    assert tags_of("dog dog", "dogs") == ("BB", 1)
 
 
 def test_a_short_document_is_one_segment(tokenizer_of):

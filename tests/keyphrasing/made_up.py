@@ -21,6 +21,16 @@ def document(text: str, *phrases: str, name: str = "0.1") -> Document:
     return Document(name, text, split_words(text), frozenset(map(phrase_stems, phrases)))
 
 
+def folders_corpus(folder: Path, texts: list[tuple[str, list[str]]]) -> Path:
+    """Texts and their keyphrases in two folders, as SemEval's are packed."""
+    for kind in ("docsutf8", "keys"):
+        (folder / kind).mkdir(parents=True)
+    for number, (text, phrases) in enumerate(texts):
+        (folder / "docsutf8" / f"{number}.txt").write_text(text, encoding="utf-8")
+        (folder / "keys" / f"{number}.key").write_text("\n".join(phrases), encoding="utf-8")
+    return folder
+
+
 def corpus(path: Path, copies: int = 3, start: int = 0) -> Path:
     """The texts as JSON lines, some times over."""
     chosen = [TEXTS[(start + number) % len(TEXTS)] for number in range(copies * len(TEXTS))]

@@ -120,7 +120,9 @@ def test_heads_ship_for_the_embedded_model(tmp_path):
     choice = shipped(model)
     assert choice is not None
     text = tmp_path / "text.txt"
-    text.write_text("Graph kernels measure the similarity of molecules for drug discovery.\n", encoding="utf-8")
+    text.write_text(
+        "Graph kernels are used to find the similarity of molecules for drug discovery.\n", encoding="utf-8"
+    )
     made = ha.keyphrases(model, text=text, out=tmp_path / "out", progress=False)
     assert "graph kernels" in {phrase.lower() for phrase in made.tables["keyphrases"]["phrase"]}
     assert json.loads(json.dumps(made.manifest["heads_chosen"]))["origin"].startswith("shipped")

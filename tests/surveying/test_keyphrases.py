@@ -12,6 +12,7 @@ import headatlas as ha
 from headatlas.atlas.about import corpora_read
 from headatlas.atlas.findings import findings
 from headatlas.errors import CorpusError, SettingError
+from tests.keyphrasing.made_up import folders_corpus
 
 TEXTS = [
     ("the old man saw a little dog , and the dog ran over to the big river .", ["little dogs", "big river", "cats"]),
@@ -22,14 +23,7 @@ TEXTS = [
 
 @pytest.fixture
 def corpus(tmp_path):
-    folder = tmp_path / "corpus"
-    for kind in ("docsutf8", "keys"):
-        (folder / kind).mkdir(parents=True)
-    for number in range(9):
-        text, phrases = TEXTS[number % 3]
-        (folder / "docsutf8" / f"{number}.txt").write_text(text, encoding="utf-8")
-        (folder / "keys" / f"{number}.key").write_text("\n".join(phrases), encoding="utf-8")
-    return folder
+    return folders_corpus(tmp_path / "corpus", TEXTS * 3)
 
 
 @pytest.fixture
@@ -62,6 +56,16 @@ def test_batches_make_no_difference_and_windows_count_every_word_once(survey, co
     pd.testing.assert_frame_equal(whole, small, rtol=1e-4, atol=1e-6)
     cut = survey(keyphrases=corpus, out="cut", max_tokens=12)
     assert cut.manifest["corpora"]["keyphrases"]["documents_in_windows"] == 6
+
+
+def test_shards_put_together_are_the_single_run_also_where_a_document_lies_in_two(survey, corpus, tmp_path):
+    windows = {"keyphrases": corpus, "max_tokens": 12}
+    whole = survey(**windows)
+    for number in (1, 2):
+        survey(out=f"part{number}", shard=f"{number}/2", **windows)
+    merged = ha.merge([tmp_path / "part1", tmp_path / "part2"], out=tmp_path / "merged")
+    pd.testing.assert_frame_equal(merged.tables["keyphrase_heads"], whole.tables["keyphrase_heads"], rtol=1e-9)
+    assert merged.manifest["corpora"] == whole.manifest["corpora"]
 
 
 def test_a_causal_model_is_read_too(survey, corpus):

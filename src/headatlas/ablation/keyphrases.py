@@ -17,8 +17,9 @@ from torch.nn.functional import cross_entropy
 
 from headatlas.ablation.task import Examples, Task
 from headatlas.ablation.token_prediction import means_by
+from headatlas.corpora.key_words import BEGINS, INSIDE, OUTSIDE, TAGS
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
-from headatlas.encoding.keyphrase_segments import BEGINS, INSIDE, OUTSIDE, TAGS, KeyphraseSegment
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError, ModelError

@@ -77,7 +77,7 @@ def shaded_svg(words: pd.DataFrame) -> str:
         bold = ' font-weight="700"' if _yes(word.key) else ""
         boxes.append(
             f'<rect x="{x - 1:.1f}" y="{y}" width="{width + 2:.1f}" height="19" rx="3" '
-            f'fill="{_colour(float(word.shade))}"/>'
+            f'fill="{_colour(word.shade)}"/>'
             f'<text x="{x:.1f}" y="{y + 14}" textLength="{width:.1f}"{bold}>{escape(text)}</text>'
         )
         if _yes(word.found):
@@ -100,13 +100,13 @@ def _html_words(line: pd.DataFrame) -> Iterator[str]:
         inner = escape(text)
         inner = f"<b>{inner}</b>" if _yes(word.key) else inner
         inner = f"<u>{inner}</u>" if _yes(word.found) else inner
-        yield f'<i style="background:{_colour(float(word.shade))}">{inner}</i>'
+        yield f'<i style="background:{_colour(word.shade)}">{inner}</i>'
         before = text
 
 
-def _colour(shade: float) -> str:
-    """From white to a blue on which dark ink is still read."""
-    red, green, blue = (round(255 + shade * (end - 255)) for end in (120, 170, 225))
+def _colour(shade: Any) -> str:
+    """From white to a blue on which dark ink is still read. shade: 0 to 1."""
+    red, green, blue = (round(255 + float(shade) * (end - 255)) for end in (120, 170, 225))
     return f"#{red:02x}{green:02x}{blue:02x}"
 
 

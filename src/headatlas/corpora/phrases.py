@@ -73,6 +73,15 @@ def phrase_stems(phrase: str) -> Stems:
     return split_words(phrase).stems()
 
 
+def is_sign(word: str) -> bool:
+    """Whether a word is a mark of punctuation or another sign alone.
+
+    >>> is_sign("("), is_sign("3.5")
+    (True, False)
+    """
+    return not any(map(str.isalnum, word))
+
+
 def occurrences(phrase: Stems, text: Stems, lines: Sequence[int]) -> Iterator[tuple[int, int]]:
     """First word and one past the last of every place where a phrase stands within a line of a text."""
     size = len(phrase)

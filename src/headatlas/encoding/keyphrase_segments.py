@@ -1,7 +1,6 @@
 """Documents with keyphrases as model inputs: which words belong to a keyphrase, and windows where a text is too long.
 
-A keyphrase stands wherever the stems of its words stand in the text. Of nested and overlapping phrases the longest
-comes first. A document longer than the model's input becomes windows that overlap by a quarter; a word that lies in two
+A document longer than the model's input becomes windows that overlap by a quarter; a word that lies in two
 of them counts in the one whose cut is further away, so every word counts once and with text on both sides.
 """
 
@@ -15,8 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.corpora.key_words import OUTSIDE, gold_stems, tag_words
 from headatlas.corpora.keyphrases import KeyphraseDocument
-from headatlas.corpora.phrases import Stems, Words, occurrences, phrase_stems, split_words
+from headatlas.corpora.phrases import Words, split_words
 from headatlas.encoding.template import Frame, require_fast, single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
 from headatlas.errors import CorpusError, SettingError
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
     from transformers import PreTrainedTokenizerBase
 
-OUTSIDE, BEGINS, INSIDE = 0, 1, 2
-TAGS = ("O", "B", "I")  # by those numbers
 OVERLAP = 4  # windows share one part in so many
 
 
@@ -61,7 +59,7 @@ def keyphrase_segments(
     texts = [split_words(document.text) for document in documents]
     tags, given, found = [], 0, 0
     for document, words in zip(documents, texts, strict=True):
-        phrases = {phrase_stems(phrase) for phrase in document.keyphrases} - {()}
+        phrases = gold_stems(document)
         own, there = tag_words(words, phrases)
         tags.append(own)
         given += len(phrases)
@@ -86,20 +84,6 @@ def keyphrase_segments(
         in_windows,
         {reason: count for reason, count in sorted(left_out.items()) if count},
     )
-
-
-def tag_words(words: Words, phrases: Iterable[Stems]) -> tuple[NDArray[np.int64], int]:
-    """The tag of every word, and how many of the phrases stand in the text."""
-    text = words.stems()
-    tags = np.full(len(words), OUTSIDE, dtype=np.int64)
-    there = 0
-    for phrase in sorted(phrases, key=lambda phrase: (-len(phrase), phrase)):
-        places = list(occurrences(phrase, text, words.lines))
-        there += bool(places)
-        for start, end in places:
-            free = np.flatnonzero(tags[start:end] == OUTSIDE) + start
-            tags[free] = np.where(free == start, BEGINS, INSIDE)
-    return tags, there
 
 
 def text_windows(

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from headatlas.encoding.keyphrase_segments import OUTSIDE, tag_words
+from headatlas.corpora.key_words import OUTSIDE, tag_words
+from headatlas.corpora.phrases import is_sign
 from headatlas.errors import SettingError
 from headatlas.keyphrasing.candidates import Candidate
 from headatlas.keyphrasing.documents import Document
@@ -111,7 +112,7 @@ def key_words(documents: Sequence[Document], weights: Sequence[Weights]) -> KeyW
     parts, key, names = [], [], []
     for document, received in zip(documents, weights, strict=True):
         tags, _ = tag_words(document.words, document.gold)
-        kept = [place for place, word in enumerate(document.words.words) if any(map(str.isalnum, word))]
+        kept = [place for place, word in enumerate(document.words.words) if not is_sign(word)]
         parts.append(received[kept])
         key.append(tags[kept] != OUTSIDE)
         names += [document.id] * len(kept)

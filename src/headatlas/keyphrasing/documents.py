@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
+from headatlas.corpora.key_words import gold_stems
 from headatlas.corpora.keyphrases import KeyphraseDocument
-from headatlas.corpora.phrases import Stems, Words, phrase_stems, split_words
+from headatlas.corpora.phrases import Stems, Words, split_words
 from headatlas.corpora.text import TextLine
 
 
@@ -26,13 +27,7 @@ class Document:
 def with_keyphrases(documents: Iterable[KeyphraseDocument]) -> list[Document]:
     """Documents of a corpus, their keyphrases as stems, each once."""
     return [
-        Document(
-            document.id,
-            document.text,
-            split_words(document.text),
-            frozenset(stems for phrase in document.keyphrases if (stems := phrase_stems(phrase))),
-        )
-        for document in documents
+        Document(document.id, document.text, split_words(document.text), gold_stems(document)) for document in documents
     ]
 
 

@@ -23,9 +23,10 @@ from transformers import AutoModelForTokenClassification
 
 from headatlas.ablation.keyphrases import KeyphraseTagging, word_tags
 from headatlas.ablation.run import ablate
+from headatlas.corpora.key_words import TAGS
 from headatlas.corpora.keyphrases import KeyphraseDocument
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
-from headatlas.encoding.keyphrase_segments import TAGS, KeyphraseSegment, keyphrase_segments
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment, keyphrase_segments
 from headatlas.encoding.masking import IGNORED
 from headatlas.engine.progress import TokenProgress
 from headatlas.errors import CorpusError, ModelError

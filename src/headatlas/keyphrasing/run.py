@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,7 @@ from headatlas.probes.keyphrases import combine_heads
 from headatlas.results.atlas import Atlas, open_atlas, write_manifest, write_tables
 from headatlas.surveying.run import already_done
 from headatlas.surveying.subject import describe_model, model_identity
-from headatlas.versions import versions
+from headatlas.versions import moment, versions
 
 TUNING_TOKENS = 2048  # of a training step
 LONGEST_WINDOW = 512  # tokens; longer documents are read in windows, and models of longer inputs are slow on them
@@ -85,7 +84,7 @@ def keyphrases(
         and prune it (folders `tagger`, `ablation`, `pruned`), scored on `data`.
     top: phrases kept of each document. documents: at most so many of `data`, and of `train`.
     """
-    started, began = time.monotonic(), datetime.now(UTC)
+    started, began = time.monotonic(), moment()
     folder = Path(out)
     settings = KeyphraseSettings(
         heads=tuple(heads) if heads is not None else None,
@@ -132,7 +131,8 @@ def keyphrases(
         folder,
         {
             "complete": True,
-            "started": began.isoformat(timespec="seconds"),
+            "started": began,
+            "finished": moment(),
             "seconds": round(time.monotonic() - started, 1),
             "settings": decisive,
             "model": describe_model(model, model.default_stack),

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
-from headatlas.encoding.keyphrase_segments import OUTSIDE, tag_words
+from headatlas.corpora.key_words import OUTSIDE, tag_words
 from headatlas.keyphrasing.documents import Document
 from headatlas.keyphrasing.extraction import Scored, combined
 from headatlas.keyphrasing.word_weights import Weights

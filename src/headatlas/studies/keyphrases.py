@@ -21,8 +21,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.corpora.key_words import OUTSIDE
 from headatlas.encoding.batches import Batch
-from headatlas.encoding.keyphrase_segments import OUTSIDE, KeyphraseSegment
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.template import SPECIAL
 from headatlas.statistics.received import POOLINGS, ROWS, average_precision, cross_entropy, received, relative_attention
 from headatlas.statistics.resampling import fold_of

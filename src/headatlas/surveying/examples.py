@@ -17,8 +17,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.corpora.key_words import OUTSIDE
 from headatlas.encoding.batches import iterate_batches, plan_batches
-from headatlas.encoding.keyphrase_segments import OUTSIDE, KeyphraseSegment
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.encoding.segments import Segment
