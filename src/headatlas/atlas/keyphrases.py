@@ -11,6 +11,7 @@ from headatlas.atlas.heat_maps import by_head, heat_grid, heat_map
 from headatlas.atlas.style import BLUE, GREEN, ORANGE, PURPLE, SKY, VERMILLION, styled
 
 TITLES = {"mean": "mean received attention", "max": "largest weight received"}
+_TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 _LOOKS = ((BLUE, "o"), (VERMILLION, "s"), (GREEN, "^"), (PURPLE, "D"), (ORANGE, "v"), (SKY, "P"))
 
 
@@ -46,8 +47,9 @@ def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame) -> Figure:
             float(str(row.f1)), color=VERMILLION, lw=1.0, linestyle=(0, (4, 3)), label="scalar mix of all heads"
         )
     axes.set_xscale("log")
+    axes.set_xticks([number for number in _TICKS if number <= own["heads"].max()])
+    axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
-    axes.xaxis.set_minor_formatter(lambda *_: "")
     axes.set_xlabel("best heads used")
     axes.set_ylabel("F1 of key words")
     axes.legend(loc="lower right")
@@ -69,6 +71,7 @@ def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame) -> Figure:
             yerr=[low, high],
             color=colour,
             marker=marker,
+            markersize=4,
             label=label,
             lw=1.1,
         )

@@ -38,7 +38,7 @@ from headatlas.pruning.run import prune
 from headatlas.statistics.paired import bootstrap_means
 
 TAGGER, ABLATION, PRUNED, HELD_BACK = "tagger", "ablation", "pruned", "held_back.jsonl"
-HELD_SHARE = 5  # one training document in so many is held back
+HELD_SHARE, MOST_HELD = 5, 100  # one training document in so many is held back, at most a hundred
 SHARE_PRUNED = 0.1
 WARMING = 0.1  # share of the steps in which the rate rises
 WEIGHT_DECAY, LONGEST_STEP = 0.01, 1.0
@@ -179,10 +179,11 @@ def tune_and_question(
 
 
 def split(documents: Sequence[KeyphraseDocument], seed: int) -> tuple[list[KeyphraseDocument], list[KeyphraseDocument]]:
-    """Documents to learn from, and a fifth to be held back, drawn at random, at least one of each."""
+    """Documents to learn from, and some to be held back, drawn at random, at least one of each."""
     if len(documents) < 2:
         raise CorpusError("--train needs two documents at least: one to learn from, one to hold back.")
-    held = set(random.Random(f"{seed} held back").sample(range(len(documents)), max(1, len(documents) // HELD_SHARE)))
+    held_back = min(MOST_HELD, max(1, len(documents) // HELD_SHARE))
+    held = set(random.Random(f"{seed} held back").sample(range(len(documents)), held_back))
     parts: tuple[list[KeyphraseDocument], list[KeyphraseDocument]] = ([], [])
     for place, document in enumerate(documents):
         parts[place in held].append(document)

@@ -34,7 +34,7 @@ from headatlas.surveying.run import already_done
 from headatlas.surveying.subject import describe_model, model_identity
 from headatlas.versions import moment, versions
 
-TUNING_TOKENS = 2048  # of a training step
+TUNING_TOKENS = 1024  # of a training step
 LONGEST_WINDOW = 512  # tokens; longer documents are read in windows, and models of longer inputs are slow on them
 
 
