@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from headatlas.atlas.page import write_page
-from tests.atlas.chromium import chromium
+from tests.atlas.chromium import Tab, chromium
 from tests.atlas.synthetic_atlas import WORDS, synthetic_atlas
 
 KEY = (False, False, True, False, False, True, True, False)
@@ -27,14 +27,9 @@ def atlas(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(atlas):
     with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.problems = []
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda message: page.problems.append(message.text))
-        page.goto(f"{write_page(atlas).as_uri()}#view=weights&head=1-2")
-        page.wait_for_selector("html[data-ready]")
-        yield page
-        assert page.problems == []
+        tab = Tab(browser).go(f"{write_page(atlas).as_uri()}#view=weights&head=1-2")
+        yield tab.page
+        tab.check()
 
 
 def column_means(example, layer, head):

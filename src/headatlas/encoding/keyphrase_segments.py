@@ -19,7 +19,7 @@ from headatlas.corpora.keyphrases import KeyphraseDocument
 from headatlas.corpora.phrases import Words, split_words
 from headatlas.encoding.template import Frame, require_fast, single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
-from headatlas.errors import CorpusError, SettingError
+from headatlas.errors import CorpusError
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -97,9 +97,7 @@ def text_windows(
     """The windows of texts that have been cut into words; without `tags` every word is outside."""
     require_fast(tokenizer)
     frame = single_frame(tokenizer)
-    room = max_tokens - frame.size
-    if room < 1:
-        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    room = frame.room(max_tokens)
     encodings = encode_words((words.words for words in texts), tokenizer)
     for number, (name, words, encoded) in enumerate(zip(ids, texts, encodings, strict=True)):
         own = tags[number] if tags is not None else np.full(len(words), OUTSIDE, dtype=np.int64)
