@@ -8,6 +8,7 @@ import { savers } from "./saving.js";
 import { tip } from "./tip.js";
 
 const SIZE = 16; // pixels of a letter
+const STAGE_PADDING = 30;
 const [LINE, GAP, PAD] = [34, 5, 4];
 const ABSENT = "This atlas has no examples. Survey again with --examples 60 to keep some.";
 const POOLINGS = [["mean", "Mean of its column"], ["max", "Largest"]];
@@ -49,7 +50,7 @@ function create({ atlas, store, palette, room }) {
     const words = division.units
       .map((unit, place) => ({ ...unit, weight: weights[place], key: unit.word >= 0 && Boolean(example.key?.[unit.word]) }))
       .filter((unit) => unit.word >= 0);
-    stage.replaceChildren(picture(words, palette(), room().width));
+    stage.replaceChildren(picture(words, palette(), room().width - STAGE_PADDING));
     verdict.textContent = summary(words);
   }
 
