@@ -1,4 +1,7 @@
-"""Two workers with a thread each against one, and against one process with two threads; and merging many shards."""
+"""Two workers with a thread each against one, against one process with two threads, and against two of Ray.
+
+And merging many shards, and how the cost grows with the number of tokens.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,10 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import headatlas as ha
 from benchmarks.measuring import STUDIED, Result, base_size, random_batch, ratio
@@ -17,14 +21,15 @@ from headatlas.encoding.segments import Segment
 from headatlas.engine.crew import Crew, Team
 from headatlas.engine.job import Job
 from headatlas.engine.processes import Processes
+from headatlas.engine.ray_team import RayTeam
 from headatlas.engine.run import run_studies
 from headatlas.models.model import Model
 from headatlas.studies import STUDIES
 
-GOAL = 1.8
+GOAL, RAY_GOAL = 1.8, 1.1
 SHARDS, MERGE_SECONDS = 1000, 10.0
 TOKENS, BATCH_TOKENS = 128, 1024
-FACTOR = 20  # over which the cost in tokens is fitted
+SIZES = (1, 2, 5, 10, 20)  # in batches, over which the cost in tokens is fitted
 
 
 def measure(quick: bool) -> Result:
@@ -32,44 +37,43 @@ def measure(quick: bool) -> Result:
     model = base_size()
     segments = random_batch(model, 32 if quick else 96, TOKENS).segments
     rounds = 1 if quick else 5
-    with closing(_Standing.of(model, 1)) as one, closing(_Standing.of(model, 2)) as two:
+    job = Job(model, {name: STUDIES[name]() for name in STUDIED}, model.kinds, model.default_stack)
+    with closing(_Standing(Processes(job, 1, 1), 1)) as one, closing(_Standing(Processes(job, 2, 1), 2)) as two:
         gain = ratio(lambda: _see(model, segments, one), lambda: _see(model, segments, two), rounds)
         over_threads = ratio(lambda: _see(model, segments), lambda: _see(model, segments, two), rounds)
+        with closing(_Standing(RayTeam(job, 2, 1), 2)) as on_ray:
+            ray = ratio(lambda: _see(model, segments, on_ray), lambda: _see(model, segments, two), rounds)
     seconds = _merge_seconds(SHARDS // 20 if quick else SHARDS)
     also = {
         "one_process_over_two_workers": round(over_threads, 3),
+        "ray_over_two_workers": round(ray, 3),
+        "ray_goal": RAY_GOAL,
         "merge_seconds": round(seconds, 2),
         "merge_goal": MERGE_SECONDS,
-        "cost_in_tokens": round(_cost_in_tokens(model, 1 if quick else 3), 2),
+        **_cost_in_tokens(model, 1 if quick else 3),
     }
-    holds = over_threads >= 1 and seconds <= MERGE_SECONDS
+    holds = over_threads >= 1 and seconds <= MERGE_SECONDS and ray <= RAY_GOAL
     return Result("workers", gain, GOAL, at_least=True, also=also, also_holds=holds)
 
 
-@dataclass(frozen=True)
 class _Standing(Crew):
     """A crew whose team stays together from run to run, so that its start is not measured."""
 
-    team: Processes | None = None
-
-    @classmethod
-    def of(cls, model: Model, workers: int) -> _Standing:
-        job = Job(model, {name: STUDIES[name]() for name in STUDIED}, model.kinds, model.default_stack)
-        return cls(workers, threads=1, team=Processes(job, workers, 1))
+    def __init__(self, team: Processes | RayTeam, workers: int) -> None:
+        super().__init__(workers, threads=1)
+        object.__setattr__(self, "_team", team)
 
     def assemble(self, _job: Job) -> Team:
-        assert self.team is not None
-        return _Staying(self.team)
+        return _Staying(self._team)  # type: ignore[attr-defined]
 
     def close(self) -> None:
-        assert self.team is not None
-        self.team.close()
+        self._team.close()  # type: ignore[attr-defined]
 
 
 class _Staying:
     """A team that is not sent home at the end of a run."""
 
-    def __init__(self, team: Processes) -> None:
+    def __init__(self, team: Team) -> None:
         self.give, self.hear, self.replace = team.give, team.hear, team.replace
 
     def close(self) -> None:
@@ -81,10 +85,19 @@ def _see(model: Model, segments: Sequence[Segment], crew: Crew | None = None) ->
     run_studies(model, segments, studies, kinds=model.kinds, batch_tokens=BATCH_TOKENS, crew=crew)
 
 
-def _cost_in_tokens(model: Model, rounds: int) -> float:
-    """How many times as long so many times the tokens take, over how many."""
-    few, many = (random_batch(model, times * BATCH_TOKENS // TOKENS, TOKENS).segments for times in (1, FACTOR))
-    return ratio(lambda: _see(model, many), lambda: _see(model, few), rounds) / FACTOR
+def _cost_in_tokens(model: Model, rounds: int) -> dict[str, float]:
+    """Seconds as tokens to some power, fitted to a line of logarithms: the power, and how much the line explains."""
+    samples = [random_batch(model, size * BATCH_TOKENS // TOKENS, TOKENS).segments for size in SIZES]
+    _see(model, samples[0])
+    seconds = [[_seconds(model, sample) for sample in samples] for _ in range(rounds)]
+    x, y = np.log(SIZES), np.log(np.median(seconds, axis=0))
+    return {"cost_in_tokens_power": round(np.polyfit(x, y, 1)[0], 3), "fit_r2": round(np.corrcoef(x, y)[0, 1] ** 2, 4)}
+
+
+def _seconds(model: Model, segments: Sequence[Segment]) -> float:
+    started = time.perf_counter()
+    _see(model, segments)
+    return time.perf_counter() - started
 
 
 def _merge_seconds(shards: int) -> float:

@@ -17,6 +17,7 @@ ORDER += [
     "probing",
     "layering",
     "ablation",
+    "merging",
     "pruning",
     "keyphrasing",
     "comparing",

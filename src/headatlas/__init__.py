@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from headatlas.fitting.fit import fit_mlm
     from headatlas.keyphrasing import keyphrases
     from headatlas.layering import layers
+    from headatlas.merging.run import merge
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from headatlas.store.observing import observe_words
     from headatlas.store.reading import Store, open_store
     from headatlas.surveying import extract, import_maps, survey
-    from headatlas.surveying.merging import merge
 
 __version__ = version("headatlas")
 
@@ -61,7 +61,7 @@ _HOMES = {
     "keyphrases": "headatlas.keyphrasing",
     "layers": "headatlas.layering",
     "load_model": "headatlas.models.loading",
-    "merge": "headatlas.surveying.merging",
+    "merge": "headatlas.merging.run",
     "observe_network": "headatlas.models.observing",
     "observe_words": "headatlas.store.observing",
     "open_atlas": "headatlas.results.atlas",

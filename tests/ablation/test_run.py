@@ -13,6 +13,7 @@ from headatlas.ablation.run import ablate
 from headatlas.atlas.figures import write_figures
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
+from headatlas.merging.run import merge
 from headatlas.results.atlas import open_atlas
 from headatlas.surveying import survey
 
@@ -212,6 +213,18 @@ def test_the_replay_is_checked_once_for_all_relations(bert, surveyed, treebank, 
     found = ablate(bert, out=tmp_path, **options, **QUICK)
     assert len(found.tables["causal"]) > 1
     assert len(checks) == 1
+
+
+def test_shards_of_the_causal_test_give_its_table(bert, surveyed, treebank, tmp_path):
+    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20, "controls": 1, **QUICK}
+    whole = ablate(bert, out=tmp_path / "whole", **options)
+    parts = [tmp_path / "part1", tmp_path / "part2"]
+    for number, part in enumerate(parts, 1):
+        ablate(bert, out=part, shard=f"{number}/2", **options)
+    merge(parts, out=tmp_path / "all")
+    found = ablate(bert, out=tmp_path / "all", **options)
+    pd.testing.assert_frame_equal(found.tables["causal"], whole.tables["causal"])
+    assert found.manifest["corpora"] == whole.manifest["corpora"]
 
 
 def test_an_atlas_of_other_weights_is_refused(save_tiny, surveyed, treebank, tmp_path):

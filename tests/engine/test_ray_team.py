@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
+
 import pytest
 import ray
 from ray.cluster_utils import Cluster
 
+import headatlas as ha
 from headatlas.engine.crew import Crew
 from headatlas.errors import ModelError
+from lives import equal, live, live_on
 from whole_runs import run, same
 
 
@@ -40,6 +46,18 @@ def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monk
     monkeypatch.setattr(RayTeam, "hear", losing)
     same(run(bert, segments, crew=Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
     assert any(answer.sums is None for answer in heard)
+
+
+def test_a_driver_killed_in_the_middle_goes_on_from_its_state(cluster, tiny_folder, tmp_path):
+    model, text, out = str(tiny_folder("bert")), ha.sample_text(), tmp_path / "atlas"
+    crew = Crew(2, "ray", threads=1, address=cluster.address)
+    driver = live(model, text, out, crew)
+    while driver.is_alive() and not (out / "state" / "text.safetensors").exists():
+        time.sleep(0.02)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.join()
+    assert driver.exitcode == -signal.SIGKILL
+    equal(live_on(model, text, out, crew), live_on(model, text, tmp_path / "undisturbed"))
 
 
 def test_a_worker_that_fits_nowhere_is_refused(cluster, bert, segments, monkeypatch):

@@ -13,8 +13,9 @@ from headatlas.ablation.matched_words import match_words, word_classes
 from headatlas.ablation.passes import Replaying
 from headatlas.ablation.pieces import Pieces
 from headatlas.ablation.settings import AblationSettings
-from headatlas.ablation.task_run import SIGNIFICANT, Found
+from headatlas.ablation.task_run import NO_TABLES, SIGNIFICANT, Found
 from headatlas.ablation.token_prediction import require_language_model
+from headatlas.encoding.shards import Shard
 from headatlas.engine.progress import TokenProgress
 from headatlas.errors import CorpusError
 from headatlas.models.model import Model
@@ -44,6 +45,7 @@ def run_causal(
     left_out: Counter[str] = Counter()
     rows = []
     replaying = Replaying()
+    share = Shard.parse(settings.shard) if settings.shard else None
     for corpus in corpora:
         class_of, usable = word_classes(corpus.segments, corpus.tags), corpus.usable
         left_out.update(corpus.left_out)
@@ -58,11 +60,15 @@ def run_causal(
         )
         with TokenProgress(f"causal: {corpus.name}", total, show=show_progress) as bar:
             for number, relation in enumerate(tested):
+                if share is not None and not share.holds(relation.name):
+                    continue
                 pairs = matched[relation.name]
                 left_out["word_without_match"] += pairs.unmatched
                 keep = pieces.of(f"{corpus.name}-{number:04}")
                 rows.append(try_relation(model, corpus.segments, relation, pairs, how, replaying, keep))
                 bar.advance(sum(len(corpus.segments[word[0]]) for pair in pairs.pairs for word in pair), relation.name)
+    if share is not None:  # its pieces are kept; the table needs all relations
+        return NO_TABLES
     if not rows:
         raise CorpusError(
             f"No relation has {FEWEST_PAIRS} words with a word like them outside it. Give a larger treebank or corpus."

@@ -7,8 +7,6 @@ al. (2017), since layers differ in the scale of their gradients.
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 import pandas as pd
 import torch
@@ -31,15 +29,20 @@ def gate_gradients(task: Task, examples: Examples, stack: Stack) -> Floats:
     return found
 
 
+def batch_importance(task: Task, number: int, stack: Stack, keep: Keep = make_anew) -> Floats:
+    """|dL(x) / d xi_h| of every example of one batch: [E, L, H]."""
+
+    def make() -> Arrays:
+        return {"importance": np.abs(gate_gradients(task, task.batches[number].to(task.model.device), stack))}
+
+    return keep(f"importance-{number:05}", make)["importance"]
+
+
 def example_importance(task: Task, stack: Stack, advance: Advance | None = None, keep: Keep = make_anew) -> Floats:
     """|dL(x) / d xi_h| of every example and head: [E, L, H]. A piece to keep is that of a batch."""
-
-    def of_batch(batch: Examples) -> Arrays:
-        return {"importance": np.abs(gate_gradients(task, batch.to(task.model.device), stack))}
-
     found = []
     for number, batch in enumerate(task.batches):
-        found.append(keep(f"importance-{number:05}", partial(of_batch, batch))["importance"])
+        found.append(batch_importance(task, number, stack, keep))
         if advance:
             advance(batch.size)
     return np.concatenate(found)

@@ -94,24 +94,30 @@ class HeadRemoval:
 
         A piece to keep is what a batch gives with all heads, or without those of a layer.
         """
-        plain, without = [], []
+        plain: list[Floats] = []
+        without: list[Floats] = []
         for number, batch in enumerate(self._task.batches):
-            examples = batch.to(self._task.model.device)
-            recorded = cache(partial(self._recorded, number, examples))
-            plain.append(keep(f"plain-{number:05}", recorded)["scores"])
-            without_each: dict[Head, Floats] = {}
-            for layer in sorted({layer for layer, _ in heads}):
-                mine = [head for head in heads if head[0] == layer]
-                make = partial(self._without, number, mine, examples, recorded)
-                without_each |= zip(mine, keep(f"without-{number:05}-{layer + 1:03}", make)["scores"], strict=True)
-            without.append(np.stack([without_each[head] for head in heads], axis=1))
-            self._replay.forget()
+            for all_of, own in zip((plain, without), self.batch_scores(number, heads, keep), strict=True):
+                all_of.append(own)
             if advance:
                 advance(batch.size)
         if self._task.replayable and not self._replaying.checked:  # all was kept from before
             self._recorded(0, self._task.batches[0].to(self._task.model.device))
             self._replay.forget()
         return np.concatenate(plain), np.concatenate(without)
+
+    def batch_scores(self, number: int, heads: Sequence[Head], keep: Keep = make_anew) -> tuple[Floats, Floats]:
+        """The same of one batch."""
+        examples = self._task.batches[number].to(self._task.model.device)
+        recorded = cache(partial(self._recorded, number, examples))
+        plain = keep(f"plain-{number:05}", recorded)["scores"]
+        without: dict[Head, Floats] = {}
+        for layer in sorted({layer for layer, _ in heads}):
+            mine = [head for head in heads if head[0] == layer]
+            make = partial(self._without, number, mine, examples, recorded)
+            without |= zip(mine, keep(f"without-{number:05}-{layer + 1:03}", make)["scores"], strict=True)
+        self._replay.forget()
+        return plain, np.stack([without[head] for head in heads], axis=1)
 
     def _without(self, number: int, heads: list[Head], examples: Examples, recorded: Callable[[], object]) -> Arrays:
         """Scores without each of a layer's heads: [heads, E, measures]."""

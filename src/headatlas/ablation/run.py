@@ -17,6 +17,7 @@ from headatlas.ablation.classification import Pooling
 from headatlas.ablation.pieces import Pieces
 from headatlas.ablation.replacement import Kind
 from headatlas.ablation.settings import AblationSettings, check_tasks
+from headatlas.ablation.shard_run import check_sharing, run_share
 from headatlas.ablation.task_run import run_task
 from headatlas.corpora.coreference import CoreferenceFormat
 from headatlas.corpora.files import Files, describe_files, find_files
@@ -30,7 +31,8 @@ from headatlas.models.heads import check_head, parse_head
 from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model, TaskHead, check_length
 from headatlas.models.stacks import Stack
-from headatlas.results.atlas import Atlas, write_manifest, write_tables
+from headatlas.remote import local_folder, send
+from headatlas.results.atlas import ATLAS, SHARD, Atlas, write_manifest, write_tables
 from headatlas.surveying.run import already_done
 from headatlas.surveying.subject import describe_model
 from headatlas.versions import moment, versions
@@ -81,6 +83,7 @@ def ablate(
     coreference_format: CoreferenceFormat = "auto",
     keyphrase_format: KeyphraseFormat = "auto",
     trust_remote_code: bool = False,
+    shard: str | None = None,
     progress: bool = True,
 ) -> Atlas:
     """Find out which heads a model needs, by removing them, and return the folder of tables.
@@ -101,9 +104,10 @@ def ablate(
     steps, random_orders: of the removal curves.
     words, controls: of the causal test: pairs of words a relation, and other heads of the layer to compare with.
     stack: of an encoder-decoder: encoder (default), decoder or cross.
+    shard: "2/8" scores the second eighth of the batches and leaves the scores in the folder, for `merge`.
     """
     started = time.monotonic()
-    folder, tasks = Path(out), [task] if isinstance(task, str) else list(task)
+    folder, tasks = local_folder(out), [task] if isinstance(task, str) else list(task)
     chosen = AblationSettings(
         kind=kind,
         examples=examples,
@@ -125,6 +129,7 @@ def ablate(
         treebank_format=treebank_format,
         coreference_format=coreference_format,
         keyphrase_format=keyphrase_format,
+        shard=shard,
     )
     chosen.check()
     given = {
@@ -150,6 +155,9 @@ def ablate(
             trust_remote_code=trust_remote_code,
         )
     stack = _choose_stack(model, stack, tasks)
+    if shard is not None:
+        check_sharing(tasks, model)
+    kind_of_folder = ATLAS if shard is None else SHARD
     check_length(max_tokens, model.longest_input, model.name)
     removed = [parse_head(name) for name in heads or ()]
     for layer, head in removed:
@@ -165,7 +173,8 @@ def ablate(
         "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},
         **{name: list(value) if isinstance(value, tuple) else value for name, value in asdict(chosen).items()},
     }
-    if already_done(folder, decisive):
+    if already_done(folder, decisive, kind_of_folder):
+        send(folder, out)
         return Atlas(folder)
     make_folder(folder)
     manifest: dict[str, Any] = {
@@ -175,7 +184,7 @@ def ablate(
         "model": describe_model(model, stack),
         "versions": versions("pandas", "scikit-learn", "scipy"),
     }
-    write_manifest(folder, manifest)
+    write_manifest(folder, manifest, kind_of_folder)
     tables: dict[str, list[pd.DataFrame]] = {}
     corpora: dict[str, Any] = {}
     summary: dict[str, Any] = {}
@@ -186,11 +195,17 @@ def ablate(
                 found = run_causal(model, files, atlas or "", chosen, progress, pieces.of(name))
             else:
                 task_made = make_task(name, model, files, chosen, folder / STATE / name, progress)
-                found = run_task(task_made, stack, removed, chosen, progress, pieces.of(name))
+                run = run_task if shard is None else run_share
+                found = run(task_made, stack, removed, chosen, progress, pieces.of(name))
             for table, frame in found.tables.items():
                 tables.setdefault(table, []).append(frame)
             corpora[name] = {"files": _files_of(described, found.reads), **found.about, "left_out": found.left_out}
             summary[name] = found.summary
+    if shard is not None:
+        kept = sum(1 for _ in (folder / STATE).rglob("*.safetensors"))
+        write_manifest(folder, manifest | {"complete": True, "finished": moment(), "pieces": kept}, kind_of_folder)
+        send(folder, out)
+        return Atlas(folder)
     rows = write_tables(folder, {name: pd.concat(frames, ignore_index=True) for name, frames in tables.items()})
     manifest |= {
         "complete": True,
@@ -202,6 +217,7 @@ def ablate(
     }
     write_manifest(folder, manifest)
     shutil.rmtree(folder / STATE, ignore_errors=True)
+    send(folder, out)
     return Atlas(folder)
 
 

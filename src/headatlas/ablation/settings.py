@@ -11,6 +11,7 @@ from headatlas.corpora.coreference import COREFERENCE_FORMATS, CoreferenceFormat
 from headatlas.corpora.keyphrases import KEYPHRASE_FORMATS, KeyphraseFormat
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
 from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
+from headatlas.encoding.shards import Shard
 from headatlas.errors import SettingError
 
 CORPUS_OF_TASK = {
@@ -53,6 +54,7 @@ class AblationSettings:
     treebank_format: TreebankFormat
     coreference_format: CoreferenceFormat
     keyphrase_format: KeyphraseFormat
+    shard: str | None = None
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
@@ -60,6 +62,8 @@ class AblationSettings:
         for name in counts:
             if (number := getattr(self, name)) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {number}.")
+        if self.shard is not None:
+            Shard.parse(self.shard)
         known: dict[str, tuple[str, ...]] = {
             "kind": KINDS,
             "pooling": ("mean", "first"),

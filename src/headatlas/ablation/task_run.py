@@ -35,6 +35,9 @@ class Found:
     summary: dict[str, Any] = field(default_factory=dict)
 
 
+NO_TABLES = Found({}, (), {}, {})  # of a shard: tables need them all
+
+
 def run_task(
     task: Task,
     stack: Stack,

@@ -14,7 +14,9 @@ from headatlas.cli.options import (
     Device,
     ModelName,
     NumberType,
+    OutFolder,
     Revision,
+    ShardOption,
     TreebankFormat,
     TrustRemoteCode,
 )
@@ -31,13 +33,13 @@ def ablate(
             "--treebank or --coreference). One or several.",
         ),
     ],
-    out: Annotated[Path, typer.Option(help="The folder to make.")],
+    out: OutFolder,
     text: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="FILE...", help="UTF-8 text, plain or .gz: one sentence or paragraph a line."),
     ] = None,
     data: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="FILE...",
             help=".tsv, .csv or .jsonl with columns text, label; text, text2, label; or source, target.",
@@ -48,7 +50,7 @@ def ablate(
         typer.Option(metavar="NAME...", help="The columns of --data in that order, where they have other names."),
     ] = None,
     train: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="FILE...", help="Data to train a classifier on. Default: a part of --data."),
     ] = None,
     train_share: Annotated[float, typer.Option(help="That part, 0 to 1; only the rest is scored.")] = 0.5,
@@ -56,7 +58,7 @@ def ablate(
         str, typer.Option(help="What the classifier reads: the mean over tokens, or the first token.")
     ] = "mean",
     pairs: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="FILE...",
             help="Minimal pairs as in BLiMP: .jsonl with sentence_good and sentence_bad, or its .zip.",
@@ -71,15 +73,15 @@ def ablate(
         typer.Option(metavar="DIR", help="For causal: an atlas of this model with the best heads of relations."),
     ] = None,
     treebank: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="FILE...", help="Sentences with dependency trees: for causal; for probe, to train it on."),
     ] = None,
     eval: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="FILE...", help="For probe: other sentences with trees, to score it on."),
     ] = None,
     coreference: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="FILE...", help="For causal: documents with coreferent mentions."),
     ] = None,
     kind: Annotated[
@@ -111,6 +113,7 @@ def ablate(
     treebank_format: TreebankFormat = "auto",
     coreference_format: CoreferenceFormat = "auto",
     trust_remote_code: TrustRemoteCode = False,
+    shard: ShardOption = None,
     figures: Annotated[bool, typer.Option(help="Draw the figures at the end.")] = True,
 ) -> None:
     """Find out which heads a model needs, by removing them.
@@ -133,6 +136,7 @@ def ablate(
     """
     from headatlas.ablation.run import ablate as run
     from headatlas.cli.ablation_report import finish
+    from headatlas.cli.places import send_results, tell_shard
 
     def named(values: list[str] | None) -> list[str] | None:
         return [name for value in values for name in value.split(",") if name] if values else None
@@ -173,5 +177,10 @@ def ablate(
         treebank_format=treebank_format,  # type: ignore[arg-type]
         coreference_format=coreference_format,  # type: ignore[arg-type]
         trust_remote_code=trust_remote_code,
+        shard=shard,
     )
+    if shard is not None:
+        tell_shard(shard, out)
+        return
     finish(found, draw=figures)
+    send_results(found.folder, out)

@@ -15,7 +15,7 @@ def compare(
     b: Annotated[Path, typer.Argument(metavar="B", help="Another one. Differences are B - A.")],
     out: Annotated[Path, typer.Option(help="The folder to make; an older comparison in it is replaced.")],
     text: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="FILE...",
             help="What both models read to match their heads by distance. Default: the text that A was surveyed on.",

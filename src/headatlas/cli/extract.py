@@ -11,12 +11,14 @@ from headatlas.cli.options import (
     Attention,
     BatchTokens,
     Device,
+    DeviceMapOption,
     ModelNumberType,
     RandomWeights,
     Revision,
     Segments,
     SegmentStyle,
     Sentences,
+    ShardOption,
     TextFiles,
     TextFormat,
     TreebankFiles,
@@ -38,8 +40,8 @@ def extract(
         ),
     ] = None,
     out: Annotated[
-        Optional[Path],  # noqa: UP045
-        typer.Option(help="The folder of maps to make, or to continue."),
+        Optional[str],  # noqa: UP045
+        typer.Option(metavar="DIR", help="The folder of maps to make, or to continue; or a URL."),
     ] = None,
     treebank: TreebankFiles = None,
     text: TextFiles = None,
@@ -75,6 +77,7 @@ def extract(
     max_tokens: Annotated[int, typer.Option(help="Longest input, special tokens included.")] = 128,
     batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
+    device_map: DeviceMapOption = None,
     dtype: ModelNumberType = "float32",
     seed: Annotated[int, typer.Option(help="Fixes the sample and random weights.")] = 0,
     revision: Revision = None,
@@ -84,6 +87,7 @@ def extract(
     segment_style: SegmentStyle = "auto",
     attention: Attention = None,
     trust_remote_code: TrustRemoteCode = False,
+    shard: ShardOption = None,
 ) -> None:
     """Keep a model's attention maps in a folder of safetensors files, or bring in maps that others made.
 
@@ -109,15 +113,16 @@ def extract(
 
         store = open_store(check)
         store.verify()
-        _tell(store, "every shard is as it was written")
+        tell_store(store, "every shard is as it was written")
         return
     if out is None:
         raise SettingError("There is nowhere to put the maps. Name a folder with --out.")
     if imported:
         from headatlas.surveying import import_maps
 
-        _tell(import_maps(imported, out=out, dtype_stored=dtype_stored, shard_megabytes=shard_megabytes))
+        tell_store(import_maps(imported, out=out, dtype_stored=dtype_stored, shard_megabytes=shard_megabytes))
         return
+    from headatlas.cli.places import tell_shard
     from headatlas.surveying import extract as run
 
     store = run(
@@ -134,6 +139,7 @@ def extract(
         max_tokens=max_tokens,
         batch_tokens=batch_tokens,
         device=device,
+        device_map=device_map,
         dtype=dtype,
         seed=seed,
         revision=revision,
@@ -143,11 +149,15 @@ def extract(
         segment_style=segment_style,  # type: ignore[arg-type]
         stack=attention,  # type: ignore[arg-type]
         trust_remote_code=trust_remote_code,
+        shard=shard,
     )
-    _tell(store)
+    if shard is not None:
+        tell_shard(shard, out)
+        return
+    tell_store(store)
 
 
-def _tell(store: Store, more: str = "") -> None:
+def tell_store(store: Store, more: str = "") -> None:
     """What the folder holds and what was left out."""
     from headatlas.store.writing import counted, megabytes
 

@@ -20,7 +20,7 @@ def fit_mlm(
         ),
     ],
     text: Annotated[
-        list[Path],
+        list[str],
         typer.Option(
             metavar="FILE...", help="UTF-8 text to learn from, plain or .gz: one sentence or paragraph a line."
         ),

@@ -26,14 +26,14 @@ def keyphrases(
     out: Annotated[Path, typer.Option(help="The folder to make.")],
     text: TextFiles = None,
     data: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="FILE...",
             help="Or documents with keyphrases, to be scored by: folders or zips of Inspec or SemEval, or JSON lines.",
         ),
     ] = None,
     train: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="FILE...", help="Other documents with keyphrases, to choose and combine heads on."),
     ] = None,
     heads: Annotated[

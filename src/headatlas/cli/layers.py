@@ -29,8 +29,8 @@ _FILES = (
 
 def layers(
     model: ModelName,
-    train: Annotated[list[Path], typer.Option(metavar="FILE...", help=f"Texts to train on: {_FILES}")],
-    eval_: Annotated[list[Path], typer.Option("--eval", metavar="FILE...", help="Other texts to score on.")],
+    train: Annotated[list[str], typer.Option(metavar="FILE...", help=f"Texts to train on: {_FILES}")],
+    eval_: Annotated[list[str], typer.Option("--eval", metavar="FILE...", help="Other texts to score on.")],
     out: Annotated[Path, typer.Option(help="The folder to make, to continue, or to add tasks to.")],
     task: Annotated[
         Optional[list[str]],  # noqa: UP045

@@ -7,15 +7,21 @@ from typing import Annotated
 
 import typer
 
+from headatlas.cli.options import OutFolder
+
 
 def merge(
-    shards: Annotated[list[Path], typer.Argument(metavar="DIR...", help="The folders of all shards, in any order.")],
-    out: Annotated[Path, typer.Option(help="The atlas folder to make.")],
-    figures: Annotated[bool, typer.Option(help="Draw the figures and write the page at the end.")] = True,
+    shards: Annotated[
+        list[str], typer.Argument(metavar="DIR...", help="The folders of all shards, in any order; or their URLs.")
+    ],
+    out: OutFolder,
+    figures: Annotated[bool, typer.Option(help="Draw the figures and write the page of a survey at the end.")] = True,
 ) -> None:
-    """Put the shards of a survey together: the tables of the single run, without its model or corpora.
+    """Put the shards of a survey, an extraction or an ablation together, without model or corpora.
 
-    Each shard is a run of its own, on any machine, with the same settings.
+    Each shard is a run of its own, on any machine, with the same settings. A survey gives the tables of the single run,
+    an extraction its maps. Of an ablation the scores are put together: run it once more without --shard on the
+    merged folder for its tables and curves.
 
     **Examples**
 
@@ -25,7 +31,21 @@ def merge(
 
     `headatlas merge part1 part2 --out atlas`
     """
-    from headatlas.cli.report import finish
-    from headatlas.surveying.merging import merge as run
+    from headatlas.cli.places import send_results
+    from headatlas.merging.run import merge as run
+    from headatlas.store.reading import Store
 
-    finish(run(shards, out=out), draw=figures)
+    merged = run(shards, out=out)
+    if isinstance(merged, Path):
+        typer.echo(f"Scores:  {out}")
+        typer.echo(f"Next:    headatlas ablate ... --out {out}, as before but without --shard, for tables and curves")
+        return
+    if isinstance(merged, Store):
+        from headatlas.cli.extract import tell_store
+
+        tell_store(merged)
+        return
+    from headatlas.cli.report import finish
+
+    finish(merged, draw=figures)
+    send_results(merged.folder, out)

@@ -19,8 +19,16 @@ BatchTokens = Annotated[int, typer.Option(help="Tokens in a batch, padding inclu
 Bootstrap = Annotated[int, typer.Option(help="Resamplings for the intervals, and permutations for the tests.")]
 CoreferenceFormat = Annotated[str, typer.Option(help="conll2012, corefud, brackets, or auto.")]
 Device = Annotated[str, typer.Option(help="Where to run: auto (a GPU where there is one), cpu, cuda, cuda:1, mps.")]
+DeviceMapOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option(
+        "--device-map",
+        help="For a model too large for one device: auto (all GPUs, then memory, then disk), balanced, "
+        "balanced_low_0 or sequential.",
+    ),
+]
 KeyphraseFiles = Annotated[
-    Optional[list[Path]],  # noqa: UP045
+    Optional[list[str]],  # noqa: UP045
     typer.Option(
         metavar="FILE...",
         help="Documents with keyphrases: a folder or zip of Inspec's .abstr and .uncontr files or of docsutf8/ and "
@@ -50,6 +58,9 @@ ModelNumberType = Annotated[
     str, typer.Option(help="Type of the model's numbers: float32, bfloat16, float16 or float64.")
 ]
 NumberType = Annotated[str, typer.Option(help="Type of the numbers: float32, bfloat16, float16 or float64.")]
+OutFolder = Annotated[
+    str, typer.Option(metavar="DIR", help="The folder to make, or to continue; or a URL, such as s3://bucket/atlas.")
+]
 RandomWeights = Annotated[
     bool,
     typer.Option("--random-weights", help="The control: keep word and position embeddings, draw the rest anew."),
@@ -78,7 +89,7 @@ Sentences = Annotated[
     typer.Option(help="Only so many sentences of --treebank, drawn at random. Default: all."),
 ]
 TextFiles = Annotated[
-    Optional[list[Path]],  # noqa: UP045
+    Optional[list[str]],  # noqa: UP045
     typer.Option(
         metavar="FILE...",
         help="UTF-8 text, plain or .gz: one sentence or paragraph a line, an empty line between documents.",
@@ -92,7 +103,7 @@ TextFormat = Annotated[
     ),
 ]
 TreebankFiles = Annotated[
-    Optional[list[Path]],  # noqa: UP045
+    Optional[list[str]],  # noqa: UP045
     typer.Option(
         metavar="FILE...",
         help="Sentences with dependency trees: CoNLL-U, CoNLL-X, `word head-label` lines or a spaCy DocBin.",

@@ -33,11 +33,11 @@ def probe(
         ),
     ] = None,
     treebank: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="FILE...", help="Sentences to train on: CoNLL-U, CoNLL-X, `word head-label` or DocBin."),
     ] = None,
     eval_: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option("--eval", metavar="FILE...", help="Other sentences of the same treebank to score on."),
     ] = None,
     maps_train: Annotated[

@@ -44,7 +44,7 @@ def prune(
         typer.Option(help="Which task of --from, where it has several."),
     ] = None,
     text: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(metavar="FILE...", help="Take the importance from predicting the tokens of this text instead."),
     ] = None,
     examples: Annotated[int, typer.Option(help="With --text: of so many segments.")] = 300,

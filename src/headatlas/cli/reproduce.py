@@ -18,7 +18,7 @@ from headatlas.cli.options import (
     TrustRemoteCode,
 )
 
-_Corpus = Optional[list[Path]]  # noqa: UP045
+_Corpus = Optional[list[str]]  # noqa: UP045
 
 
 def reproduce(

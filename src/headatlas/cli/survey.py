@@ -14,10 +14,12 @@ from headatlas.cli.options import (
     Bootstrap,
     CoreferenceFormat,
     Device,
+    DeviceMapOption,
     EngineOption,
     KeyphraseFiles,
     KeyphraseFormat,
     NumberType,
+    OutFolder,
     RandomWeights,
     Revision,
     Segments,
@@ -35,7 +37,7 @@ from headatlas.cli.options import (
 
 
 def survey(
-    out: Annotated[Path, typer.Option(help="The atlas folder to make, or to continue.")],
+    out: OutFolder,
     model: Annotated[
         Optional[str],  # noqa: UP045
         typer.Argument(
@@ -51,7 +53,7 @@ def survey(
     text: TextFiles = None,
     treebank: TreebankFiles = None,
     coreference: Annotated[
-        Optional[list[Path]],  # noqa: UP045
+        Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="FILE...",
             help="Documents with coreferent mentions: CoNLL-2012, CoNLL-U with `Entity=`, or bracket columns.",
@@ -70,6 +72,7 @@ def survey(
     ] = None,
     batch_tokens: BatchTokens = 4096,
     device: Device = "auto",
+    device_map: DeviceMapOption = None,
     dtype: NumberType = "float32",
     seed: Annotated[int, typer.Option(help="Fixes the sample, the masking and random weights.")] = 0,
     revision: Revision = None,
@@ -169,6 +172,7 @@ def survey(
     `headatlas survey bert-base-uncased --text wiki.txt --shard 2/8 --out part2`
     """
     from headatlas.cli.crews import crew_of
+    from headatlas.cli.places import send_results, tell_shard
     from headatlas.cli.report import finish
     from headatlas.surveying import survey as run
 
@@ -185,6 +189,7 @@ def survey(
         studies=[name for names in studies for name in names.split(",") if name] if studies else None,
         batch_tokens=batch_tokens,
         device=device,
+        device_map=device_map,
         dtype=dtype,
         seed=seed,
         revision=revision,
@@ -215,6 +220,7 @@ def survey(
         crew=crew_of(workers, engine, worker_threads, worker_gpus, address),
     )
     if shard is not None:
-        typer.echo(f"Shard {shard} is done: {out}. When all are: headatlas merge DIR... --out ATLAS")
+        tell_shard(shard, out)
         return
     finish(atlas, draw=figures)
+    send_results(atlas.folder, out)

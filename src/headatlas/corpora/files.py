@@ -9,13 +9,15 @@ from typing import Any
 
 from headatlas.errors import CorpusError, SettingError
 from headatlas.files import sha256
+from headatlas.remote import fetch_file, is_url, origin_of
 
 Files = str | Path | Sequence[str | Path]
 
 
 def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
-    """The files meant by the option of that name, all of which exist; or folders of them, where these are read."""
-    files = [Path(path) for path in ([given] if isinstance(given, (str, Path)) else given)]
+    """The files meant by the option of that name, or folders where these are read; those at URLs are fetched."""
+    named = [given] if isinstance(given, (str, Path)) else given
+    files = [fetch_file(path) if isinstance(path, str) and is_url(path) else Path(path) for path in named]
     if not files:
         raise SettingError(f"No {corpus} is given. Name at least one file with --{corpus}.")
     for path in files:
@@ -33,7 +35,7 @@ def describe_files(files: Sequence[Path]) -> list[dict[str, Any]]:
 
 def _describe(path: Path) -> dict[str, Any]:
     if not path.is_dir():
-        return {"file": str(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
+        return {"file": origin_of(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
     inside = sorted(one for one in path.rglob("*") if one.is_file())
     digest = hashlib.sha256()
     for one in inside:

@@ -45,8 +45,12 @@ class Observer:
             study.end_batch(batch)
 
     def _shows(self, batch: Batch, studies: Sequence[Study]) -> SeeMap:
+        there = {batch.mask.device: batch}  # the layers of a large model may lie on several devices
+
         def show(layer: int, weights: Tensor, mask: Tensor | None) -> None:
-            layer_map = LayerMap(weights, batch, mask, self._smoothing)
+            if weights.device not in there:
+                there[weights.device] = batch.to(weights.device)
+            layer_map = LayerMap(weights, there[weights.device], mask, self._smoothing)
             for study in studies:
                 study.see(layer, layer_map)
 

@@ -21,9 +21,14 @@ _MOST_NAMED = 4
 
 
 def check_weights(network: PreTrainedModel, name: str) -> None:
-    """Raise ModelError where a weight is NaN or infinite, naming its tensor, and its layer and heads if it has them."""
+    """Raise ModelError where a weight is NaN or infinite, naming its tensor, and its layer and heads if it has them.
+
+    Those of a model too large for the memory are not in it; their maps are looked at as they arise.
+    """
     damaged = []
     for key, tensor in network.named_parameters():
+        if tensor.is_meta:  # left on disk until its layer runs
+            continue
         finite = torch.isfinite(tensor)
         if not finite.all():
             damaged.append(f"{key}{_place(key, ~finite, network)}")

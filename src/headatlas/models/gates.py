@@ -54,7 +54,7 @@ class Gates:
 
     def _of(self, layer: int, heads: int, like: Tensor) -> Tensor:
         """A layer's gates: [B or 1, H]."""
-        gate = self._gates[..., layer, :heads].to(like.dtype)
+        gate = self._gates[..., layer, :heads].to(like.device, like.dtype)
         if gate.ndim == 2 and len(gate) != len(like):
             raise SettingError(f"There are gates for {len(gate)} inputs, but the batch has {len(like)}.")
         return gate if gate.ndim == 2 else gate[None]

@@ -31,6 +31,7 @@ from headatlas.models.control import randomise
 from headatlas.models.fitted import load_fitted
 from headatlas.models.model import LanguageModel, Model, TaskHead
 from headatlas.models.observing import first_line, observe_network, quiet_transformers
+from headatlas.models.placing import DeviceMap, check_device_map, clear_with, place_options
 from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing, saved_class
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
@@ -58,6 +59,7 @@ def load_model(
     task_head: TaskHead | None = None,
     as_saved: bool = False,
     trust_remote_code: bool = False,
+    device_map: DeviceMap | None = None,
 ) -> Model:
     """Load any Hugging Face encoder, decoder or encoder-decoder, ready to observe.
 
@@ -72,14 +74,23 @@ def load_model(
     task_head: load this head where the weights bring it; else, and by default, the language model head if any.
     as_saved: load the very class that the weights were saved as, with every head that it has.
     trust_remote_code: run Python code that comes with the model. Off unless you ask for it.
+    device_map: in place of a device, for models too large for one: "auto" spreads the layers over all GPUs, then the
+        memory, then the disk; or another of transformers' maps, or where each module goes.
     """
+    if device_map is not None:
+        check_device_map(device_map, device, random_weights)
     source = find_source(name, revision)
     target, number_type = choose_device(device), choose_dtype(dtype)
     arguments = source.arguments | {"trust_remote_code": trust_remote_code}
     with quiet_transformers():
         tokenizer = from_pretrained(AutoTokenizer, source, arguments)
         require_fast(tokenizer)
-        network, language_model, found, unused = _load_network(source, arguments, number_type, task_head, as_saved)
+        placing = {} if device_map is None else place_options(source, device_map)
+        network, language_model, found, unused = _load_network(
+            source, arguments, placing, number_type, task_head, as_saved
+        )
+    if placing:
+        clear_with(network, placing)
     if random_weights:
         network = randomise(network, seed)
     record = source.record | {
@@ -90,7 +101,12 @@ def load_model(
     if as_saved:
         record["unused_tensors"] = unused
     return observe_network(
-        network.to(target), tokenizer, name=name, language_model=language_model, task_head=found, record=record
+        network if device_map is not None else network.to(target),
+        tokenizer,
+        name=name,
+        language_model=language_model,
+        task_head=found,
+        record=record,
     )
 
 
@@ -116,7 +132,12 @@ def choose_dtype(dtype: str | torch.dtype) -> torch.dtype:
 
 
 def _load_network(
-    source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype, task_head: TaskHead | None, as_saved: bool
+    source: ModelSource,
+    arguments: dict[str, Any],
+    placing: dict[str, Any],
+    dtype: torch.dtype,
+    task_head: TaskHead | None,
+    as_saved: bool,
 ) -> tuple[PreTrainedModel, LanguageModel | None, TaskHead | None, list[str]]:
     """Load with the head asked for, else with the language model head, where the weights or a fitted folder bring
     them; else the bare network. And the tensors of the weights that this network has no place for.
@@ -139,7 +160,7 @@ def _load_network(
     if source.pruning is not None:
         loader = pruned_class(_class_of(loader, config), source.pruning)
     config.return_dict = True
-    options = arguments | {"config": config, "attn_implementation": "eager"}
+    options = arguments | placing | {"config": config, "attn_implementation": "eager"}
     network, missing, unused = load_network(loader, source, options, dtype)
     if language_model and missing:
         _log.warning("%s: the language model head is missing; observing the network without it.", source.name)

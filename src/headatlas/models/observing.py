@@ -16,6 +16,7 @@ from headatlas.errors import HeadatlasError, ModelError
 from headatlas.models import attention
 from headatlas.models.finite import check_weights
 from headatlas.models.model import LanguageModel, Model, TaskHead
+from headatlas.models.placing import home_of
 from headatlas.models.probe import can_use_interface, see_shapes
 from headatlas.models.stacks import HeadShape, Stack
 
@@ -64,7 +65,7 @@ def observe_network(
         name,
         network,
         tokenizer,
-        network.device,
+        home_of(network),
         network.dtype,
         language_model,
         uses_interface,

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from headatlas.errors import ModelError
 from headatlas.models.attention import listening
+from headatlas.models.placing import home_of
 from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def can_use_interface(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBa
 def _collect(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, uses_interface: bool
 ) -> dict[Stack, list[Tensor]]:
-    encoded = tokenizer(PROBE_TEXT, return_tensors="pt", return_token_type_ids=False).to(network.device)
+    encoded = tokenizer(PROBE_TEXT, return_tensors="pt", return_token_type_ids=False).to(home_of(network))
     inputs: dict[str, Any] = dict(encoded)
     both = bool(network.config.is_encoder_decoder)
     if both:

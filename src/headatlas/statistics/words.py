@@ -11,7 +11,7 @@ last, so nothing of a row is lost. A word without tokens has a row and a column 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, get_args
 
 import numpy as np
@@ -42,6 +42,10 @@ class WordIndex:
         """Rows and columns of the maps: words, then special tokens."""
         return self.words + self.special
 
+    def to(self, device: torch.device) -> WordIndex:
+        """The same on another device."""
+        return replace(self, index=self.index.to(device), has_tokens=self.has_tokens.to(device))
+
 
 def word_index(batch: Batch) -> WordIndex:
     """The words of a batch of `WordSegment`s, on the batch's device."""
@@ -67,6 +71,7 @@ def word_attention(weights: Tensor, index: Tensor, size: int, how: FromTokens = 
     """
     if how not in FROM_TOKENS:
         raise SettingError(f"Attention from a split word can be {', '.join(FROM_TOKENS)}, not {how!r}.")
+    index = index.to(weights.device)
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
         from headatlas.statistics.words_cpu import word_attention_cpu
 

@@ -175,7 +175,7 @@ class _Gather:
         else:
             member = (unit.index[..., None] == torch.arange(unit.words, device=unit.index.device)).float()  # [B, T, W]
             share = (member / member.sum(1, keepdim=True).clamp_min(1)).transpose(1, 2)
-            layers = [(share @ state.float()).to("cpu", self._dtype) for state in states]
+            layers = [(share.to(state.device) @ state.float()).to("cpu", self._dtype) for state in states]
         together = torch.stack(layers, 1).numpy()  # [B, L + 1, T or W, D]
         for row, size in enumerate(self._sizes):
             self._states[row] = together[row, :, : size - (SPECIAL_UNITS if unit else 0)].copy()

@@ -30,6 +30,9 @@ def write_store(folder: Path, index: Index, produce: Produce) -> Index:
     make_folder(folder)
     write_index(folder, index)
     plan = index.plan()
+    if not plan:  # a share in which no input falls
+        index = replace(index, complete=True)
+        write_index(folder, index)
     for number in range(len(index.shards), len(plan)):
         shard = _write_shard(folder / shard_file(number), produce(plan[number]))
         index = replace(index, shards=[*index.shards, shard], complete=number + 1 == len(plan))

@@ -33,7 +33,7 @@ from headatlas.statistics.tally import Tally
 from headatlas.statistics.threads import one_thread
 from headatlas.statistics.words import FromTokens, word_attention, word_index
 from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
-from headatlas.studies.study import LayerMap, State, Study, refuse_non_finite
+from headatlas.studies.study import LayerMap, State, Study, join_layers, refuse_non_finite
 
 RULES = ("preceding", "mentions", "words")
 
@@ -141,7 +141,7 @@ class Coreference(Study):
         if self._asked is not None and len(self._asked[2].head):
             asked = self._asked[2]
             for rule, tally in self._tallies.items():
-                right = torch.cat([layer[rule] for _, layer in sorted(self._right.items())], 1)
+                right = join_layers({layer: right[rule] for layer, right in self._right.items()})
                 baselines = torch.from_numpy(asked.baselines_right)
                 tally.add(right, baselines, asked.type, asked.segment, documents, documents)
         self._asked = None

@@ -38,7 +38,7 @@ from headatlas.statistics.scores import Scores
 from headatlas.statistics.tally import Tally
 from headatlas.statistics.threads import one_thread
 from headatlas.statistics.words import FromTokens, WordIndex, word_attention, word_index
-from headatlas.studies.study import LayerMap, State, Study, refuse_non_finite
+from headatlas.studies.study import LayerMap, State, Study, join_layers, refuse_non_finite
 
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
 OFFSETS = (*range(-5, 0), *range(1, 6))
@@ -140,7 +140,7 @@ class Dependencies(Study):
         """Keep which heads of the layer are right about which words, on their device, until the batch ends."""
         if self._words is None:
             self._words = word_index(layer_map.batch), instances_of(_parsed(layer_map.batch))
-        index, words = self._words
+        index, words = self._words[0].to(layer_map.weights.device), self._words[1]
         maps = word_attention(layer_map.weights, index.index, index.size, self._how)
         with one_thread():
             self._right[layer] = heads_right(maps, index, words).flatten(1)  # [N, H * 2]
@@ -153,7 +153,7 @@ class Dependencies(Study):
         segments = _parsed(batch)
         _, words = self._words or (None, instances_of(segments))
         with one_thread():
-            right = torch.cat([right for _, right in sorted(self._right.items())], 1)
+            right = join_layers(self._right)
         self._tally.add(
             right,
             torch.from_numpy(offsets_right(words, self._clamp)),

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
+from headatlas.encoding.segments import Segment
 from headatlas.statistics.threads import one_thread
 
 MOST_KEPT = 1 << 29  # bytes of maps
@@ -39,14 +40,14 @@ class KeptRows:
     def __init__(self, heads: int) -> None:
         self._heads = heads
         self._memory = torch.empty(0)
-        self._batch: Batch | None = None
+        self._of: tuple[Segment, ...] | None = None
         self._segments: list[Tensor] = []
 
     def keep(self, weights: Tensor, batch: Batch, first: int) -> None:
         """Take over the rows of some heads, the first of them of that number. weights: [B, H, T, T]"""
         with one_thread(), torch.no_grad():
-            if batch is not self._batch:
-                self._batch, self._segments = batch, self._places(weights, batch)
+            if batch.segments is not self._of:  # the same batch may come from several devices, layer by layer
+                self._of, self._segments = batch.segments, self._places(weights, batch)
             for own, kept, segment in zip(weights, self._segments, batch.segments, strict=True):
                 length, chosen = len(segment), own[:, : len(segment), : len(segment)]
                 if len(kept) < length:
@@ -55,7 +56,7 @@ class KeptRows:
 
     def take(self) -> list[Tensor]:
         """The rows of every segment, [Q, H, K], good until more are kept; the next batch begins anew."""
-        taken, self._segments, self._batch = self._segments, [], None
+        taken, self._segments, self._of = self._segments, [], None
         return taken
 
     def _places(self, weights: Tensor, batch: Batch) -> list[Tensor]:

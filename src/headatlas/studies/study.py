@@ -7,6 +7,7 @@ table of one, and a run that was killed continues from its last state.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -200,6 +201,12 @@ class SegmentMeans(Study):
         there = np.arange(self.shape.most_heads) < np.array(self.shape.heads)[:, None]  # [L, H]
         of_heads = values[..., there, :]
         return of_heads.reshape(*of_heads.shape[:-2], -1)
+
+
+def join_layers(of_layers: Mapping[int, Tensor]) -> Tensor:
+    """What was kept of each layer, [N, columns], side by side in the layers' order, on the device of the first."""
+    kept = [of_layers[layer] for layer in sorted(of_layers)]
+    return torch.cat([one.to(kept[0].device) for one in kept], 1)
 
 
 def refuse_non_finite(layer: int, values: NDArray[np.float64]) -> None:

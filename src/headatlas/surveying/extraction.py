@@ -15,11 +15,14 @@ from headatlas.corpora.text import TextFormat, read_text
 from headatlas.corpora.treebank import TreebankFormat, read_treebank
 from headatlas.corpora.trees import Sentence
 from headatlas.encoding.segments import Segment, SegmentStyle, sample_segments
+from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.errors import SettingError
 from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model, check_length
+from headatlas.models.placing import DeviceMap
 from headatlas.models.stacks import Stack
+from headatlas.remote import local_folder, send
 from headatlas.store.examples import Level, StoredExample, Tensors, example_of
 from headatlas.store.index import Index
 from headatlas.store.observing import observe_maps
@@ -29,6 +32,8 @@ from headatlas.surveying.settings import ExtractSettings
 from headatlas.surveying.storing import SHARD_MEGABYTES, Advance, fill_store
 from headatlas.surveying.subject import describe_model, model_identity
 from headatlas.versions import versions
+
+PLACES = "places"  # of a shard's examples in the whole, in its index
 
 
 def extract(
@@ -55,6 +60,8 @@ def extract(
     segment_style: SegmentStyle = "auto",
     stack: Stack | None = None,
     trust_remote_code: bool = False,
+    device_map: DeviceMap | None = None,
+    shard: str | None = None,
     progress: bool = True,
 ) -> Store:
     """Keep a model's attention maps on disk, and its hidden states if asked for; return the store, opened.
@@ -66,6 +73,7 @@ def extract(
     level: "words" (what a treebank gives by default) or "tokens" (what text gives).
     dtype_stored: float16, or float32 for maps exactly as the model gives them.
     shard_megabytes: about how large each file becomes.
+    shard: "2/8" keeps the second eighth of the inputs; `merge` makes one store of all.
     sentences: so many of the treebank's, drawn by the seed; by default all.
     The other arguments are those of `survey`.
     """
@@ -86,6 +94,7 @@ def extract(
         text_format=text_format,
         treebank_format=treebank_format,
         segment_style=segment_style,
+        shard=shard,
     )
     settings.check()
     choose_device(device), choose_dtype(dtype)
@@ -93,17 +102,23 @@ def extract(
     if isinstance(model, str):
         options: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
         options |= {"random_weights": random_weights, "trust_remote_code": trust_remote_code}
+        options["device_map"] = device_map
         model = load_model(model, **options)
     stack = choose_stack(model, stack)
     check_length(max_tokens, model.longest_input, model.name)
     inputs, relations, left_out = _read(model, corpus, files, settings)
-    return keep_inputs(
+    about: dict[str, Any] = {"files": described, "left_out": left_out}
+    if shard is not None:
+        mine = Shard.parse(shard).of_segments(inputs)
+        place_of = {segment.id: place for place, segment in enumerate(inputs)}
+        about[PLACES], inputs = [place_of[segment.id] for segment in mine], mine
+    store = keep_inputs(
         model,
         inputs,
         relations,
-        corpora={corpus: {"files": described, "left_out": left_out}},
+        corpora={corpus: about},
         settings={"corpus": {corpus: [record["sha256"] for record in described]}} | asdict(settings),
-        out=Path(out),
+        out=local_folder(out),
         level=level,
         hidden_states=hidden_states,
         dtype_stored=dtype_stored,
@@ -112,6 +127,8 @@ def extract(
         stack=stack,
         progress=progress,
     )
+    send(store.folder, out)
+    return store
 
 
 def keep_inputs(

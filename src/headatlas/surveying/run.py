@@ -21,7 +21,9 @@ from headatlas.engine.run import run_studies
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import make_folder
 from headatlas.models.model import Model, Observable
+from headatlas.models.placing import DeviceMap
 from headatlas.models.stacks import Stack
+from headatlas.remote import local_folder, send
 from headatlas.results.atlas import (
     ATLAS,
     RELATION_EXAMPLES,
@@ -89,6 +91,7 @@ def survey(
     clusters: int = CLUSTERS,
     map_distance: MapDistance = "sqrt_js",
     trust_remote_code: bool = False,
+    device_map: DeviceMap | None = None,
     shard: str | None = None,
     crew: Crew | None = None,
     progress: bool = True,
@@ -99,6 +102,7 @@ def survey(
     >>> atlas.tables["token_kinds"].query("kind == 'sep'").nlargest(5, "value")                   # doctest: +SKIP
     >>> atlas.tables["dependency_best"]                                                           # doctest: +SKIP
 
+    Corpora and `out` may be at URLs that fsspec knows, such as s3://bucket/atlas.
     A survey that was stopped continues when called again with the same arguments; one that has finished is opened.
     maps: in place of a model and its corpora, a folder made by `extract` or `import_maps`; no weights are loaded.
     studies: names out of `STUDIES`; by default all that the model allows.
@@ -115,12 +119,13 @@ def survey(
     zero_token_types, smooth_entropy, smooth_similarity: as the paper's released code does, for comparison.
     per_token: distances of heads are means over tokens; in the paper, sums.
     clusters: how many to make of the heads. map_distance: what their map keeps, sqrt_js (a metric) or js (the paper).
+    device_map: for a model too large for one device; see `load_model`.
     shard: "2/8" sees the second eighth of the inputs and leaves its sums in the folder, for `merge`, instead of tables.
     crew: several processes, or workers on a Ray cluster; the tables are the same.
     """
     given = dict(locals())
     started = time.monotonic()
-    folder = Path(out)
+    folder = local_folder(out)
     settings = SurveySettings(
         segments=segments,
         max_tokens=max_tokens,
@@ -153,6 +158,10 @@ def survey(
         crew.check()
         if maps is not None:
             raise SettingError("--workers are for models: maps that are on disk already are read by one process.")
+        if device_map is not None:
+            raise SettingError("--device-map spreads one model over all devices: no room for --workers. Leave one out.")
+    if device_map is not None and control:
+        raise SettingError("--control draws random weights on one device. Leave out --device-map, or --control.")
     if maps is not None:
         subject = stored_subject(maps, given, studies, settings, device)
     else:
@@ -169,11 +178,13 @@ def survey(
                 "dtype": dtype,
                 "seed": seed,
                 "trust_remote_code": trust_remote_code,
+                "device_map": device_map,
             },
         )
     decisive = subject.identity | asdict(settings)
     kind = ATLAS if shard is None else SHARD
     if already_done(folder, decisive, kind):
+        send(folder, out)
         return Atlas(folder)
     parts = subject.parts()
     make_folder(folder / STATES)
@@ -219,6 +230,7 @@ def survey(
         "tables": rows,
     }
     write_manifest(folder, manifest, kind)
+    send(folder, out)
     return Atlas(folder)
 
 

@@ -76,6 +76,7 @@ class ExtractSettings:
     text_format: TextFormat
     treebank_format: TreebankFormat
     segment_style: SegmentStyle
+    shard: str | None = None
 
     def check(self) -> None:
         """Refuse what cannot work before a model is loaded."""
@@ -84,6 +85,8 @@ class ExtractSettings:
             _at_least_one(self, "sentences")
         _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, segment_style=SEGMENT_STYLES)
         _known(self, dtype_stored=tuple(STORED_TYPES))
+        if self.shard is not None:
+            Shard.parse(self.shard)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""`merge`: the shards of a survey, each done wherever there was room, become the atlas that one run would have made.
+"""The shards of a survey, each done wherever there was room, become the atlas that one run would have made.
 
 Sums of counts are equal to those of the single run, sums of numbers up to the order in which floats are added. No model
 and no corpus is needed. Only the sentences on which the best heads are right (figure 5) are missing: which heads are
@@ -13,12 +13,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from headatlas.encoding.shards import Shard
-from headatlas.engine.checkpoint import Checkpoint, differences
-from headatlas.errors import AtlasError, SettingError
+from headatlas.engine.checkpoint import Checkpoint
 from headatlas.files import make_folder, write_atomically
 from headatlas.models.stacks import HeadShape
-from headatlas.results.atlas import EXAMPLES, SHARD, Atlas, read_manifest, write_manifest, write_tables
+from headatlas.results.atlas import EXAMPLES, Atlas, write_manifest, write_tables
 from headatlas.studies import Study
 from headatlas.studies.dependencies import Dependencies
 from headatlas.surveying.reopen import blank_studies, states_of
@@ -29,19 +27,11 @@ from headatlas.versions import moment, versions
 NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged without it."
 
 
-def merge(shards: Sequence[str | Path], *, out: str | Path) -> Atlas:
-    """Put all shards of a survey together.
-
-    >>> for i in range(1, 5): survey("bert-base-uncased", text="wiki.txt", shard=f"{i}/4", out=f"part{i}")
-    ... # doctest: +SKIP
-    >>> atlas = merge(["part1", "part2", "part3", "part4"], out="atlas")       # doctest: +SKIP
-    """
+def merge_surveys(folders: Sequence[Path], manifests: Sequence[dict[str, Any]], folder: Path) -> Atlas:
+    """The atlas of all shards of a survey, which were checked."""
     started = time.monotonic()
-    folders = [Path(shard) for shard in shards]
-    manifests = [read_manifest(folder, SHARD) for folder in folders]
-    check_shards(folders, manifests)
     first = manifests[0]
-    folder, settings = Path(out), first["settings"] | {"shard": None}
+    settings = first["settings"] | {"shard": None}
     if already_done(folder, settings):
         return Atlas(folder)
     make_folder(folder / STATES)
@@ -74,30 +64,6 @@ def merge(shards: Sequence[str | Path], *, out: str | Path) -> Atlas:
     }
     write_manifest(folder, manifest)
     return Atlas(folder)
-
-
-def check_shards(folders: Sequence[Path], manifests: Sequence[dict[str, Any]]) -> None:
-    """Refuse shards that are not finished, of another run, missing, or there twice."""
-    if not folders:
-        raise SettingError("No shard is given. Name the folders of all shards.")
-    places: dict[Shard, Path] = {}
-    first = manifests[0]["settings"]
-    for folder, manifest in zip(folders, manifests, strict=True):
-        if not manifest.get("complete"):
-            raise AtlasError(f"{folder}: this shard has not finished. Run its command again to continue it.")
-        own = manifest["settings"] | {"shard": first["shard"]}
-        if differing := differences(first, own):
-            raise AtlasError(f"{folder}: is a shard of another run than {folders[0]} ({'; '.join(differing)}).")
-        shard = Shard.parse(manifest["settings"]["shard"])
-        if shard in places:
-            raise AtlasError(f"{folder}: is shard {shard}, and so is {places[shard]}. Name each shard once.")
-        places[shard] = folder
-    of = {shard.of for shard in places}
-    if len(of) > 1:
-        raise AtlasError(f"Shards of {' and of '.join(map(str, sorted(of)))} cannot be put together.")
-    if missing := sorted(set(range(1, of.pop() + 1)) - {shard.number for shard in places}):
-        shown = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
-        raise AtlasError(f"Of the shards, {len(missing)} are missing: {shown}. Run them, or name their folders too.")
 
 
 def _runs(manifest: dict[str, Any]) -> list[str]:

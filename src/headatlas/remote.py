@@ -1,0 +1,148 @@
+"""Files and folders at URLs: any that fsspec knows (s3://, gs://, hf://, https://, ...).
+
+A file is fetched before it is read. A folder to be written at a URL is made on this machine, where a run that was
+stopped finds its state again, and is sent when it is finished, the manifest last: who sees one sees all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import tempfile
+from functools import cache
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from headatlas.errors import AtlasError, CorpusError, HeadatlasError, SettingError
+from headatlas.files import make_folder, write_text
+
+CACHE_VARIABLE = "HEADATLAS_CACHE"
+MANIFESTS = ("manifest.json", "index.json")  # of results, and of stores of maps
+_SENT = ".sent.json"  # in a folder that was sent: size and time of every file that is there
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://")
+_origins: dict[Path, str] = {}
+
+
+def is_url(place: str | Path) -> bool:
+    """Whether a place is a URL and not a path.
+
+    >>> is_url("s3://bucket/wiki.txt"), is_url("wiki.txt"), is_url("C:/wiki.txt")
+    (True, False, False)
+    """
+    return isinstance(place, str) and _URL.match(place) is not None
+
+
+def origin_of(path: Path) -> str:
+    """Where a file came from: its URL if it was fetched, else its path."""
+    return _origins.get(path, str(path))
+
+
+def fetch_file(url: str) -> Path:
+    """A copy of a file on this machine, which lasts as long as this process."""
+    system, path = _open(url, CorpusError)
+    target = Path(_fetched().name) / re.sub(r"[^\w.-]+", "_", url.rsplit("/", 1)[0]) / PurePosixPath(path).name
+    if target not in _origins:
+        make_folder(target.parent)
+        try:
+            system.get_file(path, str(target))
+        except Exception as error:  # every file system has errors of its own
+            raise CorpusError(f"cannot be fetched ({_words(error)}).", url) from error
+        _origins[target] = url
+    return target
+
+
+def fetch_folder(url: str) -> Path:
+    """A copy of a folder of results on this machine, which lasts as long as this process."""
+    target = Path(_fetched().name) / hashlib.sha256(url.encode()).hexdigest()[:16]
+    if not target.exists():
+        _copy_folder(url, target)
+    return target
+
+
+def work_folder(url: str) -> Path:
+    """Where a folder that is to be sent to a URL is made: the same for every run with that URL."""
+    cache_folder = os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "headatlas"
+    folder = Path(cache_folder) / "runs" / hashlib.sha256(url.encode()).hexdigest()[:16]
+    if not any((folder / name).exists() for name in MANIFESTS) and _is_there(url):
+        _copy_folder(url, folder)
+    return folder
+
+
+def local_folder(place: str | Path) -> Path:
+    """The folder in which results for a place are made."""
+    return work_folder(place) if isinstance(place, str) and is_url(place) else Path(place)
+
+
+def send(folder: Path, place: str | Path) -> None:
+    """Send what is new in a folder to its URL; where the place is no URL, the results are there already."""
+    if not isinstance(place, str) or not is_url(place):
+        return
+    system, root = _open(place, AtlasError)
+    record = folder / _SENT
+    sent = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    for path in sorted(files, key=lambda path: (path.name in MANIFESTS, path)):
+        name = path.relative_to(folder).as_posix()
+        stamp = [path.stat().st_size, path.stat().st_mtime_ns]
+        if sent.get(name) == stamp:
+            continue
+        try:
+            system.makedirs(f"{root}/{name}".rsplit("/", 1)[0], exist_ok=True)
+            system.put_file(str(path), f"{root}/{name}")
+        except Exception as error:
+            raise AtlasError(
+                f"{place}: cannot be written ({_words(error)}). The results are in {folder}; run the same command "
+                "again to send them."
+            ) from error
+        sent[name] = stamp
+        write_text(record, json.dumps(sent))
+
+
+def _is_there(url: str) -> bool:
+    system, root = _open(url, AtlasError)
+    try:
+        return any(system.exists(f"{root}/{name}") for name in MANIFESTS)
+    except Exception as error:
+        raise AtlasError(f"{url}: cannot be looked at ({_words(error)}).") from error
+
+
+def _copy_folder(url: str, target: Path) -> None:
+    """Copy a folder of results; the manifest last, so that half a copy is never taken for a whole one."""
+    system, root = _open(url, AtlasError)
+    try:
+        names = [str(name) for name in system.find(root)]
+        for name in sorted(names, key=lambda name: name.rsplit("/", 1)[-1] in MANIFESTS):
+            local = target / PurePosixPath(name).relative_to(PurePosixPath(root))
+            make_folder(local.parent)
+            system.get_file(name, str(local))
+    except HeadatlasError:
+        raise
+    except Exception as error:
+        raise AtlasError(f"{url}: cannot be fetched ({_words(error)}).") from error
+    if not names:
+        raise AtlasError(f"{url}: there is nothing at this address.")
+
+
+def _open(url: str, failure: type[CorpusError | AtlasError]) -> tuple[Any, str]:
+    """The file system of a URL and the path within it."""
+    import fsspec
+
+    try:
+        system, path = fsspec.url_to_fs(url)
+    except ImportError as error:
+        raise SettingError(f"{url}: its file system needs a package ({_words(error)}).") from error
+    except Exception as error:
+        raise failure(f"{url}: cannot be opened ({_words(error)}).") from error
+    return system, str(path).rstrip("/")
+
+
+@cache
+def _fetched() -> tempfile.TemporaryDirectory[str]:
+    """The folder of fetched files, removed when this process ends."""
+    return tempfile.TemporaryDirectory(prefix="headatlas-fetched-")
+
+
+def _words(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -1,0 +1,47 @@
+"""Lives of a survey: processes that save after each batch, so that many of the kills fall into a write."""
+
+from __future__ import annotations
+
+from functools import partial
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import pandas as pd
+
+import headatlas as ha
+from headatlas.engine.crew import Crew
+
+CONTEXT = get_context("forkserver")  # imports once for all lives, which then do little but survey
+CONTEXT.set_forkserver_preload(["headatlas.surveying.run", "transformers.models.bert.modeling_bert"])
+
+
+def survey_often_saved(model: str, text: Path, out: Path, crew: Crew | None = None) -> None:
+    """One life of a survey."""
+    from headatlas.surveying import run as surveying
+
+    surveying.run_studies = partial(surveying.run_studies, seconds_between_saves=0)
+    options = {"segments": 60, "max_tokens": 32, "batch_tokens": 64, "bootstrap": 50, "examples": 3}
+    ha.survey(model, text=text, out=out, device="cpu", progress=False, crew=crew, **options)
+
+
+def live(model: str, text: Path, out: Path, crew: Crew | None = None) -> BaseProcess:
+    """Begin a life."""
+    process = CONTEXT.Process(target=survey_often_saved, args=(model, text, out, crew))
+    process.start()
+    return process
+
+
+def live_on(model: str, text: Path, out: Path, crew: Crew | None = None) -> ha.Atlas:
+    """A life that nobody ends."""
+    process = live(model, text, out, crew)
+    process.join()
+    assert process.exitcode == 0
+    return ha.open_atlas(out)
+
+
+def equal(left: ha.Atlas, right: ha.Atlas) -> None:
+    """Both have the same tables."""
+    assert set(left.tables) == set(right.tables)
+    for name in left.tables:
+        pd.testing.assert_frame_equal(left.tables[name], right.tables[name], rtol=1e-9, atol=1e-12)
