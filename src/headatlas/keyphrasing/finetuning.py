@@ -40,6 +40,7 @@ from headatlas.statistics.paired import bootstrap_means
 TAGGER, ABLATION, PRUNED, HELD_BACK = "tagger", "ablation", "pruned", "held_back.jsonl"
 HELD_SHARE, MOST_HELD = 5, 100  # one training document in so many is held back, at most a hundred
 SHARE_PRUNED = 0.1
+RANDOM_ORDERS = 2  # of heads removed, to compare the others with
 WARMING = 0.1  # share of the steps in which the rate rises
 WEIGHT_DECAY, LONGEST_STEP = 0.01, 1.0
 
@@ -149,6 +150,7 @@ def tune_and_question(
         data=folder / HELD_BACK,
         out=folder / ABLATION,
         examples=len(held_back),
+        random_orders=RANDOM_ORDERS,
         max_tokens=max_tokens,
         batch_tokens=batch_tokens,
         bootstrap=bootstrap,
