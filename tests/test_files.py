@@ -6,9 +6,10 @@ import os
 from pathlib import Path
 
 import pytest
+from safetensors import SafetensorError
 
 from headatlas.errors import AtlasError
-from headatlas.files import CHUNK_BYTES, make_folder, sha256, write_atomically, write_text
+from headatlas.files import CHUNK_BYTES, make_folder, others_write, sha256, write_atomically, write_text
 
 
 def fail_with(number: int) -> OSError:
@@ -130,3 +131,31 @@ def test_sha256(tmp_path: Path, size: int) -> None:
     data = bytes(range(256)) * (size // 256 + 1)
     (tmp_path / "file").write_bytes(data[:size])
     assert sha256(tmp_path / "file") == hashlib.sha256(data[:size]).hexdigest()
+
+
+def test_what_a_killed_process_left_is_removed_by_the_next_write(tmp_path: Path) -> None:
+    target, other = tmp_path / "maps[0].json", tmp_path / "other.json"
+    gone = 2**22 + 1  # above the largest number that Linux gives a process
+    left = [tmp_path / f".{name}.{number}.tmp" for name in (target.name, other.name) for number in (gone, 1)]
+    for path in left:
+        path.write_text("half")
+    write_text(target, "new")
+    assert not left[0].exists()
+    assert all(path.exists() for path in left[1:]), "those of another file, or of a process that lives, stay"
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (OSError(errno.EROFS, "Read-only file system"), r"out: cannot write \(Read-only.*folder you may write to"),
+        (SafetensorError("I/O error: No space left on device (os error 28)"), r"\(No space left.*disk is full"),
+    ],
+)
+def test_what_a_library_cannot_write_is_told_in_the_same_words(tmp_path: Path, error: Exception, message: str) -> None:
+    with pytest.raises(AtlasError, match=message), others_write(tmp_path / "out"):
+        raise error
+
+
+def test_what_is_no_fault_of_the_disk_is_left_as_it_is(tmp_path: Path) -> None:
+    with pytest.raises(SafetensorError, match="a header"), others_write(tmp_path):
+        raise SafetensorError("a header that is none")

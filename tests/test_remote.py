@@ -108,6 +108,21 @@ def test_what_cannot_be_sent_says_where_it_is(bucket, tmp_path, monkeypatch):
         send(tmp_path, "memory://out/atlas")
 
 
+def test_a_folder_that_names_files_outside_of_itself(bucket, tmp_path, monkeypatch):
+    bucket.pipe("/out/atlas/manifest.json", b"{}")
+    monkeypatch.setattr(type(bucket), "find", lambda *_: ["/out/atlas/../../../escaped.txt"])
+    with pytest.raises(AtlasError, match=r"outside of its folder .*escaped\.txt"):
+        work_folder("memory://out/atlas")
+    assert not list(tmp_path.rglob("escaped.txt"))
+
+
+@pytest.mark.parametrize("content", ["{", "[1]", "7", "[" * 5000])
+def test_a_damaged_record_of_what_was_sent(bucket, tmp_path, content):
+    (tmp_path / ".sent.json").write_text(content)
+    with pytest.raises(AtlasError, match=r"\.sent\.json: cannot be read .*Delete it"):
+        send(tmp_path, "memory://out/atlas")
+
+
 def test_where_results_are_made(bucket, tmp_path):
     assert local_folder(tmp_path) == tmp_path
     one, other = work_folder("memory://out/one"), work_folder("memory://out/other")

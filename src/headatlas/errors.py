@@ -4,9 +4,22 @@ from __future__ import annotations
 
 from pathlib import Path
 
+LONGEST_MESSAGE = 2000  # characters
+_GAP = " [...] "
+
 
 class HeadatlasError(Exception):
-    """Anything a person can put right; the command line prints it without a traceback."""
+    """Anything a person can put right; the command line prints it without a traceback.
+
+    A message may quote a file. What it quotes is cut in the middle where it is long, and what UTF-8 cannot carry is
+    written as its escape.
+    """
+
+    def __init__(self, message: str) -> None:
+        printable = message.encode("utf-8", "backslashreplace").decode("utf-8")
+        half = (LONGEST_MESSAGE - len(_GAP)) // 2
+        short = len(printable) <= LONGEST_MESSAGE
+        super().__init__(printable if short else f"{printable[:half]}{_GAP}{printable[-half:]}")
 
 
 class CorpusError(HeadatlasError):

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import glob
 import hashlib
 import json
 import os
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 from headatlas.errors import AtlasError
 
 CHUNK_BYTES = 1 << 20
+DEEPEST_JSON = 100  # lists and objects within each other; Python's own bound is too near to what printing one needs
 
 
 def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` fill a temporary neighbour of `path`, then move it into place in one step.
 
-    If anything fails, the old file stays as it was and the temporary one is removed.
+    If anything fails, the old file stays as it was and the temporary one is removed; one that a killed process left
+    is removed by the next that writes the same file.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
@@ -26,11 +31,46 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
         with temporary.open("r+b") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
+        _remove_orphans(path)
     except OSError as error:
-        raise AtlasError(f"{path}: cannot write ({error.strerror or error}). {_remedy(error)}") from error
+        raise _cannot_write(path, error) from error
     finally:
         with contextlib.suppress(OSError):  # a read-only disk refuses even to remove what is not there
             temporary.unlink()
+
+
+@contextlib.contextmanager
+def others_write(folder: Path) -> Iterator[None]:
+    """The same error where a library writes files into a folder by itself.
+
+    Those written in Rust tell the system's error in words alone: `I/O error: No space left on device (os error 28)`.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise _cannot_write(folder, error) from error
+    except Exception as error:
+        told = re.search(r"\(os error (\d{1,4})\)", str(error))
+        if told is None:
+            raise
+        raise _cannot_write(folder, OSError(int(told[1]), os.strerror(int(told[1])))) from error
+
+
+def _remove_orphans(path: Path) -> None:
+    if os.name != "posix":  # elsewhere asking whether a process lives would end it
+        return
+    for other in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with contextlib.suppress(OSError, ValueError, OverflowError):
+            if not _is_alive(int(other.suffixes[-2][1:])):
+                other.unlink()
+
+
+def _is_alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    return True
 
 
 def write_text(path: Path, text: str) -> None:
@@ -57,8 +97,35 @@ def sha256(path: Path) -> str:
 
 def safetensors_metadata(content: bytes) -> dict[str, str]:
     """The words that a safetensors file carries beside its tensors; KeyError or ValueError where it has none."""
-    header = json.loads(content[8 : 8 + int.from_bytes(content[:8], "little")])
+    header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
     return dict(header["__metadata__"])
+
+
+def parse_json(text: str | bytes, make_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
+    """What a JSON text holds; ValueError also where it nests too deep, or holds half of a surrogate pair."""
+    try:
+        found = json.loads(text, object_hook=make_object)
+    except RecursionError as error:
+        raise ValueError("it nests too deep") from error
+    _refuse_depth(found)
+    escapes = b"\\u" in text if isinstance(text, bytes) else "\\u" in text
+    if escapes:  # which may write what UTF-8 cannot carry
+        json.dumps(found, ensure_ascii=False).encode()
+    return found
+
+
+def _refuse_depth(found: Any) -> None:
+    level = [found]
+    for _ in range(DEEPEST_JSON):
+        within = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
+        level = [child for some in within for child in some if isinstance(child, dict | list)]
+        if not level:
+            return
+    raise ValueError("it nests too deep")
+
+
+def _cannot_write(path: Path, error: OSError) -> AtlasError:
+    return AtlasError(f"{path}: cannot write ({error.strerror or error}). {_remedy(error)}")
 
 
 def _remedy(error: OSError) -> str:

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, SettingError
-from headatlas.files import make_folder, write_text
+from headatlas.files import make_folder, parse_json, write_text
 
 CACHE_VARIABLE = "HEADATLAS_CACHE"
 MANIFESTS = ("manifest.json", "index.json")  # of results, and of stores of maps
@@ -81,7 +81,7 @@ def send(folder: Path, place: str | Path) -> None:
         return
     system, root = _open(place, AtlasError)
     record = folder / _SENT
-    sent = json.loads(record.read_text(encoding="utf-8")) if record.exists() else {}
+    sent = _sent_before(record) if record.exists() else {}
     files = [path for path in folder.rglob("*") if path.is_file() and not path.name.startswith(".")]
     for path in sorted(files, key=lambda path: (path.name in MANIFESTS, path)):
         name = path.relative_to(folder).as_posix()
@@ -100,6 +100,13 @@ def send(folder: Path, place: str | Path) -> None:
         write_text(record, json.dumps(sent))
 
 
+def _sent_before(record: Path) -> dict[str, Any]:
+    try:
+        return dict(parse_json(record.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise AtlasError(f"{record}: cannot be read ({error}). Delete it: all files are sent again then.") from error
+
+
 def _is_there(url: str) -> bool:
     system, root = _open(url, AtlasError)
     try:
@@ -114,7 +121,10 @@ def _copy_folder(url: str, target: Path) -> None:
     try:
         names = [str(name) for name in system.find(root)]
         for name in sorted(names, key=lambda name: name.rsplit("/", 1)[-1] in MANIFESTS):
-            local = target / PurePosixPath(name).relative_to(PurePosixPath(root))
+            within = PurePosixPath(name).relative_to(PurePosixPath(root))
+            if ".." in within.parts:
+                raise AtlasError(f"{url}: names a file outside of its folder ({name}). It is not fetched.")
+            local = target / within
             make_folder(local.parent)
             system.get_file(name, str(local))
     except HeadatlasError:

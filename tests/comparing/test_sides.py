@@ -84,7 +84,7 @@ def rewrite(folder, change):
         (lambda manifest: manifest.update(complete=False), "has not finished"),
         (lambda manifest: manifest.update(format="headatlas-comparison-1"), "it is that of a comparison"),
         (lambda manifest: manifest.pop("corpora"), "survey's corpora"),
-        (lambda manifest: manifest.update(model=[]), "survey's model"),
+        (lambda manifest: manifest.update(model=[]), "cannot be read .model is a list"),
         (lambda manifest: manifest["model"].pop("heads"), "survey's model"),
         (lambda manifest: manifest["settings"].pop("seed"), "survey's settings"),
     ],

@@ -12,6 +12,7 @@ from headatlas.corpora.label_sets import (
     LabelSet,
     detect_label_set,
     possessive_clitic,
+    punctuation_of,
 )
 from headatlas.corpora.trees import ROOT, Sentence
 
@@ -74,3 +75,8 @@ def test_the_clitic_counts_for_the_possessor_before_it(
 )
 def test_otherwise_each_word_counts_for_itself(tree: Sentence) -> None:
     assert possessive_clitic(tree, UNIVERSAL) == tuple(range(len(tree.words)))
+
+
+def test_punctuation_has_its_name_in_every_set_also_in_one_that_is_not_known() -> None:
+    for label_set in (STANFORD, UNIVERSAL, CLEARNLP, detect_label_set({"SBJ", "OBJ", "PU"})):
+        assert punctuation_of(label_set.name) == label_set.punct

@@ -48,7 +48,7 @@ def test_only_the_sets_named(archive, tmp_path):
         (lines(("a", "b"), ("a", "a")), "line 2: needs two different sentences"),
         (lines(("a", " ")), "line 1: needs two different sentences"),
         ("nonsense\n", "line 1: is no JSON"),
-        (b"\xff\n", "cannot be read from the zip"),
+        (b"\xff\n", "is not UTF-8"),
     ],
 )
 def test_malformed_members_are_named(tmp_path, content, problem):

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from headatlas.corpora.lines import LONGEST_LINE
 from headatlas.corpora.text import TextFormat, read_text, split_sentences
 from headatlas.errors import CorpusError
+from headatlas.limits import LONGEST_LINE
 
 WIKITEXT = """
  = Robert Boulter =
@@ -162,11 +162,11 @@ GZIPPED = gzip.compress(b"".join(b"Line %d of many.\n" % number for number in ra
         ("One.\nZwölf.\n".encode("latin-1"), 2, "not UTF-8 .byte 3 of the line is 0xf6.*iconv -f LATIN1"),
         (b"One.\n" + b"x" * (LONGEST_LINE + 1), 2, "longer than 1,000,000 bytes.*fold -s"),
         (b"\xe2\x82\xac" * (LONGEST_LINE // 3 + 1), 1, "longer than 1,000,000 bytes"),
-        (GZIPPED[:5000], ..., "gzip data are damaged or cut short.*Fetch the file again"),
-        (GZIPPED[:-4], ..., "gzip data are damaged or cut short.*Fetch the file again"),
-        (GZIPPED[:10] + b"\x07" + GZIPPED[11:], 1, "gzip data are damaged or cut short"),
-        (GZIPPED[:-8] + bytes(8), ..., "gzip data are damaged or cut short"),
-        (b"\x1f\x8bno gzip at all", 1, "gzip data are damaged or cut short"),
+        (GZIPPED[:5000], ..., "compressed data are damaged or cut short.*Fetch the file again"),
+        (GZIPPED[:-4], ..., "compressed data are damaged or cut short.*Fetch the file again"),
+        (GZIPPED[:10] + b"\x07" + GZIPPED[11:], 1, "compressed data are damaged or cut short"),
+        (GZIPPED[:-8] + bytes(8), ..., "compressed data are damaged or cut short"),
+        (b"\x1f\x8bno gzip at all", 1, "compressed data are damaged or cut short"),
     ],
     ids=[
         "empty", "blank", "only a mark", "empty gzip", "binary", "UTF-16", "UTF-16 without mark", "Latin-1",

@@ -10,9 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import numpy as safetensors_numpy
 
-from headatlas.engine.checkpoint import Checkpoint, read_state
+from headatlas.engine.checkpoint import FORMAT, Checkpoint, read_state
 from headatlas.errors import AtlasError
 from headatlas.models.stacks import HeadShape
+from headatlas.seals import UNSEALED, seal_tensors
 from headatlas.studies import TEXT_STUDIES
 from random_maps import batch_of, random_segments, show
 
@@ -95,8 +96,9 @@ def test_rubbish_is_an_error_with_a_remedy(tmp_path_factory, content):
     [
         None,
         {"format": "other"},
-        {"format": "headatlas-state-2"},
-        *({"format": "headatlas-state-2", "batches": spans, "settings": "{}"} for spans in ("many", "7", "[[-1, 3]]")),
+        {"format": FORMAT},
+        *({"format": FORMAT, "batches": spans, "settings": "{}"} for spans in ("many", "7", "[[-1, 3]]")),
+        {"format": FORMAT, "batches": "[]", "settings": "[]"},
     ],
 )
 def test_a_safetensors_file_of_something_else_is_refused(tmp_path, metadata):
@@ -104,14 +106,43 @@ def test_a_safetensors_file_of_something_else_is_refused(tmp_path, metadata):
     path.write_bytes(safetensors_numpy.save({"x/y": np.zeros(2)}, metadata=metadata))
     with pytest.raises(AtlasError, match="damaged"):
         read_state(path)
+    path.write_bytes(seal_tensors(safetensors_numpy.save({"x/y": np.zeros(2)}, metadata=(metadata or {}) | UNSEALED)))
+    with pytest.raises(AtlasError, match="damaged"):
+        read_state(path)
+
+
+def test_a_state_of_an_older_format_is_named(tmp_path):
+    path = tmp_path / "state.safetensors"
+    path.write_bytes(safetensors_numpy.save({"x/y": np.zeros(2)}, metadata={"format": "headatlas-state-2"}))
+    with pytest.raises(AtlasError, match=r"its format is 'headatlas-state-2', not .*Delete this file"):
+        read_state(path)
+
+
+def test_a_flipped_bit_is_found_wherever_it_is(saved):
+    """In the length, names, shapes, words and hash of the header, and all over the sums."""
+    whole = saved.path.read_bytes()
+    header = 8 + int.from_bytes(whole[:8], "little")
+    sums = range(header, len(whole), 1 + len(whole) // 200)
+    for place in (*range(8), *range(8, header, 7), *sums, len(whole) - 1):
+        flipped = bytearray(whole)
+        flipped[place] ^= 1 << place % 8
+        saved.path.write_bytes(flipped)
+        with pytest.raises(AtlasError, match=r"damaged.*Delete this file"):
+            read_state(saved.path)
+    saved.path.write_bytes(whole)
+    read_state(saved.path)
+
+
+def test_a_saved_state_that_is_changed_and_sealed_anew_must_still_fit(saved):
+    content = saved.path.read_bytes().replace(b"[9, 10]", b"[9,9e9]")
+    saved.path.write_bytes(seal_tensors(content))
+    with pytest.raises(AtlasError, match="damaged"):
+        saved.resume(empty_studies(), 12)
 
 
 def test_more_batches_than_the_run_has_are_refused_at_once(saved):
     with pytest.raises(AtlasError, match="more than the 9 batches"):
         saved.resume(empty_studies(), 9)
-    saved.path.write_bytes(saved.path.read_bytes().replace(b"[9, 10]", b"[9,9e9]"))
-    with pytest.raises(AtlasError, match="damaged"):
-        saved.resume(empty_studies(), 12)
 
 
 def test_settings_are_kept_readable_in_the_header(saved):

@@ -99,13 +99,24 @@ def test_an_altered_shard_is_refused(parts, tmp_path):
         ha.merge([copy, *parts[1:]], out=tmp_path / "maps")
 
 
-@pytest.mark.parametrize("places", [None, [0, 0]], ids=["none", "twice"])
-def test_an_index_without_its_places(parts, tmp_path, places):
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda _: [],
+        lambda places: places[:1] * len(places),
+        lambda _: None,
+        lambda _: 7,
+        lambda places: [[]] * len(places),
+        lambda places: ["0", *places[1:]],
+    ],
+    ids=["none", "twice", "null", "a number", "lists", "a text"],
+)
+def test_an_index_without_its_places(parts, tmp_path, damage):
     copy = tmp_path / "copy"
     shutil.copytree(parts[0], copy)
     index = json.loads((copy / "index.json").read_text(encoding="utf-8"))
     own = index["corpora"]["treebank"]
-    own["places"] = [] if places is None else [own["places"][0]] * len(own["places"])
+    own["places"] = damage(own["places"])
     (copy / "index.json").write_text(json.dumps(index), encoding="utf-8")
     with pytest.raises(AtlasError, match=r"places of its examples are missing|hold the same examples"):
         ha.merge([copy, *parts[1:]], out=tmp_path / "maps")

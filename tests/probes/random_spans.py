@@ -13,6 +13,7 @@ from headatlas.store.reading import open_store
 from headatlas.store.writing import write_store
 
 LAYERS, HEADS, STATES = 2, 3, 5
+MODEL = {"name": "m", "attention": "encoder", "heads": [HEADS] * LAYERS}
 
 
 def random_targets(dice, tokens, spans, names, count, several=False):
@@ -42,9 +43,7 @@ def random_spans(folder, dice, *, texts=30, spans=1, names=("x", "y", "z"), seve
         )
         for number, size in enumerate(sizes)
     ]
-    index = Index(
-        "tokens", "float32", STATES, 4000, {"heads": [HEADS] * LAYERS, "name": "m"}, {}, {}, {}, examples, maps=maps
-    )
+    index = Index("tokens", "float32", STATES, 4000, MODEL, {}, {}, {}, examples, maps=maps)
     numbers = []
     for size in sizes:
         attention = dice.dirichlet(np.ones(size), size=(LAYERS * HEADS, size)).astype(np.float32)

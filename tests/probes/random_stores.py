@@ -62,7 +62,7 @@ def random_store(
         dtype="float32",
         states=states,
         shard_bytes=shard_bytes,
-        model={"name": "random", "heads": list(heads), "layers": len(heads)},
+        model={"name": "random", "attention": "encoder", "heads": list(heads), "layers": len(heads)},
         settings={"model": "random"},
         corpora={"treebank": {"files": [], "left_out": {}}},
         versions={},

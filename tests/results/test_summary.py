@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from headatlas.errors import AtlasError
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 
@@ -15,12 +18,19 @@ def write(folder, form, **manifest):
 
 def test_an_atlas_tells_its_tables(tmp_path):
     model = {"name": HOSTILE, "heads": [4, 3]}
-    folder = write(tmp_path, "headatlas-atlas-1", model=model, tables={"positions": 42, HOSTILE: 1})
+    folder = write(tmp_path, "headatlas-atlas-1", model=model, tables={"positions": 42})
     html = Atlas(folder)._repr_html_()
     assert "7 heads in 2 layers" in html
     assert "<td>42</td>" in html
     assert "previous" in html
     assert "<script" not in html
+
+
+@pytest.mark.parametrize("name", [HOSTILE, "../secret", "", "a b"])
+def test_a_table_whose_name_is_no_name_is_refused(tmp_path, name):
+    atlas = Atlas(write(tmp_path, "headatlas-atlas-1", tables={name: 1}))
+    with pytest.raises(AtlasError, match=r"manifest\.json: cannot be read \(its tables are not names"):
+        len(atlas.tables)
 
 
 def test_a_comparison_names_both_models(tmp_path):

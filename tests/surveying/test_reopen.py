@@ -67,3 +67,26 @@ def test_a_folder_without_its_sums_is_refused(atlas, tmp_path):
     write_manifest(copy, manifest)
     with pytest.raises(AtlasError, match="another version: its settings lack clusters"):
         list(reopen_studies(ha.open_atlas(copy)))
+
+
+def test_settings_that_no_survey_can_have_had(atlas, tmp_path):
+    copy = tmp_path / "copy"
+    copy.mkdir()
+    manifest = read_manifest(atlas.folder)
+    manifest["corpora"]["treebank"]["relations"][3] = None
+    write_manifest(copy, manifest)
+    with pytest.raises(AtlasError, match=r"copy/manifest\.json: its settings are damaged .*a relation .* is no text"):
+        list(reopen_studies(ha.open_atlas(copy)))
+
+
+def test_a_treebank_of_a_label_set_that_nobody_knows(tiny_folder, tmp_path):
+    trees = tmp_path / "trees.conllu"
+    rows = [line.split("\t") for line in sample_treebank().read_text(encoding="utf-8").split("\n")[:400]]
+    renamed = [[*row[:7], f"mine_{row[7]}", *row[8:]] if len(row) == 10 else row for row in rows]
+    trees.write_text("\n".join(map("\t".join, renamed)).rpartition("\n\n")[0] + "\n\n", encoding="utf-8")
+    options = {"max_tokens": 64, "bootstrap": 5, "least_count": 1, "device": "cpu", "progress": False}
+    atlas = ha.survey(str(tiny_folder("bert")), treebank=trees, out=tmp_path / "atlas", **options)
+    assert atlas.manifest["corpora"]["treebank"]["label_set"] == "other"
+    assert "mine_nsubj" in set(atlas.tables["dependency_best"]["relation"])
+    [study] = reopen_studies(atlas)
+    assert set(study.tables()["dependencies"]["relation"]) == set(atlas.tables["dependencies"]["relation"])

@@ -189,6 +189,7 @@ def test_damage_is_found(extract, small_shards, tmp_path):
         lambda index: index["model"].update(heads=[0]),
         lambda index: index.update(level="letters"),
         lambda index: index["shards"][0].update(file="../../passwords"),
+        lambda index: index["shards"][0].update(bytes=None),
         lambda index: index.update(format="other"),
         lambda index: index.update(more=1),
     ],

@@ -1,7 +1,7 @@
 """What a run has finished lies on disk piece by piece, so that one which was stopped goes on with the next.
 
-A piece is a few arrays with a name, in a safetensors file of its own, written in one step. The settings that decide
-them are in the folder's manifest: other settings are refused before a piece is asked for.
+A piece is a few arrays with a name, in a safetensors file of its own with a checksum, written in one step. The settings
+that decide them are in the folder's manifest: other settings are refused before a piece is asked for.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from pathlib import Path
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
-from headatlas.ablation.passes import Arrays
+from headatlas.ablation.passes import Arrays, Floats
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.files import make_folder, write_atomically
+from headatlas.seals import UNSEALED, check_tensors, seal_tensors
 
 
 class Pieces:
@@ -34,16 +35,28 @@ class Pieces:
             return _read(path)
         made = make()
         make_folder(self._folder)
-        content = safetensors_numpy.save(made)
+        content = seal_tensors(safetensors_numpy.save(made, UNSEALED))
         write_atomically(path, lambda temporary: temporary.write_bytes(content))
         if self._stopped():
             raise SurveyInterruptedError("Stopped. What is finished is kept; the same command continues.")
         return made
 
 
+class _Piece(Arrays):
+    """A piece that was read; what it should hold and does not is an AtlasError."""
+
+    def __init__(self, arrays: Arrays, path: Path) -> None:
+        super().__init__(arrays)
+        self._path = path
+
+    def __missing__(self, name: str) -> Floats:
+        raise AtlasError(f"{self._path}: holds no {name}. Delete it and run the same command again.")
+
+
 def _read(path: Path) -> Arrays:
     try:
-        found: Arrays = safetensors_numpy.load(path.read_bytes())
-        return found
+        content = path.read_bytes()
+        check_tensors(content)
+        return _Piece(safetensors_numpy.load(content), path)
     except (OSError, SafetensorError, ValueError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error

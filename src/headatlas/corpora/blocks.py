@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from headatlas.corpora.lines import read_lines
+from headatlas.corpora.lines import Extent, read_lines
 from headatlas.errors import CorpusError
+from headatlas.limits import LARGEST_RECORD
 
 Block = list[tuple[int, str]]  # line number, from 1, and the line without its break
 
@@ -19,12 +20,15 @@ _DOCUMENT_MARK = re.compile(r"#\s*newdoc(\s|$)")
 def read_blocks(path: Path) -> Iterator[Block]:
     """The runs of lines between empty lines, each line with its number."""
     block: Block = []
+    extent = Extent(path, LARGEST_RECORD, "Put an empty line between sentences.")
     for number, raw in read_lines(path):
         if raw.strip():
+            extent.add(number, raw)
             block.append((number, raw.rstrip("\r\n")))
         elif block:
             yield block
             block = []
+            extent.restart()
     if block:
         yield block
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headatlas.errors import CorpusError
+from headatlas.limits import MOST_COVERED, RAISE
 
 _BRACKET = re.compile(r"\|?(?:\((?P<opened>[^()|]+)(?P<closed>\))?|(?P<ended>[^()|]+)\))")
 
@@ -34,6 +35,7 @@ class BracketReader:
         self._entity_of = entity_of  # the entity in what stands between brackets
         self._open: dict[str, list[tuple[int, int]]] = {}  # first word and line of each open mention
         self._spans: list[Span] = []
+        self._covered = 0
 
     def read(self, brackets: str, start: int, end: int, line: int) -> None:
         """Take in the brackets at the words start to end (one word, or none for a node that was never written)."""
@@ -55,6 +57,10 @@ class BracketReader:
             problem = f"closes a mention of entity {entity!r} that is not open. Add its opening bracket before."
             raise CorpusError(problem, self._path, line)
         start, _ = self._open[entity].pop()
+        self._covered += end - start
+        if self._covered > MOST_COVERED:
+            problem = f"by here, the document's mentions have more than {MOST_COVERED:,} words. Correct the brackets."
+            raise CorpusError(f"{problem} {RAISE}", self._path, line)
         self._spans.append(Span(start, end, entity))
 
     def spans(self, left_out: Counter[str]) -> list[Span]:

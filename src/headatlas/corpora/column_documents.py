@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from headatlas.corpora.lines import read_lines
+from headatlas.corpora.lines import Extent, read_lines
+from headatlas.limits import LARGEST_DOCUMENT
 
 BEGIN = re.compile(r"#\s*begin document\b")
 NO_VALUE = frozenset({"-", "_", ""})  # marks of a column without a value
@@ -35,6 +36,7 @@ def read_column_documents(path: Path) -> Iterator[ColumnDocument]:
     """Stream the documents of a file that have a word; other lines that begin with # are comments."""
     document = ColumnDocument()
     sentence_ended = True
+    extent = Extent(path, LARGEST_DOCUMENT, "Put a line #begin document before each document.")
     for number, line in read_lines(path):
         if not line.strip():
             sentence_ended = True
@@ -42,11 +44,13 @@ def read_column_documents(path: Path) -> Iterator[ColumnDocument]:
             if document.rows:
                 yield document
             document = ColumnDocument()
+            extent.restart()
             sentence_ended = True
         elif not line.startswith("#"):
             if sentence_ended:
                 document.sentences.append(len(document.rows))
             sentence_ended = False
+            extent.add(number, line)
             document.lines.append(number)
             document.rows.append(split_row(line))
     if document.rows:

@@ -18,8 +18,10 @@ from conllu.parser import DEFAULT_FIELDS, parse_comment_line, parse_id_value, pa
 
 from headatlas.corpora.blocks import Block, check_id, read_blocks, split_columns
 from headatlas.corpora.checks import check_heads
+from headatlas.corpora.lines import Extent
 from headatlas.corpora.trees import ROOT
 from headatlas.errors import CorpusError
+from headatlas.limits import LARGEST_RECORD
 
 Misc = dict[str, str]  # the last column: `SpaceAfter=No|Entity=(1)`; a part without "=" has the value ""
 
@@ -62,12 +64,17 @@ def read_conllu(path: Path) -> Iterator[ConlluSentence]:
     alone between two empty lines count for the sentence after them.
     """
     metadata: dict[str, str | None] = {}
+    extent = Extent(path, LARGEST_RECORD, "These are comments alone: give the sentences they belong to.")
     for block in read_blocks(path):
         rows = [(number, line) for number, line in block if not line.startswith("#")]
         metadata |= _metadata(block, path)
         if rows:
             yield _sentence(rows, metadata, path)
             metadata = {}
+            extent.restart()
+        else:
+            for number, line in block:
+                extent.add(number, line)
 
 
 def _has_mark(metadata: dict[str, str | None], mark: str) -> bool:

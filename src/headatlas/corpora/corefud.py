@@ -17,6 +17,8 @@ from headatlas.corpora.conllu import ConlluSentence, read_conllu
 from headatlas.corpora.english_words import word_set
 from headatlas.corpora.mention_heads import NO_TREE, make_mentions
 from headatlas.corpora.mentions import MentionDocument
+from headatlas.errors import CorpusError
+from headatlas.limits import MOST_WORDS, RAISE
 
 _PART = re.compile(r"\[(\d+)/\d+\]$")
 _PENN_TAGS = word_set(
@@ -30,13 +32,20 @@ def read_corefud(path: Path, file: int, left_out: Counter[str]) -> Iterator[Ment
     fields: list[str] = []
     document: list[ConlluSentence] = []
     number = 0
+    words = 0
     for sentence in read_conllu(path):
         if sentence.starts_document and document:
             yield _read_document(document, fields, f"{file}.{number}", left_out)
             document = []
             number += 1
-        fields = (sentence.metadata.get("global.Entity") or "-".join(fields)).split("-")
+            words = 0
+        if told := sentence.metadata.get("global.Entity"):
+            fields = told.split("-")
         document.append(sentence)
+        words += len(sentence.words)
+        if words > MOST_WORDS:
+            problem = f"begins a document of more than {MOST_WORDS:,} words. Put a comment # newdoc before each."
+            raise CorpusError(f"{problem} {RAISE}", path, document[0].lines[0])
     if document:
         yield _read_document(document, fields, f"{file}.{number}", left_out)
 

@@ -21,8 +21,12 @@ def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
     if not files:
         raise SettingError(f"No {corpus} is given. Name at least one file with --{corpus}.")
     for path in files:
-        if not path.is_file() and not (folders and path.is_dir()):
-            kind = "is a folder" if path.is_dir() else "no such file"
+        try:
+            there = path.is_file() or (folders and path.is_dir())
+            kind = "" if there else "is a folder" if path.is_dir() else "no such file"
+        except OSError as error:
+            raise CorpusError(f"is no path ({error.strerror or error}). Give a file.", path) from error
+        if kind:
             what = "a file, a folder or a zip" if folders else "a file, plain or gzipped"
             raise CorpusError(f"{kind}. Give {what}.", path)
     return files
@@ -34,13 +38,16 @@ def describe_files(files: Sequence[Path]) -> list[dict[str, Any]]:
 
 
 def _describe(path: Path) -> dict[str, Any]:
-    if not path.is_dir():
-        return {"file": origin_of(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
-    inside = sorted(one for one in path.rglob("*") if one.is_file())
-    digest = hashlib.sha256()
-    for one in inside:
-        digest.update(f"{one.relative_to(path).as_posix()} {sha256(one)}\n".encode())
-    return {"file": str(path), "bytes": sum(one.stat().st_size for one in inside), "sha256": digest.hexdigest()}
+    try:
+        if not path.is_dir():
+            return {"file": origin_of(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
+        inside = sorted(one for one in path.rglob("*") if one.is_file())
+        digest = hashlib.sha256()
+        for one in inside:
+            digest.update(f"{one.relative_to(path).as_posix()} {sha256(one)}\n".encode())
+        return {"file": str(path), "bytes": sum(one.stat().st_size for one in inside), "sha256": digest.hexdigest()}
+    except OSError as error:
+        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
 
 
 def name_files(records: Sequence[Mapping[str, Any]]) -> str:

@@ -9,6 +9,7 @@ determiner. A possessive ``'s`` at the end is skipped. Without parts of speech e
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Literal
 from unicodedata import category
 
@@ -59,6 +60,7 @@ def head_by_rule(start: int, end: int, words: Sequence[str], tags: Sequence[str]
     return noun if noun is not None else other if other is not None else link
 
 
+@lru_cache(4096)
 def is_mark(word: str) -> bool:
     """Whether a word is mere punctuation."""
     return word != "%" and all(category(letter).startswith("P") for letter in word)

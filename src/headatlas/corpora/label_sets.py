@@ -70,6 +70,11 @@ CLEARNLP = LabelSet(
 LABEL_SETS = {label_set.name: label_set for label_set in (STANFORD, UNIVERSAL, CLEARNLP)}
 
 
+def punctuation_of(name: str) -> frozenset[str]:
+    """What the label set of that name calls punctuation; one that is not known by name is taken to say punct."""
+    return LABEL_SETS[name].punct if name in LABEL_SETS else frozenset({"punct"})
+
+
 def detect_label_set(relations: Collection[str], root_relations: Collection[str] = ()) -> LabelSet:
     """The set that knows the most of a treebank's relations, if more than half.
 

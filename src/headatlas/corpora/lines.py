@@ -1,4 +1,7 @@
-"""The lines of a corpus file: UTF-8, plain or gzipped, of any size, with file and line named where that fails."""
+"""The lines of a corpus file: UTF-8, plain or gzipped, of any size, with file and line named where that fails.
+
+A file may be of any size, but what is held of it at once is not (see `limits`).
+"""
 
 from __future__ import annotations
 
@@ -8,25 +11,51 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
+from typing import IO
 
 from headatlas.errors import CorpusError
-
-LONGEST_LINE = 1_000_000  # bytes, with the line break; a longer "line" is a file without line breaks, not a sentence
+from headatlas.limits import LONGEST_LINE, RAISE
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     """Each line with its number, from 1, and its line break."""
-    number = 0
     try:
         with open_bytes(path) as file:
-            while raw := file.readline(LONGEST_LINE + 1):
-                number += 1
-                yield number, _decode(raw, path, number)
-    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
-        problem = f"the gzip data are damaged or cut short ({error}). Fetch the file again."
-        raise CorpusError(problem, path, number + 1) from error
+            yield from lines_in(file, path)
     except OSError as error:
         raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+
+
+def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[tuple[int, str]]:
+    """The same of a file that is open; path: how errors name it."""
+    number = 0
+    try:
+        while raw := file.readline(LONGEST_LINE + 1):
+            number += 1
+            yield number, _decode(raw, path, number)
+    except (EOFError, gzip.BadGzipFile, zlib.error) as error:
+        problem = f"the compressed data are damaged or cut short ({error}). Fetch the file again."
+        raise CorpusError(problem, path, number + 1) from error
+
+
+class Extent:
+    """How much of one record or document has been read, and the error where that is too much to hold."""
+
+    def __init__(self, path: Path, most: int, remedy: str) -> None:
+        self._path, self._most, self._remedy = path, most, remedy
+        self._size, self._start = 0, 0
+
+    def restart(self) -> None:
+        """Begin with the next record."""
+        self._size = 0
+
+    def add(self, number: int, line: str) -> None:
+        """Count one more line of the record."""
+        self._start = number if self._size == 0 else self._start
+        self._size += len(line)
+        if self._size > self._most:
+            what = f"begins something of more than {self._most:,} characters, up to line {number:,} and beyond"
+            raise CorpusError(f"{what}. {self._remedy} {RAISE}", self._path, self._start)
 
 
 @contextmanager
@@ -45,7 +74,7 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     if len(raw) > LONGEST_LINE:
         raise CorpusError(
             f"is longer than {LONGEST_LINE:,} bytes. Put one sentence or paragraph on a line "
-            "(for example: fold -s -w 2000 FILE > NEW).",
+            f"(for example: fold -s -w 2000 FILE > NEW). {RAISE}",
             path,
             number,
         )

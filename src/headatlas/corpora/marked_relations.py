@@ -14,7 +14,7 @@ from headatlas.corpora.blocks import read_blocks
 from headatlas.corpora.spans import Span, SpanText, Target
 from headatlas.errors import CorpusError
 
-_FIRST_LINE = re.compile(r'\s*\d+\t"?(.*?)"?\s*')
+_FIRST_LINE = re.compile(r"\s*\d+\t(.*)")
 _PIECE = re.compile(r"</?e[12]>|\w+(?:'\w+)?|[^\w\s]")
 _MARKS = ("<e1>", "</e1>", "<e2>", "</e2>")
 
@@ -33,7 +33,7 @@ def read_marked_relations(path: Path, file: int, task: str) -> Iterator[SpanText
             raise CorpusError('is no marked text. Give: NUMBER, a tab, "a <e1>marked</e1> <e2>text</e2>".', path, line)
         if len(block) < 2 or block[1][1].startswith("Comment"):
             raise CorpusError("has no relation. Give it on the line after the text.", path, line)
-        words, spans = _words(found[1], path, line)
+        words, spans = _words(found[1].removeprefix('"').rstrip().removesuffix('"'), path, line)
         relation = block[1][1].strip()
         yield SpanText(f"{file}.{number}.0", path, words, {task: (Target(spans, (relation,), line),)})
 

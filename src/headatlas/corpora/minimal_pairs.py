@@ -5,18 +5,20 @@ BLiMP's format: JSON lines with `sentence_good` and `sentence_bad`, plain, gzipp
 
 from __future__ import annotations
 
-import io
+import lzma
+import struct
 import zipfile
-import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from headatlas.corpora.lines import lines_in
 from headatlas.corpora.rows import Row, json_row, read_rows
 from headatlas.errors import CorpusError, SettingError
+from headatlas.limits import LARGEST_MEMBER, RAISE
 
 COLUMNS = ("sentence_good", "sentence_bad")
-LARGEST_MEMBER = 200_000_000  # bytes unpacked; BLiMP's are half a megabyte
+_DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, struct.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
@@ -48,7 +50,11 @@ def _sets(path: Path) -> Iterator[tuple[str, Iterable[Row]]]:
     if not zipfile.is_zipfile(path):
         yield path.name.removesuffix(".gz").removesuffix(".jsonl"), read_rows(path, COLUMNS)
         return
-    with zipfile.ZipFile(path) as archive:
+    try:
+        archive = zipfile.ZipFile(path)
+    except _DAMAGED as error:
+        raise CorpusError(f"is a damaged zip ({error}). Fetch it again.", path) from error
+    with archive:
         members = [name for name in sorted(archive.namelist()) if name.endswith(".jsonl")]
         if not members:
             raise CorpusError("the zip holds no .jsonl file.", path)
@@ -60,12 +66,12 @@ def _member_rows(archive: zipfile.ZipFile, member: str, path: Path) -> Iterator[
     inside = path / member
     try:
         if archive.getinfo(member).file_size > LARGEST_MEMBER:
-            raise CorpusError(f"unpacks to more than {LARGEST_MEMBER:,} bytes.", inside)
+            raise CorpusError(f"unpacks to more than {LARGEST_MEMBER:,} bytes. {RAISE}", inside)
         with archive.open(member) as file:
-            for number, line in enumerate(io.TextIOWrapper(file, encoding="utf-8"), start=1):
+            for number, line in lines_in(file, inside):
                 if line.strip():
                     yield json_row(line, inside, number, COLUMNS)
-    except (zipfile.BadZipFile, zlib.error, UnicodeDecodeError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGED as error:
         raise CorpusError(f"cannot be read from the zip ({error}). Fetch it again.", inside) from error
 
 

@@ -7,13 +7,14 @@ of both names the columns.
 from __future__ import annotations
 
 import csv
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas.corpora.lines import read_lines
+from headatlas.corpora.lines import Extent, read_lines
 from headatlas.errors import CorpusError
+from headatlas.files import parse_json
+from headatlas.limits import LARGEST_RECORD
 
 SUFFIXES = (".tsv", ".csv", ".jsonl")
 
@@ -43,11 +44,9 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 def columns_of(path: Path) -> list[str]:
     """The columns that a file's first line names, or its first object has."""
-    for number, line in read_lines(path):
-        if ".jsonl" in path.suffixes:
-            return list(json_object(line, path, number))
-        return _split(line, ".tsv" if ".tsv" in path.suffixes else ".csv")
-    return []
+    if ".jsonl" in path.suffixes:
+        return next((list(json_object(line, path, number)) for number, line in read_lines(path) if line.strip()), [])
+    return next((cells for _, cells in (_tsv_cells(path) if ".tsv" in path.suffixes else _csv_cells(path))), [])
 
 
 def _table_rows(path: Path, columns: Sequence[str], suffix: str) -> Iterator[Row]:
@@ -65,24 +64,27 @@ def _table_rows(path: Path, columns: Sequence[str], suffix: str) -> Iterator[Row
 def _tsv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
     for number, line in read_lines(path):
         if line.strip():
-            yield number, _split(line, ".tsv")
+            yield number, line.rstrip("\r\n").split("\t")
 
 
 def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
-    reader = csv.reader((line for _, line in read_lines(path)), strict=True)
+    extent = Extent(path, LARGEST_RECORD, "A quotation mark is open: close it, or double those that are text.")
+
+    def lines() -> Iterator[str]:
+        for number, line in read_lines(path):
+            extent.add(number, line)
+            yield line
+
+    reader = csv.reader(lines(), strict=True)
     start = 1
     try:
         for cells in reader:
+            extent.restart()
             if cells:
                 yield start, cells
             start = reader.line_num + 1
     except csv.Error as error:
         raise CorpusError(f"is no CSV ({error}). Quote cells that hold commas or quotes.", path, start) from error
-
-
-def _split(line: str, suffix: str) -> list[str]:
-    line = line.rstrip("\r\n")
-    return line.split("\t") if suffix == ".tsv" else next(csv.reader([line]))
 
 
 def _place(column: str, names: Sequence[str], path: Path) -> int:
@@ -109,7 +111,7 @@ def json_row(line: str, path: Path, number: int, columns: Sequence[str]) -> Row:
 def json_object(line: str, path: Path, number: int) -> dict[str, object]:
     """The JSON object on a line."""
     try:
-        found = json.loads(line)
+        found = parse_json(line)
     except ValueError as error:
         raise CorpusError(f"is no JSON ({error}).", path, number) from error
     if not isinstance(found, dict):

@@ -9,6 +9,7 @@ number, from 1.
 from __future__ import annotations
 
 import gc
+import zlib
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,10 +18,12 @@ from typing import TYPE_CHECKING, Any
 from headatlas.corpora.checks import FoundTree, make_sentence
 from headatlas.corpora.trees import ROOT, Sentence
 from headatlas.errors import CorpusError, SettingError
+from headatlas.limits import LARGEST_DOC_BIN, RAISE
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
+_CHUNK_BYTES = 1 << 20
 _MAGIC = b"x\x9c"  # zlib at its usual strength; no UTF-8 text begins so
 
 
@@ -44,8 +47,21 @@ def is_doc_bin(path: Path) -> bool:
 
 def read_doc_bin(path: Path) -> Iterator[FoundTree]:
     """The sentences of a ``.spacy`` file, each Doc a document."""
-    for number, doc in enumerate(_docs(path), start=1):
-        yield from find_trees(doc, path, number, starts_document=True)
+    spacy = import_spacy()
+    try:
+        _refuse_too_large(path)
+        doc_bin = _load(path, spacy)
+        doc_bin.user_data = []
+        doc_bin.span_groups = [b""] * len(doc_bin)
+        for number, doc in enumerate(doc_bin.get_docs(spacy.blank("xx").vocab), start=1):
+            yield from find_trees(doc, path, number, starts_document=True)
+    except CorpusError:
+        raise
+    except OSError as error:
+        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+    except Exception as error:  # damaged msgpack fails in many ways, some of them when a token is looked at
+        problem = f"is no DocBin of spaCy ({_first_line(error)}). Write it with DocBin(docs=docs).to_disk(FILE)."
+        raise CorpusError(problem, path) from error
 
 
 def from_doc(
@@ -104,18 +120,15 @@ def _head(token: Token) -> Token | None:
     return None
 
 
-def _docs(path: Path) -> Iterator[Doc]:
-    spacy = import_spacy()
-    try:
-        doc_bin = _load(path, spacy)
-        doc_bin.user_data = []
-        doc_bin.span_groups = [b""] * len(doc_bin)
-        yield from doc_bin.get_docs(spacy.blank("xx").vocab)
-    except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
-    except Exception as error:  # damaged msgpack fails in many ways
-        problem = f"is no DocBin of spaCy ({_first_line(error)}). Write it with DocBin(docs=docs).to_disk(FILE)."
-        raise CorpusError(problem, path) from error
+def _refuse_too_large(path: Path) -> None:
+    """Unpack piece by piece, keeping nothing, since a small file may unpack to more than the memory holds."""
+    unpacker, size = zlib.decompressobj(), 0
+    with path.open("rb") as file:
+        while not unpacker.eof and (packed := unpacker.unconsumed_tail or file.read(_CHUNK_BYTES)):
+            size += len(unpacker.decompress(packed, _CHUNK_BYTES))
+            if size > LARGEST_DOC_BIN:
+                problem = f"unpacks to more than {LARGEST_DOC_BIN:,} bytes. Write the docs to several smaller files."
+                raise CorpusError(f"{problem} {RAISE}", path)
 
 
 def _load(path: Path, spacy: Any) -> Any:

@@ -1,4 +1,4 @@
-"""A run's state on disk: the studies' sums and which batches they hold, in one safetensors file.
+"""A run's state on disk: the studies' sums and which batches they hold, in one safetensors file with a checksum.
 
 Written atomically, read without executing anything. The settings of the run are kept beside the sums, so that
 a state is never continued with others.
@@ -16,11 +16,13 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.errors import AtlasError
-from headatlas.files import safetensors_metadata, write_atomically
+from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.seals import UNSEALED, check_tensors, seal_tensors
 from headatlas.studies import Study
 from headatlas.studies.study import State
 
-FORMAT = "headatlas-state-2"
+FORMAT = "headatlas-state-3"
+START_ANEW = "Delete this file to start the survey anew in this folder."
 LONGEST_SHOWN = 48  # characters of a setting in an error; hashes are cut
 
 
@@ -44,7 +46,7 @@ class Checkpoint:
         """Replace the saved state by the studies' present one, which holds the batches of these numbers."""
         arrays = {f"{name}/{key}": array for name, study in studies.items() for key, array in study.state().items()}
         metadata = {"format": FORMAT, "batches": json.dumps(_spans(batches)), "settings": json.dumps(self._settings)}
-        content = safetensors_numpy.save(arrays, metadata=metadata)
+        content = seal_tensors(safetensors_numpy.save(arrays, metadata=metadata | UNSEALED))
         write_atomically(self.path, lambda temporary: temporary.write_bytes(content))
 
     def resume(self, studies: Mapping[str, Study], batches: int) -> set[int]:
@@ -66,20 +68,23 @@ class Checkpoint:
         return {number for span in saved.batches for number in span}
 
 
-def read_state(path: Path) -> SavedRun:
-    """Read a state file, or say that it is damaged."""
+def read_state(path: Path, remedy: str = START_ANEW) -> SavedRun:
+    """Read a state file, or say that it is damaged or of another version, and what to do."""
     try:
         content = path.read_bytes()
-        arrays = safetensors_numpy.load(content)
         metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
-            raise _damaged(path, f"its format is {metadata['format']!r}")
-        batches = tuple(range(first, end) for first, end in json.loads(metadata["batches"]))
+            raise ValueError(f"its format is {metadata['format']!r}, not {FORMAT!r}")
+        check_tensors(content)
+        arrays = safetensors_numpy.load(content)
+        batches = tuple(range(first, end) for first, end in parse_json(metadata["batches"]))
         if any(span.start < 0 for span in batches):
-            raise _damaged(path, "it counts batches below 0")
-        settings = json.loads(metadata["settings"])
-    except (SafetensorError, KeyError, ValueError, TypeError) as error:
-        raise _damaged(path, f"{type(error).__name__}: {error}") from error
+            raise ValueError("it counts batches below 0")
+        settings = parse_json(metadata["settings"])
+        if not isinstance(settings, dict):
+            raise ValueError("its settings are no object")
+    except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError) as error:
+        raise _damaged(path, f"{type(error).__name__}: {error}", remedy) from error
     states: dict[str, State] = {}
     for key, array in arrays.items():
         study, _, name = key.partition("/")
@@ -88,9 +93,12 @@ def read_state(path: Path) -> SavedRun:
 
 
 def fits(study: Study, state: State) -> bool:
-    """Whether a saved state has the sums of a started study, in their shapes."""
-    own = study.state()
-    return {key: array.shape for key, array in own.items()} == {key: array.shape for key, array in state.items()}
+    """Whether a saved state has the sums of a started study, in their shapes and types."""
+    return _layout(study.state()) == _layout(state)
+
+
+def _layout(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
+    return {key: (array.shape, array.dtype.str) for key, array in state.items()}
 
 
 def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
@@ -104,8 +112,10 @@ def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+def differences(before: Any, now: Mapping[str, Any]) -> list[str]:
     """The settings that differ, in words."""
+    if not isinstance(before, Mapping):
+        return [f"its settings are {_shown(before)}"]
     return [
         f"{key} was {_shown(before.get(key))}, is {_shown(now.get(key))}"
         for key in sorted({*before, *now})
@@ -118,7 +128,5 @@ def _shown(value: object) -> str:
     return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
-def _damaged(path: Path, why: str) -> AtlasError:
-    return AtlasError(
-        f"{path}: the saved state is damaged ({why}). Delete this file to start the survey anew in this folder."
-    )
+def _damaged(path: Path, why: str, remedy: str = START_ANEW) -> AtlasError:
+    return AtlasError(f"{path}: the saved state is damaged ({why}). {remedy}")

@@ -12,7 +12,7 @@ from typing import Any
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat
 from headatlas.errors import AtlasError
-from headatlas.files import make_folder, sha256, write_text
+from headatlas.files import make_folder, parse_json, sha256, write_text
 from headatlas.fitting.adapter import write_adapter
 from headatlas.fitting.base import load_base
 from headatlas.fitting.batches import BatchMaker
@@ -167,7 +167,7 @@ def _already_done(folder: Path, settings: dict[str, Any]) -> Fit | None:
                 raise AtlasError(f"{folder}: holds something else already ({name}). Choose another --out folder.")
         return None
     try:
-        record = dict(json.loads(path.read_text(encoding="utf-8")))
+        record = dict(parse_json(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it, or choose another --out folder.") from error
     refuse_other_settings(path, record.get("settings", {}), settings)

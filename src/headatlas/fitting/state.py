@@ -1,4 +1,4 @@
-"""A fit's state on disk: weights and AdamW's moments in float32, and how far it has come, in one safetensors file.
+"""A fit's state on disk: weights and AdamW's moments in float32, and how far it has come, in one sealed file.
 
 Order and masks follow from the seed and the step, so nothing else is needed to go on to the same bits.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,10 @@ from torch import nn
 
 from headatlas.engine.checkpoint import differences
 from headatlas.errors import AtlasError
-from headatlas.files import safetensors_metadata, write_atomically
+from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.seals import UNSEALED, check_tensors, seal_tensors
 
-FORMAT = "headatlas-fit-state-1"
+FORMAT = "headatlas-fit-state-2"
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 
 
@@ -47,7 +48,8 @@ def save_state(
         if parameter in optimizer.state:
             tensors |= {f"{moment}/{name}": optimizer.state[parameter][moment] for moment in _MOMENTS}
     metadata = {"format": FORMAT, "state": json.dumps(state.__dict__), "settings": json.dumps(settings)}
-    content = safetensors_torch.save({key: tensor.contiguous() for key, tensor in tensors.items()}, metadata)
+    saved = safetensors_torch.save({key: tensor.contiguous() for key, tensor in tensors.items()}, metadata | UNSEALED)
+    content = seal_tensors(saved)
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
@@ -62,12 +64,13 @@ def restore_state(
         return FitState()
     try:
         content = path.read_bytes()
-        tensors = safetensors_torch.load(content)
         metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
-            raise ValueError(f"its format is {metadata['format']!r}")
-        state, before = FitState(**json.loads(metadata["state"])), json.loads(metadata["settings"])
-    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+            raise ValueError(f"its format is {metadata['format']!r}, not {FORMAT!r}")
+        check_tensors(content)
+        tensors = safetensors_torch.load(content)
+        state, before = _fit_state(parse_json(metadata["state"])), parse_json(metadata["settings"])
+    except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
     refuse_other_settings(path, before, settings)
     for name, parameter in learning.items():
@@ -77,9 +80,19 @@ def restore_state(
         with torch.no_grad():
             parameter.copy_(saved)
         if f"{_MOMENTS[0]}/{name}" in tensors:
-            moments = {moment: tensors[f"{moment}/{name}"].to(parameter.device) for moment in _MOMENTS}
+            found = {moment: tensors.get(f"{moment}/{name}") for moment in _MOMENTS}
+            moments = {moment: tensor.to(parameter.device) for moment, tensor in found.items() if tensor is not None}
+            if len(moments) < len(_MOMENTS) or any(one.shape != parameter.shape for one in moments.values()):
+                raise _damaged(path, f"the moments of {name} are not of the shape of this model")
             optimizer.state[parameter] = {"step": torch.tensor(float(state.step)), **moments}
     return state
+
+
+def _fit_state(found: dict[str, Any]) -> FitState:
+    state = FitState(**found)
+    if not (type(state.step) is type(state.tokens) is int and state.step >= 0 and isinstance(state.history, list)):
+        raise ValueError("how far it had come is not told")
+    return replace(state, seconds=float(state.seconds))
 
 
 def refuse_other_settings(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import fields
 from itertools import permutations
@@ -17,6 +16,7 @@ from headatlas.files import make_folder, write_text
 from headatlas.layering.jobs import Record, Weights
 from headatlas.layering.replicates import interval
 from headatlas.results.schema import TABLES
+from headatlas.seals import open_json, seal_json
 from headatlas.statistics.layer_measures import share_below
 
 FOLDER = "state"
@@ -28,7 +28,7 @@ def load_record(folder: Path, task: str, weights: Weights) -> Record | None:
     if not path.exists():
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = open_json(path.read_text(encoding="utf-8"))
         return Record(**{one.name: found[one.name] for one in fields(Record)})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error
@@ -37,7 +37,7 @@ def load_record(folder: Path, task: str, weights: Weights) -> Record | None:
 def save_record(folder: Path, task: str, weights: Weights, record: Record) -> None:
     """Keep what a task found."""
     make_folder(folder / FOLDER)
-    write_text(_path(folder, task, weights), json.dumps(vars(record)) + "\n")
+    write_text(_path(folder, task, weights), seal_json(vars(record)))
 
 
 def tables_of(records: Sequence[Record]) -> dict[str, pd.DataFrame]:

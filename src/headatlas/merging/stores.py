@@ -46,13 +46,18 @@ def _order(stores: Sequence[Store]) -> list[tuple[int, int]]:
     """For each example of the whole, which store has it and its number there."""
     found: dict[int, tuple[int, int]] = {}
     for store, opened in enumerate(stores):
-        places = [place for about in opened.index.corpora.values() for place in about.get(PLACES, ())]
-        if len(places) != len(opened):
+        places = [place for about in opened.index.corpora.values() for place in _places(about)]
+        if len(places) != len(opened) or not all(type(place) is int for place in places):
             raise AtlasError(f"{opened.folder}: the places of its examples are missing. Extract this shard again.")
         found |= {place: (store, number) for number, place in enumerate(places)}
     if sorted(found) != list(range(sum(map(len, stores)))):
         raise AtlasError("The shards hold the same examples, or not all of them. Extract them again.")
     return [found[place] for place in range(len(found))]
+
+
+def _places(about: dict[str, Any]) -> list[Any]:
+    told = about.get(PLACES)
+    return told if isinstance(told, list) else []
 
 
 def _without_places(about: dict[str, Any]) -> dict[str, Any]:

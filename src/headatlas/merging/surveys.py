@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -19,11 +21,13 @@ from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import EXAMPLES, Atlas, write_manifest, write_tables
 from headatlas.studies import Study
 from headatlas.studies.dependencies import Dependencies
-from headatlas.surveying.reopen import blank_studies, states_of
+from headatlas.studies.study import State
+from headatlas.surveying.reopen import blank_studies, check_states, read_states, start_studies
 from headatlas.surveying.run import STATES, already_done
 from headatlas.surveying.tables import all_tables
 from headatlas.versions import moment, versions
 
+READERS = 2  # threads that read states ahead of the merge
 NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged without it."
 
 
@@ -76,12 +80,24 @@ def _merged(folders: Sequence[Path], name: str, manifest: dict[str, Any]) -> dic
     """The studies of one run with the sums of all shards."""
     corpus = name.removesuffix("-control")
     shape = HeadShape(tuple(manifest["model"]["heads"]))
-    total, one = (blank_studies(manifest)[corpus] for _ in range(2))
-    for study in (*total.values(), *one.values()):
-        study.start(shape)
-    for folder in folders:
-        states = states_of(folder / STATES / f"{name}.safetensors", one)
+    total, one = (blank_studies(manifest, folders[0])[corpus] for _ in range(2))
+    start_studies((*total.values(), *one.values()), shape, folders[0])
+    for path, found in _read_ahead([folder / STATES / f"{name}.safetensors" for folder in folders]):
+        states = check_states(path, found, one)
         for study_name, study in total.items():
             one[study_name].restore(states[study_name])
             study.merge(one[study_name])
     return total
+
+
+def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, State]]]:
+    """The states of each shard, in order; while one is merged, the next are read and checked byte by byte."""
+    coming: deque[tuple[Path, Future[dict[str, State]]]] = deque()
+    with ThreadPoolExecutor(READERS) as readers:
+        for path in paths:
+            coming.append((path, readers.submit(read_states, path)))
+            if len(coming) > READERS:
+                first, states = coming.popleft()
+                yield first, states.result()
+        for path, states in coming:
+            yield path, states.result()

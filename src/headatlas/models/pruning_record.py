@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.errors import ModelError
-from headatlas.files import write_text
+from headatlas.files import parse_json, write_text
 
 PRUNING_RECORD = "headatlas_pruning.json"
 FORMAT = "headatlas-pruning-1"
@@ -32,7 +32,7 @@ def read_pruning(folder: Path) -> Pruning:
     """The record of a pruned folder; ModelError where it is missing or damaged."""
     path = folder / PRUNING_RECORD
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = parse_json(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ModelError(
             f"{folder}: not a pruned model (no {PRUNING_RECORD}). Make one with: headatlas prune"

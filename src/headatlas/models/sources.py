@@ -6,13 +6,12 @@ A folder made by `headatlas fit-mlm` holds a head and adapters only: its base is
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from headatlas.errors import ModelError
-from headatlas.files import sha256
+from headatlas.files import parse_json, sha256
 from headatlas.models.embedded import EMBEDDED
 from headatlas.models.pruning_record import PRUNING_RECORD, Pruning, read_pruning
 
@@ -48,7 +47,7 @@ def find_source(name: str, revision: str | None = None) -> ModelSource:
         arguments = {"gguf_file": weights.name} if weights.suffix == ".gguf" else {}
         record = {"kind": "embedded", "package": f"{embedded.package}=={embedded.version}", "about": embedded.about}
         return ModelSource(name, str(weights.parent), arguments, (weights,), record)
-    path = Path(name).expanduser()
+    path = _path(name)
     if path.suffix == ".gguf" and path.is_file():
         return ModelSource(name, str(path.parent), {"gguf_file": path.name}, (path,), {"kind": "gguf file"})
     if (path / ADAPTER_CONFIG).is_file():
@@ -89,11 +88,12 @@ def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
     weights = path / ADAPTER_WEIGHTS
     if not weights.is_file():
         raise ModelError(f"{name}: {ADAPTER_WEIGHTS} is missing. Run `headatlas fit-mlm` again into this folder.")
-    base = find_source(str(adapter.get("base_model_name_or_path")), revision or adapter.get("revision"))
-    if base.adapter is not None:
-        raise ModelError(f"{name}: its base {base.name} is a fitted folder itself. Fit the encoder below it instead.")
+    below = str(adapter.get("base_model_name_or_path"))
+    if _is_fitted(below):
+        raise ModelError(f"{name}: its base {below} is a fitted folder itself. Fit the encoder below it instead.")
+    base = find_source(below, revision or adapter.get("revision"))
     found = base.fingerprint()
-    fitted_to = fit.get("model", {}).get("weights_sha256", {})
+    fitted_to = _object(fit, "model").get("weights_sha256", {})
     if found != fitted_to:
         raise ModelError(
             f"{name}: was fitted to other weights of {base.name} than those here (sha256 {fitted_to}, here {found}). "
@@ -109,9 +109,29 @@ def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
         "kind": "fitted",
         "base": {"name": base.name, **base.record, "weights_sha256": found},
         "adapter_sha256": here,
-        "rank": fit.get("settings", {}).get("rank"),
+        "rank": _object(fit, "settings").get("rank"),
     }
     return ModelSource(name, base.location, base.arguments, (*base.weights, weights), record, path)
+
+
+def _path(name: str) -> Path:
+    """A model's name as a path, which may lead nowhere."""
+    try:
+        path = Path(name).expanduser()
+        path.exists()
+    except (OSError, RuntimeError) as error:  # too long, or the home of nobody
+        raise ModelError(f"{name}: is no path ({error}). Give a model folder or a hub name.") from error
+    return path
+
+
+def _is_fitted(name: str) -> bool:
+    return EMBEDDED[name].adapter is not None if name in EMBEDDED else (_path(name) / ADAPTER_CONFIG).is_file()
+
+
+def _object(record: dict[str, Any], name: str) -> dict[str, Any]:
+    """An object within the record of a fit, empty where there is none."""
+    found = record.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _read_json(name: str, path: Path) -> dict[str, Any]:
@@ -121,7 +141,7 @@ def _read_json(name: str, path: Path) -> dict[str, Any]:
             "its model (peft: merge_and_unload, then save_pretrained) and give that folder."
         )
     try:
-        return dict(json.loads(path.read_text(encoding="utf-8")))
+        return dict(parse_json(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise ModelError(
             f"{path}: cannot be read ({error}). Run `headatlas fit-mlm` again into a new folder."

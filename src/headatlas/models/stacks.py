@@ -12,6 +12,7 @@ from typing import Any, Literal
 from torch import Tensor, nn
 
 Stack = Literal["encoder", "decoder", "cross"]
+MOST_HEADS = 100_000  # of all layers; what a damaged file claims must not fill the memory
 _CROSS = re.compile(r"cross|enc_?dec|encoder_att", re.IGNORECASE)
 
 
@@ -50,6 +51,15 @@ class HeadShape:
         if len(set(self.heads)) == 1:
             return f"{self.layers} layers x {self.heads[0]} heads"
         return f"{self.layers} layers, {self.total} heads"
+
+
+def heads_told(heads: Any) -> HeadShape:
+    """The heads of each layer as a file tells them; ValueError where they are none, or too many to be true."""
+    if not isinstance(heads, list) or not all(type(number) is int and number >= 0 for number in heads):
+        raise ValueError("the model's heads are not a number for each layer")
+    if not 1 <= sum(heads) <= MOST_HEADS or len(heads) > MOST_HEADS:
+        raise ValueError("the model has no heads, or more than any model has")
+    return HeadShape(tuple(heads))
 
 
 def maps_in_outputs(outputs: Any, stack: Stack) -> tuple[Tensor, ...]:

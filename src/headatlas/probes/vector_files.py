@@ -76,8 +76,8 @@ def _read_text(path: Path, wanted: Container[str], header: tuple[int, int] | Non
         lines += 1
         text = line.rstrip(" \r\n")
         width = width or text.count(" ")
-        if width == 0:
-            raise CorpusError(f"is no word with numbers. {_REMEDY}", path, number)
+        if not 1 <= width <= WIDEST:
+            raise CorpusError(f"is no word with 1 to {WIDEST:,} numbers. {_REMEDY}", path, number)
         word, *numbers = text.rsplit(" ", width)
         if len(numbers) < width or (_is_number(word.rpartition(" ")[2]) and " " in word):
             raise CorpusError(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_text
 from headatlas.probing.jobs import Job, Record
 from headatlas.results.schema import TABLES
+from headatlas.seals import open_json, seal_json
 
 FOLDER = "state"
 
@@ -22,8 +22,11 @@ def load_record(folder: Path, job: Job) -> Record | None:
     if not path.exists():
         return None
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-        return Record(**{name: list(found[name]) for name in ("probes", "relations", "weights")})
+        found = open_json(path.read_text(encoding="utf-8"))
+        rows = {name: list(found[name]) for name in ("probes", "relations", "weights")}
+        if not all(isinstance(row, dict) for some in rows.values() for row in some):
+            raise ValueError("a row is no object")
+        return Record(**rows)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error
 
@@ -31,7 +34,7 @@ def load_record(folder: Path, job: Job) -> Record | None:
 def save_record(folder: Path, job: Job, record: Record) -> None:
     """Keep what a job found."""
     make_folder(folder / FOLDER)
-    write_text(_path(folder, job), json.dumps(vars(record)) + "\n")
+    write_text(_path(folder, job), seal_json(vars(record)))
 
 
 def tables_of(records: Sequence[Record]) -> dict[str, pd.DataFrame]:

@@ -13,7 +13,7 @@ from headatlas.corpora.text import TextFormat, read_text
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import sample_segments
 from headatlas.errors import SettingError
-from headatlas.files import make_folder
+from headatlas.files import make_folder, others_write
 from headatlas.models.head_layouts import attention_blocks
 from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model, check_length
@@ -129,7 +129,7 @@ def prune(
     }
     make_folder(folder)
     write_manifest(folder, manifest, PRUNING)
-    with quiet_transformers():
+    with quiet_transformers(), others_write(folder):
         smaller.save_pretrained(folder)
         model.tokenizer.save_pretrained(folder)
     record: Pruning = smaller.headatlas_pruning

@@ -22,6 +22,7 @@ import pandas as pd
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically, write_text
 from headatlas.results.example import Example, load_examples, save_examples
+from headatlas.results.manifests import parse_manifest
 from headatlas.results.relation_examples import RelationExample, load_relation_examples
 from headatlas.results.schema import conform
 from headatlas.results.summary import summary_html
@@ -64,7 +65,7 @@ class Tables(Mapping[str, pd.DataFrame]):
             path = self._folder / f"{name}.parquet"
             try:
                 self._read[name] = pd.read_parquet(path)
-            except (OSError, ValueError) as error:
+            except Exception as error:  # a damaged Parquet file fails in many ways
                 raise AtlasError(f"{path}: cannot be read ({error}). Run the survey again.") from error
         return self._read[name]
 
@@ -147,7 +148,7 @@ def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
     path = folder / "manifest.json"
     again = f"Run the {kind.command} again."
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = parse_manifest(path.read_text(encoding="utf-8"), path)
     except FileNotFoundError as error:
         raise AtlasError(
             f"{folder}: no {kind.name.split()[1]} here (no manifest.json). Make one with: headatlas {kind.command}"

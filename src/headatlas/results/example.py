@@ -22,7 +22,7 @@ from headatlas.corpora.mentions import Mention
 from headatlas.corpora.trees import ROOT
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
-from headatlas.files import safetensors_metadata, write_atomically
+from headatlas.files import parse_json, safetensors_metadata, write_atomically
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def load_examples(path: Path) -> list[Example]:
         metadata = safetensors_metadata(content)
         if "examples" not in metadata:
             return [_older(metadata, maps["maps"])]
-        return [_example(one, maps[str(number)]) for number, one in enumerate(json.loads(metadata["examples"]))]
-    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+        return [_example(one, maps[str(number)]) for number, one in enumerate(parse_json(metadata["examples"]))]
+    except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError, OverflowError) as error:
         raise AtlasError(f"{path}: damaged ({error}). Run the survey again.") from error
 
 
@@ -103,7 +103,7 @@ def _example(about: dict[str, Any], maps: NDArray[np.float32]) -> Example:
 
 def _older(metadata: dict[str, str], maps: NDArray[np.float32]) -> Example:
     """One example as atlases had it before they kept several: each token is a word of its own."""
-    tokens, special = json.loads(metadata["tokens"]), json.loads(metadata["special"])
+    tokens, special = parse_json(metadata["tokens"]), parse_json(metadata["special"])
     numbers = np.cumsum(~np.asarray(special, dtype=bool)) - 1
     word_of = np.where(special, SPECIAL, numbers).tolist()
     words = tuple(token for token, alone in zip(tokens, special, strict=True) if not alone)
@@ -115,7 +115,10 @@ def _older(metadata: dict[str, str], maps: NDArray[np.float32]) -> Example:
 def _check(example: Example) -> None:
     """ValueError where tokens, words, gold and maps do not belong together."""
     length, size = len(example.tokens), len(example.words)
+    numbers = [number for one in example.mentions for number in (one.start, one.end, one.head)]
+    numbers += [*example.tree.heads, *example.tree.counts_as] if example.tree else []
     fits = example.maps.ndim == 4 and example.maps.shape[2:] == (length, length) and len(example.word_of) == length
+    fits &= all(type(number) is int for number in numbers)
     fits &= all(word == SPECIAL or 0 <= word < size for word in example.word_of)
     if tree := example.tree:
         fits &= len(tree.heads) == len(tree.relations) == len(tree.counts_as) == size

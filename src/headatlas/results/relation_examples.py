@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.errors import AtlasError
-from headatlas.files import safetensors_metadata, write_atomically
+from headatlas.files import parse_json, safetensors_metadata, write_atomically
 
 
 @dataclass(frozen=True)
@@ -43,9 +43,9 @@ def load_relation_examples(path: Path) -> list[RelationExample]:
     try:
         content = path.read_bytes()
         maps = safetensors_numpy.load(content)
-        about = json.loads(safetensors_metadata(content)["examples"])
+        about = parse_json(safetensors_metadata(content)["examples"])
         return [_example(one, maps[str(number)]) for number, one in enumerate(about)]
-    except (SafetensorError, KeyError, ValueError, TypeError) as error:
+    except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError, OverflowError) as error:
         raise AtlasError(f"{path}: damaged ({error}). Run the survey again.") from error
 
 
@@ -54,4 +54,6 @@ def _example(about: dict[str, object], weights: NDArray[np.float16]) -> Relation
     words = tuple(map(str, about.pop("words")))  # type: ignore[call-overload]
     if weights.shape != (len(words), len(words)) or any(not 0 <= end < len(words) for pair in pairs for end in pair):
         raise ValueError("words, pairs and maps do not belong together")
+    if not all(type(about[name]) is int for name in ("layer", "head")):
+        raise ValueError("layer and head are no numbers")
     return RelationExample(words=words, pairs=pairs, weights=weights.astype(np.float32), **about)  # type: ignore[arg-type]

@@ -25,6 +25,7 @@ from headatlas.corpora.trees import ROOT
 from headatlas.encoding.kinds import PERIODS_AND_COMMAS, Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError
+from headatlas.limits import LARGEST_NPZ, RAISE
 from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, Tensors
 from headatlas.store.pickles import load_numbers
 
@@ -107,23 +108,30 @@ def _read_file(path: Path) -> Iterator[tuple[NDArray[Any], Mapping[str, Any]]]:
 
 def _read_npz(path: Path) -> tuple[NDArray[Any], Mapping[str, Any]]:
     try:
+        with zipfile.ZipFile(path) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > LARGEST_NPZ:
+            problem = f"unpacks to {unpacked:,} bytes, over {LARGEST_NPZ:,}. Save one example a file."
+            raise CorpusError(f"{problem} {RAISE}", path)
         with np.load(path, allow_pickle=False) as arrays:
             if missing := {"attn", "tokens"} - set(arrays.files):
                 problem = f"has no {' and no '.join(sorted(missing))}. Its arrays: {', '.join(arrays.files)[:80]}."
                 raise CorpusError(problem, path)
-            maps, tokens = arrays["attn"], arrays["tokens"]
-    except (OSError, ValueError, zipfile.BadZipFile, EOFError) as error:
+            return arrays["attn"], {"tokens": arrays["tokens"].tolist()}
+    except CorpusError:
+        raise
+    except Exception as error:  # a damaged zip, or an array's damaged header, fails in many ways
         raise CorpusError(
             f"cannot be read as .npz ({str(error)[:80]}). Save plain arrays, no objects.", path
         ) from error
-    return maps, {"tokens": tokens.tolist()}
 
 
 def _check_maps(maps: NDArray[Any], path: Path, where: str) -> None:
     if maps.ndim != 4 or maps.shape[2] != maps.shape[3] or 0 in maps.shape or maps.dtype.kind != "f":
         shape = f"{maps.dtype} of the shape {maps.shape}"
         raise CorpusError(f"{where}: the maps are {shape}. Give floats [layers, heads, n, n].", path)
-    sums = maps.sum(-1, dtype=np.float32)
+    with np.errstate(invalid="ignore", over="ignore"):  # refused in words, right below
+        sums = maps.sum(-1, dtype=np.float32)
     if not np.isfinite(sums).all():
         raise CorpusError(f"{where}: the attention of head {_head(~np.isfinite(sums))} is NaN or infinite.", path)
     if (negative := maps.min(-1) < 0).any():
@@ -230,10 +238,11 @@ def _kind(token: str) -> Kind:
 
 
 def _strings(given: Any) -> list[str] | None:
-    """A list of strings, which Python 2 may have written as bytes; None where it is none."""
+    """A list of strings, which Python 2 may have written as bytes; ? for what is no UTF-8. None where it is none."""
     if not isinstance(given, (list, tuple)) or not all(isinstance(one, (str, bytes)) for one in given):
         return None
-    return [one.decode("utf-8", "replace") if isinstance(one, bytes) else one for one in given]
+    encoded = (one if isinstance(one, bytes) else one.encode("utf-8", "replace") for one in given)
+    return [one.decode("utf-8", "replace") for one in encoded]
 
 
 def _keys(record: Mapping[str, Any]) -> str:

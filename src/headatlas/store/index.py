@@ -11,15 +11,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from headatlas.corpora.checks import tree_defect
 from headatlas.encoding.kinds import Kind
+from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
-from headatlas.files import write_text
-from headatlas.models.stacks import HeadShape
+from headatlas.files import parse_json, write_text
+from headatlas.models.stacks import HeadShape, Stack, heads_told
 from headatlas.store.examples import Level, StoredExample, units_of
 from headatlas.store.observing import STORED_TYPES, tensor_bytes, windows
 
@@ -94,7 +95,7 @@ def read_index(folder: Path) -> Index:
     """The index of a folder; AtlasError where there is none or it is damaged."""
     path = folder / INDEX
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
             raise AtlasError(f"{path}: not the index of a store of maps.")
         shards = [Shard(**shard) for shard in found.pop("shards")]
@@ -125,21 +126,38 @@ def _example(record: Mapping[str, Any], number: int) -> StoredExample:
         heads=np.array(record["heads"], dtype=np.int64) if tree else None,
         relations=tuple(map(str, record["relations"])) if tree else None,
     )
-    if not len(example) == len(example.kinds) == len(example.word_of) or example.kinds.max(initial=0) > max(Kind):
+    fitting = example.kinds.shape == example.word_of.shape == (len(example),)
+    if not fitting or example.kinds.max(initial=0) > max(Kind) or example.word_of.min(initial=SPECIAL) < SPECIAL:
         raise ValueError(f"the tokens of example {number} do not fit their kinds and words")
     if example.words is not None and example.heads is not None and example.relations is not None:
-        fitting = len(example.words) == len(example.heads) == len(example.relations)
+        fitting = example.heads.shape == (len(example.words),) == (len(example.relations),)
         if not fitting or tree_defect(example.heads.tolist()) or example.word_of.max(initial=-1) >= len(example.words):
             raise ValueError(f"the words of example {number} do not fit their tree and tokens")
     return example
 
 
+def _check_types(index: Index) -> None:
+    """What a survey of the maps will look up."""
+    heads_told(index.model["heads"])
+    if not isinstance(index.model["name"], str) or index.model["attention"] not in get_args(Stack):
+        raise ValueError("the model has no name, or its attention is of an unknown kind")
+    if not (type(index.states) is int and index.states >= 0 and type(index.shard_bytes) is int):
+        raise ValueError("sizes are no numbers")
+    if not (isinstance(index.settings, dict) and type(index.complete) is type(index.maps) is bool):
+        raise ValueError("the settings are no object, or it is not told what is kept")
+    if not all(type(shard.examples) is type(shard.bytes) is int for shard in index.shards):
+        raise ValueError("the sizes of shards are no numbers")
+    for about in index.corpora.values():
+        if not all(type(count) is int for count in about["left_out"].values()):
+            raise ValueError("what was left out is not counted")
+        if not all(isinstance(record, dict) for record in about["files"]):
+            raise ValueError("its files are not described")
+
+
 def _check(index: Index) -> None:
-    heads = index.model["heads"]
+    _check_types(index)
     if index.level not in ("words", "tokens") or index.dtype not in STORED_TYPES:
         raise ValueError(f"level {index.level!r} or dtype {index.dtype!r} is unknown")
-    if not all(isinstance(number, int) and number >= 0 for number in heads) or not any(heads):
-        raise ValueError("the model has no heads")
     if index.level == "words" and any(example.words is None for example in index.examples):
         raise ValueError("the maps are between words, but some examples have none")
     if len({example.id for example in index.examples}) < len(index.examples):

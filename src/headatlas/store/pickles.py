@@ -14,7 +14,7 @@ from __future__ import annotations
 import mmap
 import pickle
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from math import prod
 from pathlib import Path
 from typing import Any, ClassVar, cast
@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from headatlas.errors import CorpusError
 
 LARGE = 1 << 16  # bytes; from here on a view into the file and no copy
+MOST_AXES = 32
 NUMBER_TYPES = frozenset(f"{kind}{size}" for kind in "iuf" for size in (1, 2, 4, 8)) - {"f1"} | {"b1"}
 
 
@@ -63,11 +64,15 @@ class _Array:
 def _numbers(raw: Any, number_type: Any, shape: Any, order: Any) -> NDArray[Any]:
     if not isinstance(number_type, _NumberType) or not isinstance(raw, (bytes, memoryview)):
         raise _RefusedError("an array that is no array of numbers")
-    if not isinstance(shape, tuple) or not all(isinstance(size, int) and size >= 0 for size in shape):
+    if not isinstance(shape, tuple) or len(shape) > MOST_AXES or not all(map(_is_size, shape)):
         raise _RefusedError("an array without a proper shape")
     if prod(shape) * number_type.type.itemsize != len(raw):
         raise _RefusedError(f"an array of the shape {shape} with {len(raw):,} bytes")
     return np.frombuffer(raw, dtype=number_type.type).reshape(shape, order="F" if _text(order) == "F" else "C")
+
+
+def _is_size(size: Any) -> bool:
+    return isinstance(size, int) and 0 <= size < 1 << 62
 
 
 def _blank_array(_kind: Any, _shape: Any, _type: Any) -> _Array:
@@ -110,6 +115,7 @@ for _core in ("numpy.core", "numpy._core"):
 
 _FORBIDDEN = ["INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER"]
 _FORBIDDEN += ["EMPTY_SET", "FROZENSET"]
+_PLAIN: dict[int, Callable[[Any], None]] = dict(pickle._Unpickler.dispatch)  # what the instructions do by themselves
 
 
 def _refuser(name: str) -> Callable[[object], None]:
@@ -161,6 +167,24 @@ class _Parser(pickle._Unpickler):
             raise _RefusedError(f"a state for {type(target).__name__}")
         target.__setstate__(state)
 
+    def _check_keys(self, keys: Iterable[Any]) -> None:
+        """Only plain keys: a tuple within tuples may take for ever to hash."""
+        for key in keys:
+            if not isinstance(key, str | bytes | int | float | None):
+                raise _RefusedError(f"a dict with a {type(key).__name__} for a key")
+
+    def _setitem(self) -> None:
+        self._check_keys(self.stack[-2:-1])
+        _PLAIN[pickle.SETITEM[0]](self)
+
+    def _setitems(self) -> None:
+        self._check_keys(self.stack[::2])
+        _PLAIN[pickle.SETITEMS[0]](self)
+
+    def _dict(self) -> None:
+        self._check_keys(self.stack[::2])
+        _PLAIN[pickle.DICT[0]](self)
+
     def _bytearray(self) -> None:
         (size,) = struct.unpack("<Q", self.read(8))
         self.stack.append(self.read(size))
@@ -168,6 +192,9 @@ class _Parser(pickle._Unpickler):
     dispatch[pickle.REDUCE[0]] = _reduce
     dispatch[pickle.BUILD[0]] = _build
     dispatch[pickle.BYTEARRAY8[0]] = _bytearray
+    dispatch[pickle.SETITEM[0]] = _setitem
+    dispatch[pickle.SETITEMS[0]] = _setitems
+    dispatch[pickle.DICT[0]] = _dict
     for _name in _FORBIDDEN:
         dispatch[getattr(pickle, _name)[0]] = _refuser(_name)
 
@@ -202,5 +229,9 @@ def _plain_dict(found: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str:
-    """A string, also where Python 2 wrote it as bytes."""
-    return bytes(value).decode("utf-8") if isinstance(value, (bytes, memoryview)) else str(value)
+    """A string, also where Python 2 wrote it as bytes. Nothing else is turned into one: it may be far larger."""
+    if isinstance(value, (bytes, memoryview)):
+        return bytes(value).decode("utf-8")
+    if not isinstance(value, str):
+        raise _RefusedError(f"a {type(value).__name__} in place of a string")
+    return value

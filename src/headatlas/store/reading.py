@@ -17,6 +17,8 @@ from headatlas.models.stacks import HeadShape
 from headatlas.store.examples import Level, StoredExample, TokenMaps, WordMaps, units_of, word_maps
 from headatlas.store.index import INDEX, Index, read_index
 
+STORED_NAMES = {"float16": "F16", "float32": "F32"}  # as safetensors calls them
+
 
 class Store:
     """A folder of maps, opened: a sequence of `WordMaps`, or of `TokenMaps` where the maps are between tokens."""
@@ -150,6 +152,8 @@ class Store:
             found = self._opened[shard].get_slice(f"{within}.{name}")
             if any(want not in (None, have) for want, have in zip(shape, found.get_shape(), strict=True)):
                 raise ValueError(f"example {self.examples[number].id} has the shape {found.get_shape()}")
+            if found.get_dtype() != STORED_NAMES[self.index.dtype]:
+                raise ValueError(f"its numbers are {found.get_dtype()}, not {self.index.dtype}")
             numbers: NDArray[np.floating] = found[part]
         except (OSError, SafetensorError, ValueError) as error:
             raise AtlasError(f"{path}: cannot be read ({error}). Delete the folder and extract again.") from error

@@ -10,7 +10,7 @@ from typing import Any
 
 from headatlas.corpora.coreference import read_coreference
 from headatlas.corpora.keyphrases import read_keyphrases
-from headatlas.corpora.label_sets import LABEL_SETS, LabelSet, detect_label_set, possessive_clitic
+from headatlas.corpora.label_sets import LABEL_SETS, LabelSet, detect_label_set, possessive_clitic, punctuation_of
 from headatlas.corpora.parsing import parse_text
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebank import read_treebank
@@ -130,7 +130,7 @@ def dependency_study(about: Mapping[str, Any], settings: SurveySettings, causal:
     """The study of a treebank, with its settings. about: what the manifest says of the treebank."""
     return Dependencies(
         about["relations"],
-        punctuation=LABEL_SETS[about["label_set"]].punct,
+        punctuation=punctuation_of(about["label_set"]),
         how=settings.words_from,
         clamp_offsets=settings.clamp_offsets,
         least_count=settings.least_count,

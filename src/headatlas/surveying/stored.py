@@ -178,17 +178,20 @@ def _examples(store: Store, count: int) -> list[Example]:
 def _example(found: TokenMaps) -> Example:
     """A stored input; words that have no text of their own are spelled out of their tokens."""
     example = found.example
-    word_of = example.word_of.tolist()
+    word_of = example.word_of
+    if example.words is None:
+        kept = np.unique(word_of[word_of != SPECIAL])
+        word_of = np.where(word_of == SPECIAL, SPECIAL, np.searchsorted(kept, word_of))
     spelled = [
         "".join(token.removeprefix("##") for token, word in zip(example.tokens, word_of, strict=True) if word == number)
-        for number in range(max(word_of, default=SPECIAL) + 1)
+        for number in range(word_of.max(initial=SPECIAL) + 1)
     ]
     tree = None
     if example.heads is not None and example.relations is not None:
         tree = Tree(tuple(example.heads.tolist()), example.relations, tuple(range(len(example.heads))))
     return Example(
         tokens=list(example.tokens),
-        word_of=word_of,
+        word_of=word_of.tolist(),
         maps=found.maps.astype(np.float32),
         words=example.words or tuple(spelled),
         corpus="text" if tree is None else "treebank",

@@ -1,0 +1,41 @@
+"""How much of a file is held at once. A file may be of any size; what lies beyond these bounds is refused.
+
+It is most often a file without line breaks, a document without end, or a small packed file made to fill the memory.
+The environment's HEADATLAS_LIMITS=10 makes every bound ten times as large.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+
+from headatlas.errors import SettingError
+
+VARIABLE = "HEADATLAS_LIMITS"
+RAISE = f"If it is as it should be, set {VARIABLE}=10 to allow ten times as much."
+
+
+def _factor() -> float:
+    given = os.environ.get(VARIABLE, "1")
+    try:
+        factor = float(given)
+    except ValueError:
+        factor = math.nan
+    if not 1 <= factor <= 1_000_000:
+        raise SettingError(f"{VARIABLE}={given} in the environment: give a number from 1 to 1000000, such as 10.")
+    return factor
+
+
+def _bound(usual: int) -> int:
+    return int(usual * _FACTOR)
+
+
+_FACTOR = _factor()
+LONGEST_LINE = _bound(1_000_000)  # bytes, with the line break, of any text format, plain or unpacked
+LARGEST_RECORD = _bound(10_000_000)  # characters of a sentence in columns, or of a row of CSV over several lines
+LARGEST_DOCUMENT = _bound(50_000_000)  # characters of a document in columns; a long novel has half of it
+MOST_WORDS = _bound(500_000)  # of a document of CorefUD; a long novel has as many
+MOST_COVERED = _bound(20_000_000)  # words of all mentions of a document, each counted as often as it is in one
+LARGEST_DOC_BIN = _bound(500_000_000)  # bytes unpacked, which spaCy does in one piece
+LARGEST_MEMBER = _bound(200_000_000)  # bytes unpacked, of one file in a zip; BLiMP's are half a megabyte
+LARGEST_NPZ = _bound(4_000_000_000)  # bytes unpacked
