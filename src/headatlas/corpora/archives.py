@@ -10,8 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
 from headatlas.errors import CorpusError
-
-LARGEST_MEMBER = 50_000_000  # bytes unpacked; a document is some kilobytes
+from headatlas.limits import LARGEST_DOCUMENT, RAISE
 
 
 class Archive:
@@ -34,8 +33,8 @@ class Archive:
         inside = self.path / name
         try:
             size = inside.stat().st_size if self._zip is None else self._zip.getinfo(str(name)).file_size
-            if size > LARGEST_MEMBER:
-                raise CorpusError(f"has more than {LARGEST_MEMBER:,} bytes, too many for a document.", inside)
+            if size > LARGEST_DOCUMENT:
+                raise CorpusError(f"has more than {LARGEST_DOCUMENT:,} bytes, too many for a document. {RAISE}", inside)
             return inside.read_bytes() if self._zip is None else self._zip.read(str(name))
         except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
             raise CorpusError(f"cannot be read from the zip ({error}). Fetch it again.", inside) from error
