@@ -19,6 +19,7 @@ ORDER += [
     "ablation",
     "merging",
     "pruning",
+    "keyphrasing",
     "comparing",
     "published",
     "atlas",

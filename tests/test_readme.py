@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,9 @@ def workplace(tiny_folder, tmp_path_factory):
     make_tiny("bert", max_position_embeddings=128).save_pretrained(folder / "bert-base-uncased")
     shutil.copy(sample_text(), folder / "wiki.txt")
     shutil.copy(sample_treebank(), folder / "dev.conllu")
+    with zipfile.ZipFile(folder / "Inspec.zip", "w") as inspec:
+        inspec.writestr("1.abstr", "Graph kernels\nWe measure the similarity of molecules with graph kernels.")
+        inspec.writestr("1.uncontr", "graph kernels; molecules")
     sentences = sample_treebank().read_text(encoding="utf-8").split("\n\n")
     (folder / "train.conllu").write_text("\n\n".join(sentences[:60]) + "\n\n", encoding="utf-8")
     return folder

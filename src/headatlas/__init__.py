@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from headatlas.engine.crew import Crew
     from headatlas.exploring.run import explore
     from headatlas.fitting.fit import fit_mlm
+    from headatlas.keyphrasing import keyphrases
     from headatlas.layering import layers
     from headatlas.merging.run import merge
     from headatlas.models.loading import load_model
@@ -57,6 +58,7 @@ _HOMES = {
     "fit_mlm": "headatlas.fitting.fit",
     "head_view": "headatlas.atlas.notebook",
     "import_maps": "headatlas.surveying",
+    "keyphrases": "headatlas.keyphrasing",
     "layers": "headatlas.layering",
     "load_model": "headatlas.models.loading",
     "merge": "headatlas.merging.run",
@@ -93,6 +95,7 @@ __all__ = [
     "fit_mlm",
     "head_view",
     "import_maps",
+    "keyphrases",
     "layers",
     "load_model",
     "merge",

@@ -10,6 +10,7 @@ from headatlas.errors import AtlasError, CorpusError, SettingError
 from headatlas.layering import layers
 from headatlas.results.atlas import open_atlas
 from headatlas.results.schema import TABLES
+from tests.keyphrasing.made_up import TEXTS, corpus
 from tests.layering.span_corpora import write_entities, write_json, write_treebank
 
 QUICK = {"seeds": 2, "epochs": 12, "patience": 9, "width": 8, "batch_targets": 16, "bootstrap": 60, "max_tokens": 14}
@@ -210,3 +211,18 @@ def test_spans_that_differ_in_number_are_named(folder, tmp_path):
     line = {"text": "the dog", "targets": [{"span1": [0, 1], "span2": [1, 2], "label": "short"}]}
     scored.write_text(scored.read_text() + json.dumps(line) + "\n")
     refused(folder, tmp_path, train, scored, CorpusError, "eval.jsonl, line 41: has a target of 2 spans", task="x")
+
+
+def test_words_of_keyphrases_are_a_task(folder, tmp_path):
+    train, scored = (corpus(tmp_path / f"{part}.jsonl", copies) for part, copies in (("train", 8), ("eval", 2)))
+    found = layers(
+        folder,
+        task="keyphrases",
+        train=train,
+        eval=scored,
+        out=tmp_path / "out",
+        **QUICK | {"seeds": 1, "max_tokens": 40},
+    )
+    words = sum(word not in ",." for text, _ in TEXTS for word in text.split())
+    assert found.manifest["corpora"]["keyphrases, eval"]["targets"] == {"keyphrases": 2 * words}
+    assert found.tables["layer_summary"]["score"].gt(0.3).all()

@@ -19,11 +19,14 @@ def atlas(tiny_folder, tmp_path_factory):
     trees = folder / "trees.conllu"
     sentences = sample_treebank().read_text(encoding="utf-8").split("\n\n")[:40]
     trees.write_text("\n\n".join(sentences) + "\n\n", encoding="utf-8")
+    phrases = folder / "phrases.jsonl"
+    phrases.write_text('{"text": "the old dog ran to the river .", "keyphrases": ["old dogs"]}\n' * 5, encoding="utf-8")
     return ha.survey(
         str(tiny_folder("bert")),
         text=ha.sample_text(),
         treebank=trees,
         coreference=trees,
+        keyphrases=phrases,
         out=folder / "atlas",
         segments=6,
         max_tokens=64,

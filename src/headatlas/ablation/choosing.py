@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
 from headatlas.ablation.classification import Classification, LinearHead, split_for_training, train_head
+from headatlas.ablation.keyphrases import KeyphraseTagging
 from headatlas.ablation.minimal_pairs import MinimalPairs
 from headatlas.ablation.probe_training import probe_parsing
 from headatlas.ablation.sampling import sample_of
@@ -13,10 +15,12 @@ from headatlas.ablation.settings import AblationSettings
 from headatlas.ablation.task import Task
 from headatlas.ablation.token_prediction import MaskedLM, NextToken
 from headatlas.ablation.translation import Translation
+from headatlas.corpora.keyphrases import read_keyphrases
 from headatlas.corpora.labelled import LabelledText, read_labelled
 from headatlas.corpora.minimal_pairs import read_minimal_pairs
 from headatlas.corpora.text import read_text
 from headatlas.corpora.translations import read_translations
+from headatlas.encoding.keyphrase_segments import keyphrase_segments
 from headatlas.encoding.segments import sample_segments
 from headatlas.errors import SettingError
 from headatlas.models.model import Model
@@ -33,6 +37,8 @@ def make_task(
     if name == "minimal-pairs":
         pairs = sample_of(read_minimal_pairs(files["pairs"], settings.sets), settings)
         return MinimalPairs(model, pairs, max_tokens=settings.max_tokens, batch_tokens=settings.batch_tokens)
+    if name == "keyphrases":
+        return _keyphrases(model, files["data"], settings)
     if name == "translation":
         texts = sample_of(read_translations(files["data"], settings.columns), settings)
         return Translation(model, texts, max_tokens=settings.max_tokens, batch_tokens=settings.batch_tokens)
@@ -54,6 +60,17 @@ def _token_prediction(name: str, model: Model, files: list[Path], settings: Abla
         task = NextToken(model, sample.segments, batch_tokens=settings.batch_tokens)
     task.left_out = sample.left_out | task.left_out
     task.about |= {"segment_style": sample.style, "segments_available": sample.available}
+    return task
+
+
+def _keyphrases(model: Model, files: list[Path], settings: AblationSettings) -> Task:
+    left_out: Counter[str] = Counter()
+    documents = list(read_keyphrases(files, settings.keyphrase_format, left_out))
+    chosen = sample_of(documents, settings)
+    sample = keyphrase_segments(chosen, model.tokenizer, max_tokens=settings.max_tokens)
+    task = KeyphraseTagging(model, sample.segments, batch_tokens=settings.batch_tokens)
+    task.left_out = dict(left_out) | sample.left_out | task.left_out
+    task.about |= {"available": len(documents)}
     return task
 
 

@@ -21,6 +21,7 @@ from headatlas.ablation.shard_run import check_sharing, run_share
 from headatlas.ablation.task_run import run_task
 from headatlas.corpora.coreference import CoreferenceFormat
 from headatlas.corpora.files import Files, describe_files, find_files
+from headatlas.corpora.keyphrases import KeyphraseFormat
 from headatlas.corpora.text import TextFormat
 from headatlas.corpora.treebank import TreebankFormat
 from headatlas.engine.run import ctrl_c
@@ -37,7 +38,11 @@ from headatlas.surveying.subject import describe_model
 from headatlas.versions import moment, versions
 
 STATE = "state"  # folder of what is finished, while a run lasts
-_HEADS: dict[str, TaskHead] = {"classification": "classification", "translation": "sequence-to-sequence"}
+_HEADS: dict[str, TaskHead] = {
+    "classification": "classification",
+    "keyphrases": "token-classification",
+    "translation": "sequence-to-sequence",
+}
 
 
 def ablate(
@@ -76,6 +81,7 @@ def ablate(
     text_format: TextFormat = "auto",
     treebank_format: TreebankFormat = "auto",
     coreference_format: CoreferenceFormat = "auto",
+    keyphrase_format: KeyphraseFormat = "auto",
     trust_remote_code: bool = False,
     shard: str | None = None,
     progress: bool = True,
@@ -87,6 +93,7 @@ def ablate(
 
     A run that was stopped goes on where it stood; one that has finished is opened.
     task: masked-lm, next-token (with `text`), classification, translation (with `data`), minimal-pairs (with `pairs`),
+        keyphrases (a tagger made by `keyphrases`, with `data`),
         probe (trained on `treebank`, scored on `eval`), causal (with `atlas` and `treebank` or `coreference`), or
         several of them.
     kind: what stands in for a removed head: zero, its mean output, or its output at another token (resample).
@@ -121,6 +128,7 @@ def ablate(
         text_format=text_format,
         treebank_format=treebank_format,
         coreference_format=coreference_format,
+        keyphrase_format=keyphrase_format,
         shard=shard,
     )
     chosen.check()
@@ -128,7 +136,11 @@ def ablate(
         "text": text, "data": data, "train": train, "pairs": pairs,
         "treebank": treebank, "coreference": coreference, "eval": eval,
     }  # fmt: skip
-    files = {name: find_files(named, name) for name, named in given.items() if named is not None}
+    files = {
+        name: find_files(named, name, folders=name == "data" and "keyphrases" in tasks)
+        for name, named in given.items()
+        if named is not None
+    }
     check_tasks(tasks, [*files, *(["atlas"] if atlas is not None else [])])
     choose_device(device), choose_dtype(dtype)
     if isinstance(model, str):

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from headatlas.ablation.classification import Pooling
 from headatlas.ablation.replacement import KINDS, Kind
 from headatlas.corpora.coreference import COREFERENCE_FORMATS, CoreferenceFormat
+from headatlas.corpora.keyphrases import KEYPHRASE_FORMATS, KeyphraseFormat
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
 from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
 from headatlas.encoding.shards import Shard
@@ -19,6 +20,7 @@ CORPUS_OF_TASK = {
     "classification": "data",
     "minimal-pairs": "pairs",
     "translation": "data",
+    "keyphrases": "data",
     "probe": "eval",
     "causal": "treebank",
 }
@@ -51,6 +53,7 @@ class AblationSettings:
     text_format: TextFormat
     treebank_format: TreebankFormat
     coreference_format: CoreferenceFormat
+    keyphrase_format: KeyphraseFormat
     shard: str | None = None
 
     def check(self) -> None:
@@ -67,6 +70,7 @@ class AblationSettings:
             "text_format": TEXT_FORMATS,
             "treebank_format": TREEBANK_FORMATS,
             "coreference_format": COREFERENCE_FORMATS,
+            "keyphrase_format": KEYPHRASE_FORMATS,
         }
         for name, words in known.items():
             if (word := getattr(self, name)) not in words:
@@ -80,8 +84,9 @@ def check_tasks(tasks: Sequence[str], given: Sequence[str]) -> None:
         raise SettingError(f"{what} There are: {', '.join(CORPUS_OF_TASK)}.")
     if len(set(tasks)) < len(tasks):
         raise SettingError("A task is named twice.")
-    if {"classification", "translation"} <= set(tasks):
-        raise SettingError("classification and translation both read --data. Run them one after the other.")
+    both = [task for task in tasks if CORPUS_OF_TASK[task] == "data"]
+    if len(both) > 1:
+        raise SettingError(f"{' and '.join(both)} read --data each. Run them one after the other.")
     causal = {"treebank", "coreference"}
     for task in tasks:
         if task == "causal":

@@ -44,9 +44,27 @@ def _coreference(about: Mapping[str, Any]) -> str:
     )
 
 
+def _keyphrases(about: Mapping[str, Any]) -> str:
+    return (
+        f"{about['keyphrases']:,} keyphrases, {about['keyphrases_in_text']:,} of them in the text, of "
+        f"{about['documents']:,} documents ({about['words']:,} words) of {name_files(about['files'])}"
+    )
+
+
 def _spans(about: Mapping[str, Any]) -> str:
     targets = ", ".join(f"{count:,} of {task}" for task, count in about["targets"].items())
     return f"{about['texts']:,} texts ({about['tokens']:,} tokens; targets: {targets}) of {name_files(about['files'])}"
 
 
-_READ = {"spans": _spans, "text": _text, "treebank": _treebank, "coreference": _coreference}
+def _documents(about: Mapping[str, Any]) -> str:
+    return f"{about['documents']:,} documents ({about['words']:,} words) of {name_files(about['files'])}"
+
+
+_READ = {
+    "documents": _documents,
+    "spans": _spans,
+    "text": _text,
+    "treebank": _treebank,
+    "coreference": _coreference,
+    "keyphrases": _keyphrases,
+}

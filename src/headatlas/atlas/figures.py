@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from headatlas.atlas.ablation import ablation_figure, causal_figure, importance_figure
 from headatlas.atlas.choice import characteristic_heads
+from headatlas.atlas.keyphrases import keyphrase_curve_figure, keyphrase_heads_figure, keyphrase_scores_figure
 from headatlas.atlas.layers import entropy_figure, gradients_figure, positions_figure, token_kinds_figure
 from headatlas.atlas.lines import Weights, attention_lines_figure
 from headatlas.atlas.mixing import layer_figures, mix_figure
@@ -61,6 +62,9 @@ def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Seq
         "importance": ("importance", importance_figure),
         "removal_curve": ("removal_curve", removal_figure),
         "causal": ("causal", causal_figure),
+        "keyphrase_heads": ("keyphrase_heads", keyphrase_heads_figure),
+        "keyphrase_curve": ("keyphrase_curve", keyphrase_curve_figure),
+        "keyphrase_scores": ("keyphrase_scores", keyphrase_scores_figure),
         "probes": ("table3_probes", scores_figure),
         "probe_weights": ("probe_weights", weights_figure),
     }

@@ -28,6 +28,7 @@ def findings(tables: Mapping[str, pd.DataFrame]) -> list[str]:
         "layer_distances": _layer_distances,
         "dependency_best": _dependencies,
         "coreference_best": _coreference,
+        "keyphrase_heads": _keyphrases,
     }
     sentences = [sentence for name, read in readers.items() if name in tables for sentence in read(tables[name])]
     return [*sentences, *(layer_findings(tables) if "layer_summary" in tables else ())]
@@ -138,6 +139,20 @@ def _coreference(table: pd.DataFrame) -> Iterator[str]:
             f"head {row.layer}-{row.head} picks an antecedent for {row.accuracy:.0%} of mentions among those before "
             f"them ({row.held_out:.0%} held out)"
         )
+
+
+def _keyphrases(table: pd.DataFrame) -> Iterator[str]:
+    """The head that is best on one half of the documents, scored on the other, and the other way round."""
+    halves = table.dropna(subset=["first_half", "second_half"])
+    if halves.empty:
+        return
+    on_first, on_second = (halves.nlargest(1, name) for name in ("first_half", "second_half"))
+    names = dict.fromkeys(f"{row.layer}-{row.head}" for best in (on_first, on_second) for row in best.itertuples())
+    score = (on_first["second_half"].item() + on_second["first_half"].item()) / 2
+    yield (
+        f"ranked by the attention they receive from head {' or '.join(names)}, the tokens of keyphrases come first "
+        f"with an average precision of {score:.2f} (held out; chance: {table['key_share'].mean():.2f})"
+    )
 
 
 def _counted(heads: pd.DataFrame) -> str:

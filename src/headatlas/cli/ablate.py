@@ -28,9 +28,9 @@ def ablate(
         list[str],
         typer.Option(
             metavar="TASK...",
-            help="masked-lm, next-token (with --text); classification, translation (with --data); minimal-pairs (with "
-            "--pairs); probe (with --treebank and --eval); causal (with --atlas and --treebank or --coreference). One "
-            "or several.",
+            help="masked-lm, next-token (with --text); classification, translation, keyphrases (with --data); "
+            "minimal-pairs (with --pairs); probe (with --treebank and --eval); causal (with --atlas and "
+            "--treebank or --coreference). One or several.",
         ),
     ],
     out: OutFolder,

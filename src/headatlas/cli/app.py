@@ -16,6 +16,7 @@ from headatlas.cli.explore import explore
 from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
+from headatlas.cli.keyphrases import keyphrases
 from headatlas.cli.layers import layers
 from headatlas.cli.merge import merge
 from headatlas.cli.models import models
@@ -42,6 +43,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ablate": ablate,
     "prune": prune,
     "probe": probe,
+    "keyphrases": keyphrases,
     "reproduce": reproduce,
     "layers": layers,
     "fit-mlm": fit_mlm,

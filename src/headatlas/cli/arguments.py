@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 SEVERAL = frozenset({"--text", "--treebank", "--coreference", "--studies", "--head", "--red", "--import"})
 SEVERAL |= {"--eval", "--probes", "--task", "--data", "--train", "--pairs", "--columns", "--sets", "--heads"}
+SEVERAL |= {"--keyphrases"}
 SEVERAL |= {"--wikipedia", "--ptb-train", "--ptb-dev", "--conll2012"}
 WITHOUT_MODEL = frozenset({"--maps", "--maps-train", "--import", "--check"})
 

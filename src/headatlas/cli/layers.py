@@ -23,7 +23,7 @@ from headatlas.cli.options import (
 _FILES = (
     "CoNLL-U, CoNLL-X, DocBin or `word head-label` (pos, dependencies, arcs); columns with B- and I- tags (entities); "
     "CoNLL-2012, `Entity=` in CoNLL-U or brackets (coreference); marked texts of SemEval-2010 task 8 (relations); "
-    "JSON lines of jiant (any task)."
+    "folders or zips of Inspec or SemEval (keyphrases); JSON lines of jiant (any task)."
 )
 
 
@@ -36,8 +36,8 @@ def layers(
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="NAME...",
-            help="pos, dependencies, arcs, entities, coreference, relations; or any name, with JSON lines; several "
-            "names, or with commas. Default: all that the files can answer.",
+            help="pos, dependencies, arcs, entities, coreference, relations, keyphrases; or any name, with JSON lines; "
+            "several names, or with commas. Default: all that the files can answer.",
         ),
     ] = None,
     seeds: Annotated[int, typer.Option(help="How many series of probes to train, all of them together.")] = 3,

@@ -27,6 +27,15 @@ DeviceMapOption = Annotated[
         "balanced_low_0 or sequential.",
     ),
 ]
+KeyphraseFiles = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option(
+        metavar="FILE...",
+        help="Documents with keyphrases: a folder or zip of Inspec's .abstr and .uncontr files or of docsutf8/ and "
+        "keys/, or JSON lines with text and keyphrases.",
+    ),
+]
+KeyphraseFormat = Annotated[str, typer.Option(help="inspec, inspec-controlled, folders, jsonl, or auto.")]
 ControlTask = Annotated[
     bool, typer.Option("--control-task", help="Train each probe on random answers too: how selective is it?")
 ]

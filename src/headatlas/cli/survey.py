@@ -16,6 +16,8 @@ from headatlas.cli.options import (
     Device,
     DeviceMapOption,
     EngineOption,
+    KeyphraseFiles,
+    KeyphraseFormat,
     NumberType,
     OutFolder,
     RandomWeights,
@@ -57,14 +59,15 @@ def survey(
             help="Documents with coreferent mentions: CoNLL-2012, CoNLL-U with `Entity=`, or bracket columns.",
         ),
     ] = None,
+    keyphrases: KeyphraseFiles = None,
     segments: Segments = 1000,
     max_tokens: Annotated[int, typer.Option(help="Longest segment, special tokens included.")] = 128,
     studies: Annotated[
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             help="Studies to run: positions, token_kinds, entropy, max_attention, similarity, gradients, "
-            "dependencies, coreference, one or several, or separated by commas. Default: all that the model and the "
-            "corpora allow."
+            "dependencies, coreference, keyphrases, one or several, or separated by commas. Default: all that the "
+            "model and the corpora allow."
         ),
     ] = None,
     batch_tokens: BatchTokens = 4096,
@@ -100,6 +103,7 @@ def survey(
             "--coreference-windows", help="All of each document in windows of --max-tokens, not only its beginning."
         ),
     ] = False,
+    keyphrase_format: KeyphraseFormat = "auto",
     words_from: Annotated[
         str, typer.Option(help="Attention from a split word: the mean of its tokens, the first, or the max.")
     ] = "mean",
@@ -142,7 +146,7 @@ def survey(
     address: Address = None,
     figures: Annotated[bool, typer.Option(help="Draw the figures and write the page at the end.")] = True,
 ) -> None:
-    """Chart every head of a model on a text, a treebank, a coreference corpus, or all three: one pass each.
+    """Chart every head of a model on a text, a treebank, a coreference or a keyphrase corpus, or all: one pass each.
 
     Writes tables (Parquet and CSV), figures and a manifest into the --out folder. Stop it with Ctrl-C whenever you
     like: the same command continues where it stopped.
@@ -152,6 +156,8 @@ def survey(
     `headatlas survey bert-base-uncased --text wiki.txt --out atlas`
 
     `headatlas survey bert-base-uncased --text wiki.txt --treebank dev.conllu --coreference dev.conll --out atlas`
+
+    `headatlas survey bert-base-uncased --keyphrases Inspec/ --out atlas-keys`
 
     `headatlas survey gpt2 --text a.txt b.txt.gz --segments 300 --out atlas-gpt2`
 
@@ -176,6 +182,7 @@ def survey(
         text=text or None,
         treebank=treebank or None,
         coreference=coreference or None,
+        keyphrases=keyphrases or None,
         out=out,
         segments=segments,
         max_tokens=max_tokens,
@@ -190,6 +197,7 @@ def survey(
         text_format=text_format,  # type: ignore[arg-type]
         treebank_format=treebank_format,  # type: ignore[arg-type]
         coreference_format=coreference_format,  # type: ignore[arg-type]
+        keyphrase_format=keyphrase_format,  # type: ignore[arg-type]
         segment_style=segment_style,  # type: ignore[arg-type]
         parse_with=parse_with,
         label_set=label_set,

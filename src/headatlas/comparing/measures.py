@@ -15,7 +15,7 @@ class Measures:
     as many of, for a row to mean the same in both.
     """
 
-    corpus: Literal["text", "treebank", "coreference"]
+    corpus: Literal["text", "treebank", "coreference", "keyphrases"]
     rows: Literal["heads", "best", "other"]
     keys: tuple[str, ...]
     values: tuple[str, ...] = ("value",)
@@ -33,6 +33,9 @@ MEASURES: dict[str, Measures] = {
     "coreference": Measures("coreference", "heads", ("mention_type", "candidates"), ("accuracy",)),
     "coreference_best": Measures("coreference", "best", ("mention_type", "candidates"), ("accuracy", "held_out")),
     "coreference_baselines": Measures("coreference", "other", ("baseline", "mention_type"), ("accuracy",)),
+    "keyphrase_heads": Measures(
+        "keyphrases", "heads", ("pooling", "rows"), ("average_precision", "relative_attention", "cross_entropy")
+    ),
     "layer_distances": Measures("text", "other", ("layer_a", "layer_b"), same="layers"),
     "head_distances": Measures("text", "other", ("layer_a", "head_a", "layer_b", "head_b"), same="heads"),
     "similarity": Measures("text", "other", ("measure", "distance")),
@@ -50,6 +53,7 @@ NOT_COMPARED: dict[str, str] = {
     "layer_distances: p_value, p_adjusted": "a difference of p-values is no effect",
     "entropy: uniform_nats": "it tells of the text's length, not of a head",
     "dependency_best: baseline, p_value, control": "they are no head's, or a difference of them is no effect",
+    "keyphrase_heads: first_half, second_half, key_share": "they are parts of the average precision, or the text's",
     "coreference_best: p_nearest, p_head_match, p_sieves": "a difference of p-values is no effect",
 }
 """Table, or columns or rows of it -> why no difference is taken."""

@@ -30,6 +30,7 @@ _READING = {
     "text": ("text_format", "max_tokens"),
     "treebank": ("treebank_format", "parse_with", "text_format"),
     "coreference": ("coreference_format",),
+    "keyphrases": ("keyphrase_format", "max_tokens"),
 }
 _NO_MATTER = frozenset({"model", "weights", "random_weights", "attention", "batch_tokens", "corpora", "studies"})
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,30 +14,38 @@ from headatlas.remote import fetch_file, is_url, origin_of
 Files = str | Path | Sequence[str | Path]
 
 
-def find_files(given: Files, corpus: str) -> list[Path]:
-    """The files meant by the option of that name, all of which exist; those at URLs are fetched."""
+def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
+    """The files meant by the option of that name, or folders where these are read; those at URLs are fetched."""
     named = [given] if isinstance(given, (str, Path)) else given
     files = [fetch_file(path) if isinstance(path, str) and is_url(path) else Path(path) for path in named]
     if not files:
         raise SettingError(f"No {corpus} is given. Name at least one file with --{corpus}.")
     for path in files:
         try:
-            kind = "" if path.is_file() else "is a folder" if path.is_dir() else "no such file"
+            there = path.is_file() or (folders and path.is_dir())
+            kind = "" if there else "is a folder" if path.is_dir() else "no such file"
         except OSError as error:
             raise CorpusError(f"is no path ({error.strerror or error}). Give a file.", path) from error
         if kind:
-            raise CorpusError(f"{kind}. Give a file, plain or gzipped.", path)
+            what = "a file, a folder or a zip" if folders else "a file, plain or gzipped"
+            raise CorpusError(f"{kind}. Give {what}.", path)
     return files
 
 
 def describe_files(files: Sequence[Path]) -> list[dict[str, Any]]:
-    """Name, size and SHA-256 of each file."""
+    """Name, size and SHA-256 of each file, or of a folder's files together."""
     return [_describe(path) for path in files]
 
 
 def _describe(path: Path) -> dict[str, Any]:
     try:
-        return {"file": origin_of(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
+        if not path.is_dir():
+            return {"file": origin_of(path), "bytes": path.stat().st_size, "sha256": sha256(path)}
+        inside = sorted(one for one in path.rglob("*") if one.is_file())
+        digest = hashlib.sha256()
+        for one in inside:
+            digest.update(f"{one.relative_to(path).as_posix()} {sha256(one)}\n".encode())
+        return {"file": str(path), "bytes": sum(one.stat().st_size for one in inside), "sha256": digest.hexdigest()}
     except OSError as error:
         raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
 

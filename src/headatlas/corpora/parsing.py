@@ -39,9 +39,20 @@ def parse_text(lines: Iterable[TextLine], pipeline: str, left_out: Counter[str] 
 
 def load_parser(pipeline: str) -> Any:
     """The spaCy pipeline of that name or folder, which must hold a dependency parser."""
+    nlp = load_pipeline(pipeline)
+    if not any("token.dep" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
+        parts = ", ".join(nlp.pipe_names) or "nothing"
+        raise SettingError(
+            f"The spaCy pipeline {pipeline} has no parser (it has {parts}). Take one that has, such as en_core_web_sm."
+        )
+    return nlp
+
+
+def load_pipeline(pipeline: str) -> Any:
+    """The spaCy pipeline of that name or folder."""
     spacy = import_spacy()
     try:
-        nlp = spacy.load(pipeline)
+        return spacy.load(pipeline)
     except OSError as error:
         if Path(pipeline).exists():
             problem = f"{pipeline} holds no spaCy pipeline. Give the folder that has its config.cfg, or a name."
@@ -53,9 +64,3 @@ def load_parser(pipeline: str) -> Any:
     except (ImportError, ValueError) as error:
         problem = f"The spaCy pipeline {pipeline} does not load ({error}). Install what it needs, or fetch it again."
         raise SettingError(problem) from error
-    if not any("token.dep" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
-        parts = ", ".join(nlp.pipe_names) or "nothing"
-        raise SettingError(
-            f"The spaCy pipeline {pipeline} has no parser (it has {parts}). Take one that has, such as en_core_web_sm."
-        )
-    return nlp

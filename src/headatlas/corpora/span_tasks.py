@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas.corpora import coreference_pairs, tree_spans
+from headatlas.corpora import coreference_pairs, key_words, tree_spans
 from headatlas.corpora.bio import TAG, read_bio
 from headatlas.corpora.blocks import COLUMNS
 from headatlas.corpora.coreference import detect_format
 from headatlas.corpora.head_label import HEAD_LABEL
 from headatlas.corpora.jiant import read_jiant
+from headatlas.corpora.keyphrases import read_keyphrases
 from headatlas.corpora.lines import read_lines
 from headatlas.corpora.marked_relations import is_marked, read_marked_relations
 from headatlas.corpora.spacy_docs import is_doc_bin
@@ -27,6 +28,7 @@ from headatlas.errors import CorpusError, SettingError
 
 ALL = "all"
 COREFERENCE = "coreference"
+KEYPHRASES = "keyphrases"
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ TASKS = {
         SpanTask("entities"),
         SpanTask(COREFERENCE, coreference_pairs.NONE, links=True),
         SpanTask("relations", "Other"),
+        SpanTask(KEYPHRASES, key_words.OTHER),
     )
 }
 TEXT_READERS: dict[str, Callable[[Path, int, str], Iterator[SpanText]]] = {
@@ -80,6 +83,8 @@ def tasks_in(path: Path) -> tuple[str, ...]:
     """The tasks that a file can answer, by its first lines."""
     if is_json(path):
         raise SettingError(f"{path}: JSON lines do not say what is asked. Name the task yourself: --task NAME.")
+    if path.is_dir() or path.suffix.lower() == ".zip":
+        return (KEYPHRASES,)
     if path.suffix == ".spacy" or is_doc_bin(path):
         return _tree_tasks(path)
     for _, raw in read_lines(path):
@@ -103,7 +108,8 @@ def tasks_in(path: Path) -> tuple[str, ...]:
     except CorpusError as error:
         problem = (
             "is in no format that tasks on spans are read from: a treebank, coreference, B- and I- tags in columns, "
-            "marked relations, JSON lines. Name its task with --task for a message on what is wrong."
+            "marked relations, folders and zips with keyphrases, JSON lines. Name its task with --task for a message "
+            "on what is wrong."
         )
         raise CorpusError(problem, path, error.line) from error
     return (COREFERENCE,)
@@ -128,6 +134,9 @@ def read_span_texts(
             yield SpanText(sentence.id, sentence.path, sentence.words, tree_targets(sentence, trees, seed))
         return
     (task,) = tasks
+    if task == KEYPHRASES:
+        yield from key_words.key_word_texts(read_keyphrases(paths, left_out=left_out), task)
+        return
     for file, path in enumerate(paths):
         found = 0
         for text in (read_jiant if is_json(path) else TEXT_READERS[task])(path, file, task):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from headatlas.corpora.mentions import Mention, MentionDocument
 from headatlas.encoding.template import Frame, require_fast, single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
-from headatlas.errors import CorpusError, SettingError
+from headatlas.errors import CorpusError
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -56,9 +56,7 @@ def mention_segments(
     """
     require_fast(tokenizer)
     frame = single_frame(tokenizer)
-    room = max_tokens - frame.size
-    if room < 1:
-        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    room = frame.room(max_tokens)
     left_out: Counter[str] = Counter()
     segments: list[MentionSegment] = []
     documents = list(documents)

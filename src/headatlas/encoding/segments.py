@@ -84,10 +84,8 @@ def sample_segments(
         raise SettingError(f"{count} segments are asked for. Ask for at least 1.")
     require_fast(tokenizer)
     frame, style = _choose_frame(tokenizer, style)
-    room = max_tokens - frame.size
     least_lines = 2 if style == "pair" else 1
-    if room < least_lines:
-        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    room = frame.room(max_tokens, least_lines)
     left_out: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     kept: list[tuple[int, int, Segment, int]] = []  # a heap, largest key on top: -key, order, segment, tokens cut

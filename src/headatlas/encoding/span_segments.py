@@ -21,7 +21,6 @@ from headatlas.corpora.spans import Span, SpanText, Target
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.template import require_fast, single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
-from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -51,9 +50,7 @@ def span_segments(
     """Encode every text that has a target; what is left out is counted by reason."""
     require_fast(tokenizer)
     frame = single_frame(tokenizer)
-    room = max_tokens - frame.size
-    if room < 1:
-        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    room = frame.room(max_tokens)
     texts = list(texts)
     segments = []
     for text, encoded in zip(texts, encode_words((text.words for text in texts), tokenizer), strict=True):

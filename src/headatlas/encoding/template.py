@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.errors import ModelError
+from headatlas.errors import ModelError, SettingError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -34,6 +34,13 @@ class Frame:
     def size(self) -> int:
         """How many special tokens the frame adds."""
         return len(self.before) + len(self.between) + len(self.after)
+
+    def room(self, max_tokens: int, least: int = 1) -> int:
+        """How many tokens of text an input of `max_tokens` holds; refused where these are fewer than the least."""
+        room = max_tokens - self.size
+        if room < least:
+            raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {self.size}.")
+        return room
 
     def ids(self, *spans: NDArray[np.int32]) -> NDArray[np.int32]:
         """The spans' token ids within the frame."""

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from headatlas.corpora.trees import Sentence
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import Frame, require_fast, single_frame
-from headatlas.errors import CorpusError, SettingError
+from headatlas.errors import CorpusError
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -77,8 +77,7 @@ def parsed_segments(
     """
     require_fast(tokenizer)
     frame = single_frame(tokenizer)
-    if max_tokens <= frame.size:
-        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    frame.room(max_tokens)
     sentences = list(sentences)
     relations = tuple(sorted({relation for sentence in sentences for relation in sentence.relations}))
     number = {relation: index for index, relation in enumerate(relations)}

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from headatlas.corpora.text import TextFormat, TextLine, read_text
 from headatlas.encoding.segments import encode_lines
 from headatlas.encoding.template import Frame, single_frame
-from headatlas.errors import CorpusError, SettingError
+from headatlas.errors import CorpusError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -59,8 +59,7 @@ def read_corpus(
 ) -> FitCorpus:
     """Read, encode and cut a text. Its tokens are kept in memory: 4 bytes each."""
     frame = single_frame(tokenizer)
-    if max_tokens <= frame.size:
-        raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {frame.size}.")
+    frame.room(max_tokens)
     lines = list(read_text(paths, layout))
     held = min(hold_out, int(MOST_HELD_OUT * len(lines)))
     split = len(lines) - held

@@ -72,8 +72,9 @@ def layers(
     >>> found = layers("bert-base-uncased", train="train.conllu", eval="dev.conllu", out="layers")   # doctest: +SKIP
     >>> found.tables["layer_summary"]                                                                 # doctest: +SKIP
 
-    task: pos, dependencies, arcs, entities, coreference, relations; `all` that the files can answer; or any name for
-    files in JSON lines as jiant has them. A folder takes in more tasks, also from other files, and orders them all.
+    task: pos, dependencies, arcs, entities, coreference, relations, keyphrases; `all` that the files can answer; or any
+    name for files in JSON lines as jiant has them. A folder takes in more tasks, also from other files, and orders them
+    all.
     train_limit, eval_limit: take at most so many texts, drawn by the seed.
     heads: mix heads too, for tasks that ask whether two spans are joined.
     control: the same on the network with random weights. control_task: measure selectivity. mdl: description length.
@@ -102,7 +103,7 @@ def layers(
     choose_dtype(dtype)
     if control and not isinstance(model, str):
         raise SettingError("--control loads the model by its name, with random weights. Give MODEL by its name.")
-    files = {part: find_files(paths, part) for part, paths in zip(PARTS, (train, eval), strict=True)}
+    files = {part: find_files(paths, part, folders=True) for part, paths in zip(PARTS, (train, eval), strict=True)}
     if not force:
         refuse_same_files(files, FORCE_OR_ANOTHER)
     tasks = choose_tasks([task] if isinstance(task, str) else list(task), [files[part] for part in PARTS])

@@ -32,7 +32,7 @@ SeeStates = Callable[[Sequence[Tensor]], None]
 """Called with the hidden states of a stack, each [B, T, D]: the embeddings', then every layer's."""
 
 LanguageModel = Literal["masked", "causal"]
-TaskHead = Literal["classification", "sequence-to-sequence"]
+TaskHead = Literal["classification", "token-classification", "sequence-to-sequence"]
 
 
 class Observable(Protocol):

@@ -40,7 +40,7 @@ def observe_network(
     """Make a network observable where it is: on its device, in its dtype. Its weights are frozen from then on.
 
     language_model: "masked" or "causal" where the network has such a head, for the gradient study.
-    task_head: "classification" or "sequence-to-sequence" where it has such a one.
+    task_head: "classification", "token-classification" or "sequence-to-sequence" where it has such a one.
     record: where the weights come from, for manifests.
     """
     require_fast(tokenizer)

@@ -1,7 +1,8 @@
 """Short inputs with all their attention maps, kept in the atlas so that heads can be shown at work.
 
-An input of a treebank brings its tree along, one of a coreference corpus its mentions, so that what a head gets right
-can be seen. All examples of an atlas lie in one safetensors file, maps in float16.
+An input of a treebank brings its tree along, one of a coreference corpus its mentions, one of a keyphrase corpus its
+key words, so that what a head gets right can be seen. All examples of an atlas lie in one safetensors file, maps in
+float16.
 """
 
 from __future__ import annotations
@@ -41,9 +42,10 @@ class Example:
     word_of: list[int]  # index of the word each token belongs to, SPECIAL where none
     maps: NDArray[np.float32]  # [layers, heads, n, n]; zero where a layer has fewer heads
     words: tuple[str, ...] = ()
-    corpus: str = "text"  # or treebank, coreference
+    corpus: str = "text"  # or treebank, coreference, keyphrases
     tree: Tree | None = None
     mentions: tuple[Mention, ...] = ()
+    key: tuple[bool, ...] = ()  # whether each word is of a keyphrase, where the corpus says so
 
     @property
     def special(self) -> list[bool]:
@@ -61,6 +63,7 @@ def save_examples(examples: Sequence[Example], path: Path) -> None:
             "corpus": example.corpus,
             "tree": vars(example.tree) if example.tree else None,
             "mentions": [vars(mention) for mention in example.mentions],
+            "key": example.key,
         }
         for example in examples
     ]
@@ -92,6 +95,7 @@ def _example(about: dict[str, Any], maps: NDArray[np.float32]) -> Example:
         corpus=str(about["corpus"]),
         tree=Tree(tuple(tree["heads"]), tuple(tree["relations"]), tuple(tree["counts_as"])) if tree else None,
         mentions=tuple(Mention(**mention) for mention in about["mentions"]),
+        key=tuple(map(bool, about.get("key", ()))),
     )
     _check(example)
     return example
@@ -121,5 +125,6 @@ def _check(example: Example) -> None:
         fits &= all(head == ROOT or 0 <= head < size for head in tree.heads)
         fits &= all(0 <= word < size for word in tree.counts_as)
     fits &= all(0 <= one.start <= one.head < one.end <= size for one in example.mentions)
+    fits &= len(example.key) in (0, size)
     if not fits:
         raise ValueError("tokens, words and maps do not belong together")

@@ -17,12 +17,14 @@ from headatlas.results.schemas.ablation import ABLATION
 from headatlas.results.schemas.attention import ATTENTION
 from headatlas.results.schemas.columns import Table
 from headatlas.results.schemas.comparison import COMPARISON
+from headatlas.results.schemas.keyphrases import KEYPHRASES
 from headatlas.results.schemas.layers import LAYERS
 from headatlas.results.schemas.probes import PROBES
 from headatlas.results.schemas.reproduction import REPRODUCTION
 from headatlas.results.schemas.similarity import SIMILARITY
 
-TABLES: dict[str, Table] = ATTENTION | SIMILARITY | COMPARISON | ABLATION | PROBES | LAYERS | REPRODUCTION
+TABLES: dict[str, Table] = ATTENTION | SIMILARITY | COMPARISON | ABLATION | PROBES | LAYERS | KEYPHRASES
+TABLES |= REPRODUCTION
 
 
 def conform(name: str, frame: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,7 @@ from headatlas.studies.coreference import Coreference
 from headatlas.studies.dependencies import Dependencies
 from headatlas.studies.entropy import Entropy
 from headatlas.studies.gradients import Gradients
+from headatlas.studies.keyphrases import Keyphrases
 from headatlas.studies.max_attention import MaxAttention
 from headatlas.studies.positions import Positions
 from headatlas.studies.similarity import Similarity
@@ -14,7 +15,10 @@ from headatlas.studies.token_kinds import TokenKinds
 
 STUDIES: dict[str, type[Study]] = {
     study.name: study
-    for study in (Positions, TokenKinds, Entropy, MaxAttention, Similarity, Gradients, Dependencies, Coreference)
+    for study in (
+        *(Positions, TokenKinds, Entropy, MaxAttention, Similarity, Gradients),
+        *(Dependencies, Coreference, Keyphrases),
+    )
 }
 
 TEXT_STUDIES = {name: study for name, study in STUDIES.items() if study.corpus == "text"}

@@ -48,7 +48,7 @@ class Study(ABC):
 
     name: ClassVar[str]
     watches: ClassVar[Literal["attention", "gradients"]] = "attention"
-    corpus: ClassVar[Literal["text", "treebank", "coreference"]] = "text"  # the kind of corpus it needs
+    corpus: ClassVar[Literal["text", "treebank", "coreference", "keyphrases"]] = "text"  # the kind of corpus it needs
 
     def __init__(self, causal: bool = False, *, seed: int = 0, replicates: int = REPLICATES) -> None:
         self.causal = causal  # whether a token attends only to itself and those before it
@@ -112,6 +112,10 @@ class SegmentMeans(Study):
         """Which segments count for which column: [B, C], bool."""
         return torch.ones(len(batch.segments), len(self.columns), dtype=torch.bool, device=batch.lengths.device)
 
+    def units(self, batch: Batch) -> list[str]:
+        """What the bootstrap resamples: the name of each segment's unit."""
+        return [segment.id for segment in batch.segments]
+
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
         self.shape = shape
@@ -136,8 +140,7 @@ class SegmentMeans(Study):
         for layer, own in enumerate(total):
             refuse_non_finite(layer, own)
         counted = self.counted(batch).cpu().double().numpy()
-        names = [segment.id for segment in batch.segments]
-        weights = poisson_weights(names, self._replicates, self._seed).T.astype(np.float64)  # [R, B]
+        weights = poisson_weights(self.units(batch), self._replicates, self._seed).T.astype(np.float64)  # [R, B]
         self._total += total
         self._count += counted.sum(0)
         with one_thread():

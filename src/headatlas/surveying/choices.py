@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
 from headatlas.corpora.files import Files, find_files
@@ -17,17 +17,21 @@ NO_HEAD = (
 )
 
 
-def choose_corpora(
-    text: Files | None, treebank: Files | None, coreference: Files | None, parse_with: str | None
-) -> dict[str, list[Path]]:
+READ_FOLDERS = frozenset({"keyphrases"})
+
+
+def choose_corpora(given: Mapping[str, Files | None], parse_with: str | None) -> dict[str, list[Path]]:
     """The files of each corpus that is given, all of which exist."""
-    given = {"text": text, "treebank": treebank, "coreference": coreference}
-    files = {name: find_files(corpus, name) for name, corpus in given.items() if corpus is not None}
+    files = {
+        name: find_files(corpus, name, folders=name in READ_FOLDERS)
+        for name, corpus in given.items()
+        if corpus is not None
+    }
     if not files:
-        raise SettingError("There is nothing to survey. Give --text, --treebank or --coreference FILE.")
+        raise SettingError("There is nothing to survey. Give --text, --treebank, --coreference or --keyphrases FILE.")
     if parse_with is not None:
-        if treebank is not None or text is None:
-            problem = "a treebank is given, which needs no parser" if treebank is not None else "there is no --text"
+        if "treebank" in files or "text" not in files:
+            problem = "a treebank is given, which needs no parser" if "treebank" in files else "there is no --text"
             raise SettingError(f"--parse-with {parse_with} parses the text of --text, but {problem}.")
         files["treebank"] = files["text"]
     return files

@@ -2,7 +2,7 @@
 
 Text segments are cut to a picture's length. Sentences of a treebank are short enough whole; those come first that add
 a relation not seen yet. Stretches of a coreference corpus are cut after a sentence where they can be, and hold at least
-one mention with an antecedent.
+one mention with an antecedent; so are documents, which hold a word of a keyphrase.
 """
 
 from __future__ import annotations
@@ -10,13 +10,16 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.corpora.key_words import OUTSIDE
 from headatlas.encoding.batches import iterate_batches, plan_batches
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.encoding.segments import Segment
@@ -28,6 +31,7 @@ from headatlas.results.example import Example, Tree
 from headatlas.studies.coreference_baselines import antecedents
 
 FITTING_TOKENS = 28  # as many as a picture shows well
+DOCUMENT_TOKENS = 60  # a title and a sentence or two
 MENTION_TOKENS = 36  # room for a mention and its antecedent
 FEWEST_WORDS = 4  # of a treebank's sentence
 SENTENCE_ENDS = frozenset(".?!")
@@ -51,6 +55,8 @@ def choose_examples(corpora: Mapping[str, Sequence[Segment]], count: int, seed: 
 def choose_example(segments: Sequence[Segment]) -> Segment:
     """The segment nearest to a picture's length, cut where it is longer."""
     nearest = min(segments, key=lambda segment: (abs(len(segment) - FITTING_TOKENS), segment.id))
+    if isinstance(nearest, KeyphraseSegment):
+        return shorten_document(nearest, DOCUMENT_TOKENS)
     return shorten(nearest, FITTING_TOKENS)
 
 
@@ -70,23 +76,39 @@ def shorten(segment: Segment, most_tokens: int) -> Segment:
 
 def shorten_mentions(segment: MentionSegment, most_tokens: int) -> MentionSegment:
     """Keep the first words that fit, to the end of a sentence if there is one among them, and the mentions within."""
+    size = _whole_sentences(segment, most_tokens)
+    if size == segment.size:
+        return segment
+    return replace(
+        segment,
+        **_first_words(segment, size),
+        tags=segment.tags[:size],
+        mentions=tuple(mention for mention in segment.mentions if mention.end <= size),
+    )
+
+
+def shorten_document(segment: KeyphraseSegment, most_tokens: int) -> KeyphraseSegment:
+    """Keep the first words that fit, to the end of a sentence if there is one among them, with their tags."""
+    size = _whole_sentences(segment, most_tokens)
+    return replace(segment, **_first_words(segment, size), tags=segment.tags[:size], counted=segment.counted[:size])
+
+
+def _whole_sentences(segment: WordSegment, most_tokens: int) -> int:
+    """How many first words fit into so many tokens, up to the end of a sentence where one ends among them."""
     special = segment.words == SPECIAL
     tokens = np.bincount(segment.words[~special], minlength=segment.size)
     size = int(np.searchsorted(np.cumsum(tokens), most_tokens - int(special.sum()), side="right"))
     if size == segment.size:
-        return segment
+        return size
     ends = [word + 1 for word in range(size) if segment.text[word] in SENTENCE_ENDS]
-    size = ends[-1] if ends else size
-    keep = special | (segment.words < size)
-    return replace(
-        segment,
-        ids=segment.ids[keep],
-        type_ids=segment.type_ids[keep],
-        words=segment.words[keep],
-        text=segment.text[:size],
-        tags=segment.tags[:size],
-        mentions=tuple(mention for mention in segment.mentions if mention.end <= size),
-    )
+    return ends[-1] if ends else size
+
+
+def _first_words(segment: WordSegment, size: int) -> dict[str, Any]:
+    """What every segment of words has, of its special tokens and first words alone."""
+    keep = segment.words < size  # special tokens have lower numbers
+    tokens = {name: getattr(segment, name)[keep] for name in ("ids", "type_ids", "words")}
+    return tokens | {"text": segment.text[:size]}
 
 
 def make_examples(
@@ -119,6 +141,10 @@ def _candidates(segments: Sequence[Segment], seed: int) -> list[Segment]:
     if parsed:
         fitting = [one for one in parsed if len(one) <= FITTING_TOKENS and one.size >= FEWEST_WORDS]
         return _new_relations_first(fitting)[::-1]
+    documents = [segment for segment in order if isinstance(segment, KeyphraseSegment)]
+    if documents:
+        begun = (shorten_document(segment, DOCUMENT_TOKENS) for segment in documents if segment.first == 0)
+        return [one for one in begun if one.tags.any()]
     if mentions:
         cut = (shorten_mentions(segment, MENTION_TOKENS) for segment in mentions)
         return [one for one in cut if any(antecedents(one.mentions))]
@@ -148,7 +174,8 @@ def _example(
         names = tuple(relations[number] for number in segment.relations.tolist())
         tree = Tree(tuple(segment.heads.tolist()), names, tuple(segment.counts_as.tolist()))
     mentions = segment.mentions if isinstance(segment, MentionSegment) else ()
-    return Example(tokens, segment.words.tolist(), maps, segment.text, corpus, tree, mentions)
+    key = tuple((segment.tags != OUTSIDE).tolist()) if isinstance(segment, KeyphraseSegment) else ()
+    return Example(tokens, segment.words.tolist(), maps, segment.text, corpus, tree, mentions, key)
 
 
 def _words(model: Model, tokens: Sequence[str], index: NDArray[np.int32]) -> tuple[list[int], tuple[str, ...]]:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.corpora.coreference import read_coreference
+from headatlas.corpora.keyphrases import read_keyphrases
 from headatlas.corpora.label_sets import LABEL_SETS, LabelSet, detect_label_set, possessive_clitic, punctuation_of
 from headatlas.corpora.parsing import parse_text
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebank import read_treebank
 from headatlas.corpora.trees import ROOT, Sentence
+from headatlas.encoding.keyphrase_segments import keyphrase_segments
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.encoding.word_segments import ParsedSample, parsed_segments
@@ -21,6 +23,7 @@ from headatlas.models.model import Model
 from headatlas.studies import TEXT_STUDIES, Study
 from headatlas.studies.coreference import Coreference
 from headatlas.studies.dependencies import Dependencies
+from headatlas.studies.keyphrases import Keyphrases
 from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
 from headatlas.surveying.settings import SurveySettings
 
@@ -51,6 +54,8 @@ def read_parts(
         parts.append(_treebank(model, files["treebank"], settings, causal))
     if "coreference" in chosen:
         parts.append(_coreference(model, files["coreference"], settings, causal))
+    if "keyphrases" in chosen:
+        parts.append(_keyphrases(model, files["keyphrases"], settings, causal))
     return parts
 
 
@@ -166,6 +171,30 @@ def coreference_study(settings: SurveySettings, causal: bool) -> Coreference:
         permutations=settings.bootstrap,
         causal=causal,
     )
+
+
+def _keyphrases(model: Model, files: list[Path], settings: SurveySettings, causal: bool) -> Part:
+    """Documents with keyphrases, whole or in windows."""
+    left_out: Counter[str] = Counter()
+    sample = keyphrase_segments(
+        read_keyphrases(files, settings.keyphrase_format, left_out), model.tokenizer, max_tokens=settings.max_tokens
+    )
+    about = {
+        "documents": sample.documents,
+        "segments": len(sample.segments),
+        "words": sample.words,
+        "tokens": sum(map(len, sample.segments)),
+        "keyphrases": sample.keyphrases,
+        "keyphrases_in_text": sample.found,
+        "documents_in_windows": sample.in_windows,
+    }
+    studies: dict[str, Study] = {Keyphrases.name: keyphrase_study(settings, causal)}
+    return Part("keyphrases", sample.segments, studies, about, {**left_out, **sample.left_out})
+
+
+def keyphrase_study(settings: SurveySettings, causal: bool) -> Keyphrases:
+    """The study of a keyphrase corpus, with its settings."""
+    return Keyphrases(causal, seed=settings.seed, replicates=settings.bootstrap)
 
 
 def labels_of(trees: Sequence[Sentence]) -> LabelSet:

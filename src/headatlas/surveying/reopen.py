@@ -18,8 +18,9 @@ from headatlas.results.atlas import Atlas
 from headatlas.studies import TEXT_STUDIES, Study
 from headatlas.studies.coreference import Coreference
 from headatlas.studies.dependencies import Dependencies
+from headatlas.studies.keyphrases import Keyphrases
 from headatlas.studies.study import State
-from headatlas.surveying.parts import coreference_study, dependency_study, text_studies
+from headatlas.surveying.parts import coreference_study, dependency_study, keyphrase_study, text_studies
 from headatlas.surveying.run import STATES
 from headatlas.surveying.settings import SurveySettings
 
@@ -100,6 +101,8 @@ def _studies(manifest: dict[str, Any], settings: SurveySettings) -> dict[str, di
             if not all(isinstance(relation, str) for relation in about["relations"]):
                 raise ValueError("a relation of the treebank is no text")
             found[corpus] = {Dependencies.name: dependency_study(about, settings, causal)}
+        elif corpus == "keyphrases":
+            found[corpus] = {Keyphrases.name: keyphrase_study(settings, causal)}
         else:
             found[corpus] = {Coreference.name: coreference_study(settings, causal)}
     return found

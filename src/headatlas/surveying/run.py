@@ -10,6 +10,7 @@ from typing import Any
 
 from headatlas.corpora.coreference import CoreferenceFormat
 from headatlas.corpora.files import Files
+from headatlas.corpora.keyphrases import KeyphraseFormat
 from headatlas.corpora.text import TextFormat
 from headatlas.corpora.treebank import TreebankFormat
 from headatlas.encoding.segments import SegmentStyle
@@ -57,6 +58,7 @@ def survey(
     text: Files | None = None,
     treebank: Files | None = None,
     coreference: Files | None = None,
+    keyphrases: Files | None = None,
     out: str | Path,
     segments: int = 1000,
     max_tokens: int = 128,
@@ -70,6 +72,7 @@ def survey(
     text_format: TextFormat = "auto",
     treebank_format: TreebankFormat = "auto",
     coreference_format: CoreferenceFormat = "auto",
+    keyphrase_format: KeyphraseFormat = "auto",
     segment_style: SegmentStyle = "auto",
     parse_with: str | None = None,
     label_set: str = "auto",
@@ -93,7 +96,7 @@ def survey(
     crew: Crew | None = None,
     progress: bool = True,
 ) -> Atlas:
-    """Chart every head of a model on a text, a treebank, a coreference corpus or all three, and return the atlas.
+    """Chart every head of a model on a text, a treebank, a coreference or keyphrase corpus, or all; return the atlas.
 
     >>> atlas = survey("bert-base-uncased", text="wiki.txt", treebank="dev.conllu", out="atlas")  # doctest: +SKIP
     >>> atlas.tables["token_kinds"].query("kind == 'sep'").nlargest(5, "value")                   # doctest: +SKIP
@@ -131,6 +134,7 @@ def survey(
         text_format=text_format,
         treebank_format=treebank_format,
         coreference_format=coreference_format,
+        keyphrase_format=keyphrase_format,
         segment_style=segment_style,
         zero_token_types=zero_token_types,
         smooth_entropy=smooth_entropy,
@@ -163,7 +167,7 @@ def survey(
     else:
         subject = model_subject(
             model,
-            {"text": text, "treebank": treebank, "coreference": coreference},
+            {"text": text, "treebank": treebank, "coreference": coreference, "keyphrases": keyphrases},
             studies,
             settings,
             random_weights=random_weights,

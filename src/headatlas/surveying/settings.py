@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from headatlas.corpora.coreference import COREFERENCE_FORMATS, CoreferenceFormat
+from headatlas.corpora.keyphrases import KEYPHRASE_FORMATS, KeyphraseFormat
 from headatlas.corpora.label_sets import LABEL_SETS
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
 from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
@@ -28,6 +29,7 @@ class SurveySettings:
     text_format: TextFormat
     treebank_format: TreebankFormat
     coreference_format: CoreferenceFormat
+    keyphrase_format: KeyphraseFormat
     segment_style: SegmentStyle
     zero_token_types: bool
     smooth_entropy: bool
@@ -53,7 +55,7 @@ class SurveySettings:
         )
         _known(self, text_format=TEXT_FORMATS, treebank_format=TREEBANK_FORMATS, coreference_format=COREFERENCE_FORMATS)
         _known(self, segment_style=SEGMENT_STYLES, label_set=("auto", *LABEL_SETS), words_from=FROM_TOKENS)
-        _known(self, map_distance=MAP_DISTANCES)
+        _known(self, map_distance=MAP_DISTANCES, keyphrase_format=KEYPHRASE_FORMATS)
         if self.shard is not None:
             Shard.parse(self.shard)
 

@@ -48,7 +48,7 @@ def model_subject(
     """A model with the corpora that are given. loading: options of `load_model`, where the model is a name."""
     if model is None:
         raise SettingError("There is no MODEL to survey. Name one, or give maps that were extracted with --maps DIR.")
-    files = choose_corpora(corpora["text"], corpora["treebank"], corpora["coreference"], settings.parse_with)
+    files = choose_corpora(corpora, settings.parse_with)
     check_control(settings.control, model, random_weights, files)
     check_studies(studies, files)
     choose_device(loading["device"]), choose_dtype(loading["dtype"])

@@ -21,5 +21,5 @@ def caveats_of(tables: Container[str]) -> list[str]:
 def views_of(tables: Container[str]) -> list[str]:
     """The views that have something to show."""
     if "layer_mix" not in tables:
-        return list(ATLAS_VIEWS)
+        return [*ATLAS_VIEWS[:-1], *(["weights"] if "keyphrase_heads" in tables else []), ATLAS_VIEWS[-1]]
     return ["overview", LAYERS, "tables"]

@@ -61,6 +61,8 @@ def packed_example(
     if example.tree is not None:
         packed["tree"] = {name: list(values) for name, values in vars(example.tree).items()}
         packed["predictions"] = pack(_bytes(tree_predictions(_word_maps(example, np.concatenate(layers), how))))
+    if example.key:
+        packed["key"] = list(example.key)
     if example.mentions:
         packed["mentions"] = [vars(mention) for mention in example.mentions]
         packed["antecedents"] = antecedents(example.mentions)

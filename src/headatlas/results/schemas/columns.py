@@ -48,11 +48,12 @@ CHOSEN_ANTECEDENTS = (
     ACCURACY,
     *INTERVAL,
 )
-TASK = ("task", "str", "masked-lm, next-token, classification, minimal-pairs or translation")
+TASK = ("task", "str", "masked-lm, next-token, classification, minimal-pairs, translation, probe or keyphrases")
 MEASURE = (
     "measure",
     "str",
-    "what is scored, higher is better: log_likelihood and margin (nats), accuracy (0 to 1), chrf and bleu (0 to 100)",
+    "what is scored, higher is better: log_likelihood and margin (nats), accuracy and f1 (0 to 1), chrf and bleu (0 to "
+    "100)",
 )
 REMOVED_AS = ("kind", "str", "what stands in for a removed head: zero, its mean output, or resample")
 EXAMPLES = ("count", "int64", "examples scored")

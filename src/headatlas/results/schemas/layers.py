@@ -43,7 +43,7 @@ LAYERS: dict[str, Table] = {
             (
                 "score",
                 "float64",
-                "micro F1 of the mix of all layers, `Other` of relations not counted; mean over seeds",
+                "micro F1 of the mix of all layers, `Other` and `other` not counted; mean over seeds",
             ),
             ("low", "float64", "lower end of its 95 % interval, texts and seeds resampled"),
             ("high", "float64", "its upper end"),

@@ -7,7 +7,7 @@ import { range, rank } from "./measures.js";
 import { STRIP, section, strip } from "./strips.js";
 
 const SURFACE = ["positions", "token_kinds", "entropy", "max_attention"];
-const ELSEWHERE = new Set([...SURFACE, "gradients", "dependencies", "coreference", "behaviours"]);
+const ELSEWHERE = new Set([...SURFACE, "gradients", "dependencies", "coreference", "keyphrase_heads", "behaviours"]);
 const LEFT_AWAY = new Set(["token_kinds/sep_to_sep", "token_kinds/other_to_sep", "entropy/cls", "max_attention/highest"]);
 const MOST_RELATIONS = 6;
 
@@ -46,6 +46,7 @@ export function createCard({ atlas, store, palette }) {
       relations(atlas, layer, head, colours),
       antecedents(atlas, layer, head, colours),
       strips(atlas, index, colours, "How much the loss depends on it, |dL/da|", (one) => one.group === "gradients"),
+      strips(atlas, index, colours, "Keyphrases", ({ group, key }) => group === "keyphrase_heads" && key.pooling === "mean" && key.rows === "all"),
       strips(atlas, index, colours, "More", (one) => !ELSEWHERE.has(one.group)),
       nearest(atlas, store, index),
     ];

@@ -19,14 +19,16 @@ import { Store } from "./store.js";
 import { tablesView } from "./tables.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
 import { attachTip } from "./tip.js";
+import { weightsView } from "./weights.js";
 
-const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView];
+const FIRST = ["positions/-1", "keyphrase_heads/mean/all/average_precision"]; // measures to begin with
+const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView, weightsView];
 
 async function start() {
   const content = JSON.parse(document.getElementById("content").textContent);
   const atlas = await (content.sides ? new Comparison(content) : new Atlas(content)).open();
   const views = content.views.map((name) => VIEWS.find((view) => view.name === name));
-  const first = atlas.measureOf.get("positions/-1") ?? atlas.measures[0];
+  const first = FIRST.map((id) => atlas.measureOf.get(id)).find(Boolean) ?? atlas.measures[0];
   const shown = {
     view: views[0].name,
     head: -1,

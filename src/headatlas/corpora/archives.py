@@ -1,0 +1,69 @@
+"""The files of a folder or of a zip, by name and in order, read one at a time and never unpacked to disk."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+
+from headatlas.errors import CorpusError
+from headatlas.limits import LARGEST_DOCUMENT, RAISE
+
+
+class Archive:
+    """A folder or a zip that is open for reading."""
+
+    def __init__(self, path: Path, opened: zipfile.ZipFile | None) -> None:
+        self.path = path
+        self._zip = opened
+
+    def names(self) -> list[PurePosixPath]:
+        """All files in it, sorted; hidden ones and those that Apple's archiver adds left aside."""
+        if self._zip is not None:
+            found = [PurePosixPath(name) for name in self._zip.namelist() if not name.endswith("/")]
+        else:
+            found = [PurePosixPath(one.relative_to(self.path)) for one in self.path.rglob("*") if one.is_file()]
+        return sorted(name for name in found if not any(part.startswith((".", "__MACOSX")) for part in name.parts))
+
+    def read(self, name: PurePosixPath) -> bytes:
+        """One file's bytes."""
+        inside = self.path / name
+        try:
+            size = inside.stat().st_size if self._zip is None else self._zip.getinfo(str(name)).file_size
+            if size > LARGEST_DOCUMENT:
+                raise CorpusError(f"has more than {LARGEST_DOCUMENT:,} bytes, too many for a document. {RAISE}", inside)
+            return inside.read_bytes() if self._zip is None else self._zip.read(str(name))
+        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+            raise CorpusError(f"cannot be read from the zip ({error}). Fetch it again.", inside) from error
+        except OSError as error:
+            raise CorpusError(f"cannot be read ({error.strerror or error}). Check the folder.", inside) from error
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """A folder, or a zip."""
+    if path.is_dir():
+        yield Archive(path, None)
+        return
+    try:
+        opened = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, OSError) as error:
+        raise CorpusError(f"is a damaged zip ({error}). Fetch it again.", path) from error
+    with opened:
+        yield Archive(path, opened)
+
+
+def decode(raw: bytes, path: Path, left_out: Counter[str]) -> str:
+    """A whole file's text: UTF-8, else Windows-1252, as files of mixed origin may have it; that is counted."""
+    if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise CorpusError("is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW.", path)
+    if b"\0" in raw:
+        raise CorpusError("holds zero bytes, so it is a binary file. Give plain text.", path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        left_out["file_read_as_windows_1252"] += 1
+        return raw.decode("cp1252", errors="replace")

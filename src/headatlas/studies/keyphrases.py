@@ -1,0 +1,123 @@
+"""Which heads attend to what matters in a text? Attention received by the tokens of keyphrases, beside all others.
+
+A token's received attention is the mean or the largest weight of its column, over all rows or over those of text tokens
+alone. Of each document, or window of one, and head:
+
+- *relative attention*: the mean of the keyphrases' tokens less that of the other tokens;
+- *average precision* of the tokens ranked by it; ranked by chance, about the share of key tokens;
+- *cross-entropy*: mean surprise in nats of the key tokens under received attention made to sum to 1.
+
+Then means over documents. Special tokens are never ranked. Windows without key tokens, or with no other, count nowhere.
+Average precision is kept for both halves of the documents too, so that heads chosen on one can be scored on the other.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.corpora.key_words import OUTSIDE
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+from headatlas.encoding.template import SPECIAL
+from headatlas.statistics.received import POOLINGS, ROWS, average_precision, cross_entropy, received, relative_attention
+from headatlas.statistics.resampling import fold_of
+from headatlas.statistics.threads import one_thread
+from headatlas.studies.study import LayerMap, SegmentMeans
+
+FORMS = tuple((pooling, rows) for rows, pooling in product(ROWS, POOLINGS))
+MEASURES = ("relative_attention", "average_precision", "cross_entropy", "first_half", "second_half", "key_share")
+INTERVALS = {"average_precision": ("low", "high"), "relative_attention": ("relative_low", "relative_high")}
+KEYS = ["layer", "head", "pooling", "rows"]
+_HALVES = MEASURES.index("first_half")
+
+
+class KeyTokens:
+    """The tokens of a batch that count: those of keyphrases, and the others. Each [B, T] bool on the batch's device."""
+
+    def __init__(self, batch: Batch) -> None:
+        shape = tuple(batch.mask.shape)
+        key, other, text = (np.zeros(shape, dtype=np.bool_) for _ in range(3))
+        for row, segment in enumerate(batch.segments):
+            if not isinstance(segment, KeyphraseSegment):
+                raise TypeError("The batch has segments without tags; encode it with encoding.keyphrase_segments.")
+            places = np.flatnonzero(segment.words != SPECIAL)
+            words = segment.words[places]
+            text[row, places] = True
+            key[row, places] = segment.counted[words] & (segment.tags[words] != OUTSIDE)
+            other[row, places] = segment.counted[words] & (segment.tags[words] == OUTSIDE)
+        self.key, self.other, self.text = (torch.from_numpy(part).to(batch.mask.device) for part in (key, other, text))
+
+
+class Keyphrases(SegmentMeans):
+    """How far each head's attention goes to keyphrases."""
+
+    name = "keyphrases"
+    corpus = "keyphrases"
+    columns = tuple("/".join((measure, *form)) for measure, form in product(MEASURES, FORMS))
+    _tokens: tuple[Batch, KeyTokens] | None = None
+
+    def segment_means(self, layer_map: LayerMap) -> Tensor:
+        """Every measure of every form of received attention: [B, H, C]."""
+        batch, tokens = layer_map.batch, self._tokens_of(layer_map.batch)
+        with one_thread():
+            scores = received(layer_map.weights, batch.mask, tokens.text, self.causal)  # [B, H, 4, T]
+            precision = average_precision(scores, tokens.key, tokens.other)
+            counts = tokens.key.sum(1) / (tokens.key | tokens.other).sum(1).clamp_min(1)
+            values = [
+                relative_attention(scores, tokens.key, tokens.other),
+                precision,
+                cross_entropy(scores, tokens.key, tokens.other),
+                precision,
+                precision,
+                counts[:, None, None].to(precision).expand_as(precision),
+            ]
+            return torch.cat(values, -1)
+
+    def counted(self, batch: Batch) -> Tensor:
+        """Segments with tokens of both sorts; for the halves, those whose document belongs to it."""
+        tokens = self._tokens_of(batch)
+        both = tokens.key.any(1) & tokens.other.any(1)
+        counted = both[:, None].repeat(1, len(MEASURES))
+        fold = torch.tensor([fold_of(name, self._seed) for name in self.units(batch)], device=both.device)
+        for half in (0, 1):
+            counted[:, _HALVES + half] &= fold == half
+        return counted.repeat_interleave(len(FORMS), 1)
+
+    def units(self, batch: Batch) -> list[str]:
+        """Documents are resampled, with all their windows."""
+        return [segment.document for segment in batch.segments if isinstance(segment, KeyphraseSegment)]
+
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """One table, under its own name."""
+        return {"keyphrase_heads": self.table()}
+
+    def table(self) -> pd.DataFrame:
+        """layer, head, pooling, rows, the measures with intervals, count."""
+        means = self._named_means()
+        table = means.pivot(index=KEYS, columns="measure", values="value")
+        for measure, names in INTERVALS.items():
+            table[list(names)] = means[means["measure"] == measure].set_index(KEYS)[["low", "high"]]
+        table["count"] = means[means["measure"] == "average_precision"].set_index(KEYS)["count"]
+        return table.rename_axis(columns=None).reset_index()
+
+    def replicates(self) -> dict[str, NDArray[np.float64]]:
+        """Bootstrap values of the average precision, [R, rows]."""
+        means = self._named_means()
+        rows = means[means["measure"] == "average_precision"].sort_values(KEYS, kind="stable")
+        return {"keyphrase_heads": self._drawn_means()[:, rows.index.to_numpy()]}
+
+    def _named_means(self) -> pd.DataFrame:
+        means = self.means()
+        means[["measure", "pooling", "rows"]] = means["column"].str.split("/", expand=True).to_numpy()
+        return means
+
+    def _tokens_of(self, batch: Batch) -> KeyTokens:
+        if self._tokens is None or self._tokens[0] is not batch:
+            self._tokens = batch, KeyTokens(batch)
+        return self._tokens[1]

@@ -1,0 +1,95 @@
+"""Received attention and what is made of it, against loops anyone can read."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import average_precision_score
+
+from headatlas.statistics.received import (
+    average_precision_torch,
+    cross_entropy,
+    received,
+    received_torch,
+    relative_attention,
+)
+from headatlas.statistics.received_cpu import average_precision_cpu, received_cpu
+from random_maps import batch_of, lengths_of_segments, random_maps, random_segments
+
+KERNELS = {"numba": received_cpu, "torch": received_torch}
+PRECISIONS = {"numba": average_precision_cpu, "torch": average_precision_torch}
+
+
+def by_hand(weights, n, text, causal):
+    """The four forms for one map, [4, n]."""
+    found = []
+    for rows in ([True] * n, text):
+        for pool in (
+            lambda column: sum(column) / len(column) if column else 0.0,
+            lambda column: max(column, default=0.0),
+        ):
+            found.append([])
+            for j in range(n):
+                column = [float(weights[i, j]) for i in range(n) if rows[i] and (i >= j or not causal)]
+                found[-1].append(pool(column) if column else 0.0)
+    return found
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("causal", [True, False])
+@settings(max_examples=20, deadline=None)
+@given(lengths=lengths_of_segments, seed=st.integers(0, 99))
+def test_received_attention_is_that_of_a_loop(kernel, causal, lengths, seed):
+    batch = batch_of(random_segments(lengths, seed))
+    (weights,) = random_maps(batch, seed=seed)
+    if causal:
+        weights = weights.tril()
+    text = batch.mask & ((batch.kinds == 0) | (batch.kinds == 3))
+    found = KERNELS[kernel](weights, batch.mask, text, causal)
+    for row, n in enumerate(batch.lengths.tolist()):
+        for head in range(weights.shape[1]):
+            expected = by_hand(weights[row, head], n, text[row].tolist(), causal)
+            np.testing.assert_allclose(found[row, head, :, :n], expected, atol=1e-6)
+        assert (found[row, :, :, n:] == 0).all()
+
+
+def test_half_precision_and_double_are_taken_too():
+    batch = batch_of(random_segments([5, 8]))
+    (weights,) = random_maps(batch)
+    text = batch.mask & (batch.kinds == 0)
+    whole = received(weights.double(), batch.mask, text, False)
+    assert whole.dtype == torch.float64
+    np.testing.assert_allclose(received(weights.bfloat16(), batch.mask, text, False), whole, atol=5e-3)
+
+
+tokens = st.lists(st.tuples(st.sampled_from("kox"), st.integers(0, 4)), min_size=1, max_size=12).filter(
+    lambda made: {"k", "o"} <= {kind for kind, _ in made}
+)
+
+
+@pytest.mark.parametrize("kernel", PRECISIONS)
+@settings(max_examples=40, deadline=None)
+@given(made=tokens)
+def test_average_precision_is_scikit_learns_also_with_ties(kernel, made):
+    scores = torch.tensor([[[[score / 4 for _, score in made]]]])
+    key, other = (torch.tensor([[kind == name for kind, _ in made]]) for name in "ko")
+    found = PRECISIONS[kernel](scores, key, other).item()
+    ranked = [(kind == "k", score) for kind, score in made if kind != "x"]
+    assert found == pytest.approx(average_precision_score(*zip(*ranked, strict=True)), abs=1e-6)
+
+
+@given(made=tokens)
+def test_differences_and_surprise_are_those_of_a_loop(made):
+    scores = torch.tensor([[[[score / 4 for _, score in made]]]], dtype=torch.float64)
+    key, other = (torch.tensor([[kind == name for kind, _ in made]]) for name in "ko")
+    of_key, of_other = ([score / 4 for kind, score in made if kind == name] for name in "ko")
+    difference = sum(of_key) / len(of_key) - sum(of_other) / len(of_other)
+    assert relative_attention(scores, key, other).item() == pytest.approx(difference)
+    total = sum(of_key) + sum(of_other)
+    surprise = sum(-math.log(max(score / total if total else 0.0, 1e-9)) for score in of_key) / len(of_key)
+    assert cross_entropy(scores, key, other).item() == pytest.approx(surprise)

@@ -1,0 +1,120 @@
+"""The keyphrase study against a slow reading of its definition, and its sums when merged, saved and halved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.metrics import average_precision_score
+
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+from headatlas.models.stacks import HeadShape
+from headatlas.statistics.resampling import fold_of
+from headatlas.studies.keyphrases import Keyphrases
+from headatlas.studies.study import LayerMap
+from random_maps import batch_of, random_maps
+
+LAYERS, HEADS = 2, 3
+
+
+def make_segment(name, document, seed, size=9):
+    dice = np.random.default_rng(seed)
+    ids = np.array([1, *[0] * size, 2], dtype=np.int32)
+    words = np.array([-1, *range(size), -1], dtype=np.int32)
+    tags = dice.choice([0, 1, 2], size=size)
+    tags[:2] = 0, 1
+    counted = np.ones(size, dtype=np.bool_)
+    counted[size - 2 :] = False
+    text = tuple("abcdefghi"[:size])
+    return KeyphraseSegment(name, ids, np.zeros_like(ids), words, text, document, 0, tags, counted)
+
+
+SEGMENTS = [make_segment(f"0.{n}.0", f"0.{n // 2}", n, 9 - n % 3) for n in range(8)]
+
+
+def seen(segments, sizes=(8,), **options):
+    study = Keyphrases(replicates=50, **options)
+    study.start(HeadShape((HEADS,) * LAYERS))
+    rest = list(segments)
+    for size in sizes:
+        batch = batch_of(rest[:size])
+        rest = rest[size:]
+        for layer, weights in enumerate(random_maps(batch, LAYERS, HEADS)):
+            study.see(layer, LayerMap(weights, batch, None))
+        study.end_batch(batch)
+    return study
+
+
+def oracle(layer, head, pooling, rows):
+    """Relative attention and average precision of each segment, in double."""
+    found = []
+    for segment in SEGMENTS:
+        batch = batch_of([segment])
+        weights = random_maps(batch, LAYERS, HEADS)[layer][0, head].double().numpy()
+        kept = weights[1:-1] if rows == "text" else weights
+        column = (kept.mean(0) if pooling == "mean" else kept.max(0))[1:-1]
+        key = (segment.tags > 0)[segment.counted]
+        scores = column[segment.counted]
+        relative = scores[key].mean() - scores[~key].mean()
+        surprise = -np.log(scores[key] / scores.sum()).mean()
+        found.append((relative, average_precision_score(key, scores), surprise))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("rows", ["all", "text"])
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+def test_the_table_is_that_of_a_loop(pooling, rows):
+    table = seen(SEGMENTS).table().query("pooling == @pooling and rows == @rows").set_index(["layer", "head"])
+    halves = np.array([fold_of(segment.document, 0) for segment in SEGMENTS])
+    for layer in range(LAYERS):
+        for head in range(HEADS):
+            expected = oracle(layer, head, pooling, rows)
+            row = table.loc[(layer + 1, head + 1)]
+            columns = ["relative_attention", "average_precision", "cross_entropy"]
+            np.testing.assert_allclose(row[columns].astype(float), expected.mean(0), rtol=1e-5)
+            assert row["first_half"] == pytest.approx(expected[halves == 0, 1].mean(), rel=1e-5)
+            assert row["second_half"] == pytest.approx(expected[halves == 1, 1].mean(), rel=1e-5)
+            assert row["low"] <= row["average_precision"] <= row["high"]
+    assert (table["count"] == len(SEGMENTS)).all()
+
+
+def test_parts_merge_to_the_whole_and_states_come_back():
+    whole = seen(SEGMENTS)
+    one, other = seen(SEGMENTS[:3], (2, 1)), seen(SEGMENTS[3:], (5,))
+    one.merge(other)
+    for name, array in whole.state().items():
+        np.testing.assert_allclose(one.state()[name], array, rtol=1e-9)
+    restored = seen([], ())
+    restored.restore(whole.state())
+    assert restored.table().equals(whole.table())
+
+
+def test_windows_of_one_document_are_drawn_together():
+    study = seen(SEGMENTS)
+    counts = study.state()["drawn_count"][:, 0]
+    assert (counts % 2 == 0).all()
+    assert len(set(counts)) > 1
+
+
+def test_replicates_are_of_the_average_precision_in_the_rows_order():
+    study = seen(SEGMENTS)
+    table, drawn = study.table(), study.replicates()["keyphrase_heads"]
+    assert drawn.shape == (50, len(table))
+    middle = np.nanmean(drawn, axis=0)
+    assert np.corrcoef(middle, table["average_precision"])[0, 1] > 0.99
+
+
+def test_a_segment_without_key_tokens_counts_nowhere():
+    bare = make_segment("1.0.0", "1.0", 0)
+    bare.tags[:] = 0
+    batch = batch_of([bare])
+    study = Keyphrases(replicates=5)
+    assert not study.counted(batch).any()
+    assert torch.isfinite(study.segment_means(LayerMap(random_maps(batch)[0], batch, None))).all()
+
+
+def test_segments_of_another_corpus_are_refused():
+    from random_maps import random_segments
+
+    with pytest.raises(TypeError, match="without tags"):
+        Keyphrases().counted(batch_of(random_segments([4])))
