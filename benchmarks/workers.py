@@ -35,8 +35,8 @@ SIZES = (1, 2, 5, 10, 20)  # in batches, over which the cost in tokens is fitted
 def measure(quick: bool) -> Result:
     """Time of one worker over that of two, each with a thread, once all are running."""
     model = base_size()
-    segments = random_batch(model, 32 if quick else 96, TOKENS).segments
-    rounds = 1 if quick else 5
+    segments = random_batch(model, 32 if quick else 48, TOKENS).segments
+    rounds = 1 if quick else 3
     job = Job(model, {name: STUDIES[name]() for name in STUDIED}, model.kinds, model.default_stack)
     with closing(_Standing(Processes(job, 1, 1), 1)) as one, closing(_Standing(Processes(job, 2, 1), 2)) as two:
         gain = ratio(lambda: _see(model, segments, one), lambda: _see(model, segments, two), rounds)
@@ -50,7 +50,7 @@ def measure(quick: bool) -> Result:
         "ray_goal": RAY_GOAL,
         "merge_seconds": round(seconds, 2),
         "merge_goal": MERGE_SECONDS,
-        **_cost_in_tokens(model, 1 if quick else 3),
+        **_cost_in_tokens(model, 1 if quick else 2),
     }
     holds = over_threads >= 1 and seconds <= MERGE_SECONDS and ray <= RAY_GOAL
     return Result("workers", gain, GOAL, at_least=True, also=also, also_holds=holds)
