@@ -51,7 +51,7 @@ def _received(
             total, most = own[place], own[place + 1]
             for j in range(n):
                 total[j] += row[j]
-                most[j] = max(most[j], row[j])
+                most[j] = row[j] if row[j] > most[j] else most[j]  # max() minds NaN, which takes one at a time
         rows_of_all, rows_of_text = n, np.int64(0)
         for i in range(n):
             rows_of_text += text[batch, i]

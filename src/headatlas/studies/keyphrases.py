@@ -65,9 +65,9 @@ class Keyphrases(SegmentMeans):
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         """Every measure of every form of received attention: [B, H, C]."""
         batch, tokens = layer_map.batch, self._tokens_of(layer_map.batch)
+        scores = received(layer_map.weights, batch.mask, tokens.text, self.causal)  # [B, H, 4, T]
+        precision = average_precision(scores, tokens.key, tokens.other)
         with one_thread():
-            scores = received(layer_map.weights, batch.mask, tokens.text, self.causal)  # [B, H, 4, T]
-            precision = average_precision(scores, tokens.key, tokens.other)
             counts = tokens.key.sum(1) / (tokens.key | tokens.other).sum(1).clamp_min(1)
             values = [
                 relative_attention(scores, tokens.key, tokens.other),

@@ -143,9 +143,9 @@ class SegmentMeans(Study):
         weights = poisson_weights(self.units(batch), self._replicates, self._seed).T.astype(np.float64)  # [R, B]
         self._total += total
         self._count += counted.sum(0)
+        drawn = torch.from_numpy(self._drawn_total).view(self._replicates, -1)
         with one_thread():
-            flat = torch.from_numpy(weights) @ torch.from_numpy(values.reshape(len(values), -1))
-        self._drawn_total += flat.numpy().reshape(self._drawn_total.shape)
+            drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
         self._drawn_count += weights @ counted
 
     def merge(self, other: Self) -> None:
