@@ -31,7 +31,7 @@ USUAL = SurveySettings(
     coreference_format="auto", segment_style="auto", zero_token_types=False, smooth_entropy=False,
     smooth_similarity=False, per_token=False, clusters=2, map_distance="sqrt_js", parse_with=None, label_set="auto",
     words_from="mean", least_count=1, clamp_offsets=True, coreference_windows=False, bootstrap=10, control=False,
-    examples=2,
+    examples=2, keyphrase_format="auto",
 )  # fmt: skip
 
 

@@ -154,7 +154,7 @@ def _missing(atlas: Atlas, inputs: Inputs) -> dict[str, str]:
     missing = {
         "dependency_best" if name == "dependencies" else name: f"--{OPTION_OF[study.corpus]}"
         for name, study in STUDIES.items()
-        if OPTION_OF[study.corpus] not in inputs
+        if study.corpus in OPTION_OF and OPTION_OF[study.corpus] not in inputs
     }
     if "gradients" in atlas.manifest["studies_skipped"]:
         missing["gradients"] = "--model with a language model head"
