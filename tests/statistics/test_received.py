@@ -12,17 +12,14 @@ from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
 from headatlas.statistics.received import (
-    average_precision_torch,
-    cross_entropy,
+    key_measures,
     received,
     received_torch,
-    relative_attention,
 )
-from headatlas.statistics.received_cpu import average_precision_cpu, received_cpu
+from headatlas.statistics.received_cpu import received_cpu
 from random_maps import batch_of, lengths_of_segments, random_maps, random_segments
 
 KERNELS = {"numba": received_cpu, "torch": received_torch}
-PRECISIONS = {"numba": average_precision_cpu, "torch": average_precision_torch}
 
 
 def by_hand(weights, n, text, causal):
@@ -72,24 +69,26 @@ tokens = st.lists(st.tuples(st.sampled_from("kox"), st.integers(0, 4)), min_size
 )
 
 
-@pytest.mark.parametrize("kernel", PRECISIONS)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["numba", "torch"])
 @settings(max_examples=40, deadline=None)
 @given(made=tokens)
-def test_average_precision_is_scikit_learns_also_with_ties(kernel, made):
-    scores = torch.tensor([[[[score / 4 for _, score in made]]]])
+def test_measures_are_those_of_scikit_learn_and_of_loops(dtype, made):
+    scores = torch.tensor([[[[score / 4 for _, score in made]]]], dtype=dtype)
     key, other = (torch.tensor([[kind == name for kind, _ in made]]) for name in "ko")
-    found = PRECISIONS[kernel](scores, key, other).item()
-    ranked = [(kind == "k", score) for kind, score in made if kind != "x"]
-    assert found == pytest.approx(average_precision_score(*zip(*ranked, strict=True)), abs=1e-6)
-
-
-@given(made=tokens)
-def test_differences_and_surprise_are_those_of_a_loop(made):
-    scores = torch.tensor([[[[score / 4 for _, score in made]]]], dtype=torch.float64)
-    key, other = (torch.tensor([[kind == name for kind, _ in made]]) for name in "ko")
+    relative, precision, surprise = (one.item() for one in key_measures(scores, key, other))
     of_key, of_other = ([score / 4 for kind, score in made if kind == name] for name in "ko")
-    difference = sum(of_key) / len(of_key) - sum(of_other) / len(of_other)
-    assert relative_attention(scores, key, other).item() == pytest.approx(difference)
+    assert relative == pytest.approx(sum(of_key) / len(of_key) - sum(of_other) / len(of_other), abs=1e-6)
+    ranked = [(kind == "k", score) for kind, score in made if kind != "x"]
+    assert precision == pytest.approx(average_precision_score(*zip(*ranked, strict=True)), abs=1e-6)
     total = sum(of_key) + sum(of_other)
-    surprise = sum(-math.log(max(score / total if total else 0.0, 1e-9)) for score in of_key) / len(of_key)
-    assert cross_entropy(scores, key, other).item() == pytest.approx(surprise)
+    expected = sum(-math.log(max(score / total if total else 0.0, 1e-9)) for score in of_key) / len(of_key)
+    assert surprise == pytest.approx(expected, rel=1e-5, abs=1e-6)
+
+
+def test_measures_of_many_rows_are_the_same_in_both_kernels():
+    dice = torch.Generator().manual_seed(0)
+    scores = torch.rand(3, 4, 4, 20, generator=dice)
+    key, other = (torch.rand(3, 20, generator=dice) < share for share in (0.3, 0.6))
+    other &= ~key
+    both = (key_measures(given, key, other).float() for given in (scores, scores.double()))
+    np.testing.assert_allclose(*both, atol=1e-5)

@@ -41,6 +41,17 @@ def received_torch(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) ->
     return torch.stack(found, 2).masked_fill(~mask[:, None, None], 0)
 
 
+def key_measures(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:
+    """Relative attention, average precision and cross-entropy, in one pass on the CPU: [3, B, H, P]."""
+    if scores.device.type == "cpu" and scores.dtype != torch.float64:
+        from headatlas.statistics.received_cpu import key_measures_cpu
+
+        return key_measures_cpu(scores, key, other, LEAST_SHARE)
+    return torch.stack(
+        [measure(scores, key, other) for measure in (relative_attention, average_precision, cross_entropy)]
+    )
+
+
 def relative_attention(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:
     """Mean of the key tokens less that of the others: [B, H, P]. scores: [B, H, P, T]; key, other: [B, T] bool."""
     means = []
@@ -68,15 +79,6 @@ def average_precision(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:
 
     scores: [B, H, P, T] -> [B, H, P]. Tokens with equal scores stand at one rank, as in scikit-learn.
     """
-    if scores.device.type == "cpu":
-        from headatlas.statistics.received_cpu import average_precision_cpu
-
-        return average_precision_cpu(scores, key, other)
-    return average_precision_torch(scores, key, other)
-
-
-def average_precision_torch(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:
-    """The same with tensor operations, for any device."""
     of_key, of_all = (tokens[:, None, None].to(scores.dtype) for tokens in (key, key | other))
     found = torch.zeros_like(scores[..., 0])
     for place in range(scores.shape[-1]):

@@ -1,4 +1,4 @@
-"""The CPU kernels of `received` and `average_precision`: every map is read once, a row at a time."""
+"""The CPU kernels of `received` and `key_measures`: every map is read once, a row at a time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from headatlas.statistics.threads import numba_threads
 
 SMALL = 100_000  # numbers; less work than this is not worth a second thread
 FORMS = 4  # mean and max over all rows, over text rows
+_TINY = np.finfo(np.float32).tiny
 
 
 def received_cpu(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) -> Tensor:
@@ -23,12 +24,12 @@ def received_cpu(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) -> T
     return torch.from_numpy(out)
 
 
-def average_precision_cpu(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:
-    """Average precision of each row of scores: [B, H, P]."""
+def key_measures_cpu(scores: Tensor, key: Tensor, other: Tensor, least_share: float) -> Tensor:
+    """Relative attention, average precision and cross-entropy of each row of scores: [3, B, H, P]."""
     values = scores.detach().to(torch.float32).contiguous().numpy()
-    out = np.zeros(values.shape[:-1], dtype=np.float32)
+    out = np.zeros((3, *values.shape[:-1]), dtype=np.float32)
     with numba_threads(values.size >= SMALL // 10):
-        _average_precision(values, key.numpy(), other.numpy(), out)
+        _key_measures(values, key.numpy(), other.numpy(), least_share, out)
     return torch.from_numpy(out)
 
 
@@ -65,8 +66,12 @@ def _received(
 
 
 @njit(parallel=True, cache=True)  # type: ignore[untyped-decorator]
-def _average_precision(
-    scores: NDArray[np.float32], key: NDArray[np.bool_], other: NDArray[np.bool_], out: NDArray[np.float32]
+def _key_measures(
+    scores: NDArray[np.float32],
+    key: NDArray[np.bool_],
+    other: NDArray[np.bool_],
+    least_share: float,
+    out: NDArray[np.float32],
 ) -> None:
     heads, forms, size = scores.shape[1:]
     for task in prange(scores.shape[0] * heads):
@@ -81,12 +86,17 @@ def _average_precision(
                 elif other[batch, j]:
                     of_other[others] = scores[batch, head, form, j]
                     others += 1
-            total = 0.0
+            to_key, to_other = of_key[:keys].sum(), of_other[:others].sum()
+            whole = max(to_key + to_other, _TINY)
+            precision = surprise = 0.0
             for place in range(keys):
                 right, wrong = 0, 0
                 for j in range(keys):
                     right += of_key[j] >= of_key[place]
                 for j in range(others):
                     wrong += of_other[j] >= of_key[place]
-                total += right / (right + wrong)
-            out[batch, head, form] = total / max(keys, 1)
+                precision += right / (right + wrong)
+                surprise -= np.log(max(of_key[place] / whole, least_share))
+            out[0, batch, head, form] = to_key / max(keys, 1) - to_other / max(others, 1)
+            out[1, batch, head, form] = precision / max(keys, 1)
+            out[2, batch, head, form] = surprise / max(keys, 1)

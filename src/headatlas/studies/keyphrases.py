@@ -25,7 +25,7 @@ from headatlas.corpora.key_words import OUTSIDE
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.template import SPECIAL
-from headatlas.statistics.received import POOLINGS, ROWS, average_precision, cross_entropy, received, relative_attention
+from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
 from headatlas.statistics.resampling import fold_of
 from headatlas.statistics.threads import one_thread
 from headatlas.studies.study import LayerMap, SegmentMeans
@@ -66,18 +66,11 @@ class Keyphrases(SegmentMeans):
         """Every measure of every form of received attention: [B, H, C]."""
         batch, tokens = layer_map.batch, self._tokens_of(layer_map.batch)
         scores = received(layer_map.weights, batch.mask, tokens.text, self.causal)  # [B, H, 4, T]
-        precision = average_precision(scores, tokens.key, tokens.other)
+        relative, precision, surprise = key_measures(scores, tokens.key, tokens.other)
         with one_thread():
-            counts = tokens.key.sum(1) / (tokens.key | tokens.other).sum(1).clamp_min(1)
-            values = [
-                relative_attention(scores, tokens.key, tokens.other),
-                precision,
-                cross_entropy(scores, tokens.key, tokens.other),
-                precision,
-                precision,
-                counts[:, None, None].to(precision).expand_as(precision),
-            ]
-            return torch.cat(values, -1)
+            share = tokens.key.sum(1) / (tokens.key | tokens.other).sum(1).clamp_min(1)
+            of_all = share[:, None, None].to(precision).expand_as(precision)
+            return torch.cat([relative, precision, surprise, precision, precision, of_all], -1)
 
     def counted(self, batch: Batch) -> Tensor:
         """Segments with tokens of both sorts; for the halves, those whose document belongs to it."""
