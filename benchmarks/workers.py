@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,10 +39,13 @@ def measure(quick: bool) -> Result:
     segments = random_batch(model, 32 if quick else 48, TOKENS).segments
     rounds = 1 if quick else 3
     job = Job(model, {name: STUDIES[name]() for name in STUDIED}, model.kinds, model.default_stack)
-    with closing(_Standing(Processes(job, 1, 1), 1)) as one, closing(_Standing(Processes(job, 2, 1), 2)) as two:
+    with (
+        closing(_Standing(1, team=Processes(job, 1, 1))) as one,
+        closing(_Standing(2, team=Processes(job, 2, 1))) as two,
+    ):
         gain = ratio(lambda: _see(model, segments, one), lambda: _see(model, segments, two), rounds)
         over_threads = ratio(lambda: _see(model, segments), lambda: _see(model, segments, two), rounds)
-        with closing(_Standing(RayTeam(job, 2, 1), 2)) as on_ray:
+        with closing(_Standing(2, team=RayTeam(job, 2, 1))) as on_ray:
             ray = ratio(lambda: _see(model, segments, on_ray), lambda: _see(model, segments, two), rounds)
     seconds = _merge_seconds(SHARDS // 20 if quick else SHARDS)
     also = {
@@ -56,18 +60,19 @@ def measure(quick: bool) -> Result:
     return Result("workers", gain, GOAL, at_least=True, also=also, also_holds=holds)
 
 
+@dataclass(frozen=True)
 class _Standing(Crew):
     """A crew whose team stays together from run to run, so that its start is not measured."""
 
-    def __init__(self, team: Processes | RayTeam, workers: int) -> None:
-        super().__init__(workers, threads=1)
-        object.__setattr__(self, "_team", team)
+    team: Processes | RayTeam | None = None
 
     def assemble(self, _job: Job) -> Team:
-        return _Staying(self._team)  # type: ignore[attr-defined]
+        assert self.team is not None
+        return _Staying(self.team)
 
     def close(self) -> None:
-        self._team.close()  # type: ignore[attr-defined]
+        assert self.team is not None
+        self.team.close()
 
 
 class _Staying:

@@ -13,7 +13,7 @@ import re
 import tempfile
 from functools import cache
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeGuard
 
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, SettingError
 from headatlas.files import make_folder, parse_json, write_text
@@ -25,7 +25,7 @@ _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*(::[A-Za-z][A-Za-z0-9+.-]*)*://")
 _origins: dict[Path, str] = {}
 
 
-def is_url(place: str | Path) -> bool:
+def is_url(place: str | Path) -> TypeGuard[str]:
     """Whether a place is a URL and not a path.
 
     >>> is_url("s3://bucket/wiki.txt"), is_url("wiki.txt"), is_url("C:/wiki.txt")
@@ -72,12 +72,12 @@ def work_folder(url: str) -> Path:
 
 def local_folder(place: str | Path) -> Path:
     """The folder in which results for a place are made."""
-    return work_folder(place) if isinstance(place, str) and is_url(place) else Path(place)
+    return work_folder(place) if is_url(place) else Path(place)
 
 
 def send(folder: Path, place: str | Path) -> None:
     """Send what is new in a folder to its URL; where the place is no URL, the results are there already."""
-    if not isinstance(place, str) or not is_url(place):
+    if not is_url(place):
         return
     system, root = _open(place, AtlasError)
     record = folder / _SENT

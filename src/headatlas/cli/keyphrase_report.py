@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from headatlas.atlas.about import left_out
 from headatlas.atlas.figures import write_figures
 from headatlas.atlas.shaded import write_shaded
+from headatlas.cli.report import tell_omissions
 from headatlas.results.atlas import Atlas
 
 _SHOWN_DOCUMENTS, _SHOWN_PHRASES = 3, 8
@@ -36,10 +36,7 @@ def report(found: Atlas, draw: bool) -> None:
     if "keyphrase_taggers" in tables:
         for row in tables["keyphrase_taggers"].itertuples():
             typer.echo(f"  tagger, {row.tagger}, {row.heads} heads: F1 {row.f1:.3f} [{row.low:.3f}, {row.high:.3f}]")
-    for method, reason in manifest["studies_skipped"].items():
-        typer.secho(f"Not run: {method}: {reason}", fg="yellow")
-    if omitted := left_out(manifest):
-        typer.echo(f"Left out: {', '.join(omitted)}")
+    tell_omissions(manifest)
     typer.echo(f"Tables:  {found.folder / 'tables'}")
     if draw:
         write_figures(found)

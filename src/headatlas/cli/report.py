@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import typer
 
 from headatlas.atlas.about import corpora_read, left_out
@@ -24,15 +27,20 @@ def finish(atlas: Atlas, draw: bool) -> None:
         typer.echo(f"  {corpus}")
     for finding in findings(atlas.tables):
         typer.echo(f"  - {finding}")
-    for study, reason in manifest["studies_skipped"].items():
-        typer.secho(f"Not run: {study}: {reason}", fg="yellow")
-    if omitted := left_out(manifest):
-        typer.echo(f"Left out: {', '.join(omitted)}")
+    tell_omissions(manifest)
     typer.echo(f"Tables:  {atlas.folder / 'tables'}")
     if draw:
         write_figures(atlas)
         typer.echo(f"Figures: {atlas.folder / 'figures'}")
         typer.echo(f"Page:    {write_page(atlas)}")
+
+
+def tell_omissions(manifest: Mapping[str, Any]) -> None:
+    """Print what was not run, and why, and what was left out."""
+    for name, reason in manifest["studies_skipped"].items():
+        typer.secho(f"Not run: {name}: {reason}", fg="yellow")
+    if omitted := left_out(manifest):
+        typer.echo(f"Left out: {', '.join(omitted)}")
 
 
 def finish_comparison(comparison: Comparison, draw: bool) -> None:

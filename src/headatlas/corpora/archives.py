@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import lzma
+import struct
 import zipfile
 import zlib
 from collections import Counter
@@ -11,6 +13,12 @@ from pathlib import Path, PurePosixPath
 
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_DOCUMENT, RAISE
+
+DAMAGED = (
+    *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
+    *(NotImplementedError, RuntimeError, ValueError, OSError),  # an unknown method, a password, bzip2's own
+)
+"""What reading a zip ends in where it is not whole."""
 
 
 class Archive:
@@ -36,10 +44,10 @@ class Archive:
             if size > LARGEST_DOCUMENT:
                 raise CorpusError(f"has more than {LARGEST_DOCUMENT:,} bytes, too many for a document. {RAISE}", inside)
             return inside.read_bytes() if self._zip is None else self._zip.read(str(name))
-        except (zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError) as error:
+        except DAMAGED as error:
+            if self._zip is None:
+                raise CorpusError(f"cannot be read ({error}). Check the folder.", inside) from error
             raise CorpusError(f"cannot be read from the zip ({error}). Fetch it again.", inside) from error
-        except OSError as error:
-            raise CorpusError(f"cannot be read ({error.strerror or error}). Check the folder.", inside) from error
 
 
 @contextmanager
@@ -48,12 +56,16 @@ def open_archive(path: Path) -> Iterator[Archive]:
     if path.is_dir():
         yield Archive(path, None)
         return
-    try:
-        opened = zipfile.ZipFile(path)
-    except (zipfile.BadZipFile, OSError) as error:
-        raise CorpusError(f"is a damaged zip ({error}). Fetch it again.", path) from error
-    with opened:
+    with open_zip(path) as opened:
         yield Archive(path, opened)
+
+
+def open_zip(path: Path) -> zipfile.ZipFile:
+    """A zip, open for reading."""
+    try:
+        return zipfile.ZipFile(path)
+    except DAMAGED as error:
+        raise CorpusError(f"is a damaged zip ({error}). Fetch it again.", path) from error
 
 
 def decode(raw: bytes, path: Path, left_out: Counter[str]) -> str:

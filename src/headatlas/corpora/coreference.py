@@ -21,6 +21,7 @@ from headatlas.corpora.bracket_columns import read_bracket_columns
 from headatlas.corpora.column_documents import BEGIN, split_row
 from headatlas.corpora.conll2012 import read_conll2012
 from headatlas.corpora.corefud import read_corefud
+from headatlas.corpora.files import each_once
 from headatlas.corpora.lines import read_lines
 from headatlas.corpora.mentions import MentionDocument
 from headatlas.errors import CorpusError
@@ -44,11 +45,7 @@ def read_coreference(
     or on empty nodes) or what is said twice is not in the documents; left_out counts it by reason.
     """
     counted = Counter[str]() if left_out is None else left_out
-    seen = set()
-    for file, path in enumerate(paths):
-        if path in seen:
-            raise CorpusError("is given twice, so its documents could not be told apart. Name it once.", path)
-        seen.add(path)
+    for file, path in each_once(paths, "documents"):
         mentions = 0
         for document in _READERS[detect_format(path) if layout == "auto" else layout](path, file, counted):
             mentions += len(document.mentions)

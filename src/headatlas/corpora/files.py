@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ Files = str | Path | Sequence[str | Path]
 def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
     """The files meant by the option of that name, or folders where these are read; those at URLs are fetched."""
     named = [given] if isinstance(given, (str, Path)) else given
-    files = [fetch_file(path) if isinstance(path, str) and is_url(path) else Path(path) for path in named]
+    files = [fetch_file(path) if is_url(path) else Path(path) for path in named]
     if not files:
         raise SettingError(f"No {corpus} is given. Name at least one file with --{corpus}.")
     for path in files:
@@ -30,6 +30,16 @@ def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
             what = "a file, a folder or a zip" if folders else "a file, plain or gzipped"
             raise CorpusError(f"{kind}. Give {what}.", path)
     return files
+
+
+def each_once(paths: Iterable[Path], parts: str) -> Iterator[tuple[int, Path]]:
+    """Every file with its number, which its parts (sentences, say) are told apart by; one named twice is refused."""
+    seen = set()
+    for number, path in enumerate(paths):
+        if path in seen:
+            raise CorpusError(f"is given twice, so its {parts} could not be told apart. Name it once.", path)
+        seen.add(path)
+        yield number, path
 
 
 def describe_files(files: Sequence[Path]) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
 from headatlas.corpora.archives import Archive, decode, open_archive
+from headatlas.corpora.files import each_once
 from headatlas.corpora.lines import read_lines
 from headatlas.corpora.rows import json_object
 from headatlas.errors import CorpusError
@@ -50,11 +51,7 @@ def read_keyphrases(
     A document without text or without keyphrases is passed over and counted in `left_out` by reason.
     """
     counted = Counter[str]() if left_out is None else left_out
-    seen = set()
-    for number, path in enumerate(paths):
-        if path in seen:
-            raise CorpusError("is given twice, so its documents could not be told apart. Name it once.", path)
-        seen.add(path)
+    for number, path in each_once(paths, "documents"):
         found = 0
         for document in _documents(path, number, layout, counted):
             if not document.text.strip():

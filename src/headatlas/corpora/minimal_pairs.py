@@ -5,20 +5,18 @@ BLiMP's format: JSON lines with `sentence_good` and `sentence_bad`, plain, gzipp
 
 from __future__ import annotations
 
-import lzma
-import struct
 import zipfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from headatlas.corpora.archives import DAMAGED, open_zip
 from headatlas.corpora.lines import lines_in
 from headatlas.corpora.rows import Row, json_row, read_rows
 from headatlas.errors import CorpusError, SettingError
 from headatlas.limits import LARGEST_MEMBER, RAISE
 
 COLUMNS = ("sentence_good", "sentence_bad")
-_DAMAGED = (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, ValueError, struct.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
@@ -50,11 +48,7 @@ def _sets(path: Path) -> Iterator[tuple[str, Iterable[Row]]]:
     if not zipfile.is_zipfile(path):
         yield path.name.removesuffix(".gz").removesuffix(".jsonl"), read_rows(path, COLUMNS)
         return
-    try:
-        archive = zipfile.ZipFile(path)
-    except _DAMAGED as error:
-        raise CorpusError(f"is a damaged zip ({error}). Fetch it again.", path) from error
-    with archive:
+    with open_zip(path) as archive:
         members = [name for name in sorted(archive.namelist()) if name.endswith(".jsonl")]
         if not members:
             raise CorpusError("the zip holds no .jsonl file.", path)
@@ -71,7 +65,7 @@ def _member_rows(archive: zipfile.ZipFile, member: str, path: Path) -> Iterator[
             for number, line in lines_in(file, inside):
                 if line.strip():
                     yield json_row(line, inside, number, COLUMNS)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         raise CorpusError(f"cannot be read from the zip ({error}). Fetch it again.", inside) from error
 
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from headatlas.corpora.files import each_once
 from headatlas.corpora.lines import read_lines
 from headatlas.errors import CorpusError
 
@@ -48,11 +49,7 @@ def read_text(paths: Iterable[Path], layout: TextFormat = "auto") -> Iterator[Te
     Headings and empty lines are structure, not text, and are not yielded.
     Raises CorpusError with file and line for anything that is not text.
     """
-    seen = set()
-    for path in paths:
-        if path in seen:
-            raise CorpusError("is given twice, so its segments could not be told apart. Name it once.", path)
-        seen.add(path)
+    for _, path in each_once(paths, "segments"):
         found = False
         for line in _read_file(path, layout):
             found = True

@@ -20,6 +20,7 @@ from headatlas.corpora.blocks import COLUMNS, read_blocks
 from headatlas.corpora.checks import FoundTree, make_sentence
 from headatlas.corpora.conllu import read_conllu
 from headatlas.corpora.conllx import read_conllx
+from headatlas.corpora.files import each_once
 from headatlas.corpora.head_label import HEAD_LABEL, read_head_label
 from headatlas.corpora.spacy_docs import is_doc_bin, read_doc_bin
 from headatlas.corpora.trees import Sentence
@@ -42,11 +43,7 @@ def read_treebank(
     A sentence whose heads form no tree (see `checks`) is counted in `left_out` by reason and keeps its number, so that
     the ids of the others do not depend on it; without `left_out` it raises. Anything malformed raises CorpusError.
     """
-    seen = set()
-    for file, path in enumerate(paths):
-        if path in seen:
-            raise CorpusError("is given twice, so its sentences could not be told apart. Name it once.", path)
-        seen.add(path)
+    for file, path in each_once(paths, "sentences"):
         document = number = 0
         found = False
         for tree in _READERS[_detect(path) if layout == "auto" else layout](path):

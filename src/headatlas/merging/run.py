@@ -26,7 +26,7 @@ def merge(shards: Sequence[str | Path], *, out: str | Path, progress: bool = Tru
     Those of an ablation give a folder in which `ablate`, called as for a shard but without one, goes on: it finds the
     scores of all shards there, and is left with the removal curves and the tables.
     """
-    folders = [fetch_folder(shard) if isinstance(shard, str) and is_url(shard) else Path(shard) for shard in shards]
+    folders = [fetch_folder(shard) if is_url(shard) else Path(shard) for shard in shards]
     if not folders:
         raise SettingError("No shard is given. Name the folders of all shards.")
     merged = _merged(folders, local_folder(out), progress)
