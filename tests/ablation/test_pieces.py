@@ -94,7 +94,7 @@ def test_other_settings_do_not_go_on(count, tiny_folder, tmp_path):
     count[1].update(at=3, how=killed)
     with pytest.raises(KilledError):
         ablate(str(tiny_folder("bert")), out=tmp_path, **OPTIONS)
-    with pytest.raises(AtlasError, match="seed was 0, is 1"):
+    with pytest.raises(AtlasError, match="seed 0 instead of 1"):
         ablate(str(tiny_folder("bert")), out=tmp_path, seed=1, **OPTIONS)
 
 

@@ -54,13 +54,7 @@ def test_without_a_file_a_run_starts_at_the_beginning(tmp_path):
 
 def test_other_settings_are_refused_and_named(saved):
     other = Checkpoint(saved.path, SETTINGS | {"seed": 1})
-    with pytest.raises(AtlasError, match="seed was 0, is 1"):
-        other.resume(empty_studies(), 12)
-
-
-def test_long_settings_are_cut_in_the_error(saved):
-    other = Checkpoint(saved.path, SETTINGS | {"weights": "f" * 64})
-    with pytest.raises(AtlasError, match=r"weights was None, is 'f{44}\.\.\."):
+    with pytest.raises(AtlasError, match="seed 0 instead of 1"):
         other.resume(empty_studies(), 12)
 
 

@@ -63,7 +63,7 @@ def test_the_tables_are_those_of_one_process(bert, segments, teams, workers, fat
 def test_a_block_that_kills_whoever_has_it_ends_the_run_with_a_remedy(bert, segments, teams, tmp_path):
     teams[1].append([False, True, True, True])
     checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
-    with pytest.raises(ModelError, match=r"lost 3 times .*fewer --workers"):
+    with pytest.raises(ModelError, match=r"3 workers were lost at the same batches; .*fewer --workers"):
         run(bert, segments, crew=Crew(1), checkpoint=checkpoint, seconds_between_saves=0)
     assert teams[0][0].closed
     same(run(bert, segments, crew=Crew(2), checkpoint=checkpoint), run(bert, segments))  # the first block was kept

@@ -158,7 +158,7 @@ def test_ctrl_c_saves_and_the_same_call_continues(fit, tmp_path, monkeypatch):
     with pytest.raises(SurveyInterruptedError, match="of 1,500 tokens; the same command continues"):
         fit()
     monkeypatch.setattr(training.Trainer, "step", whole)
-    with pytest.raises(AtlasError, match="rank was 4, is 8"):
+    with pytest.raises(AtlasError, match="rank 4 instead of 8"):
         fit(rank=8)
     assert same(tensors(fit()), undisturbed)
 
@@ -176,7 +176,7 @@ def test_a_finished_fit_is_opened_and_another_refused(fit, monkeypatch):
     made = fit()
     monkeypatch.setattr("headatlas.fitting.fit.train", None)
     assert fit().record == made.record
-    with pytest.raises(AtlasError, match="seed was 0, is 5"):
+    with pytest.raises(AtlasError, match="seed 0 instead of 5"):
         fit(seed=5)
 
 

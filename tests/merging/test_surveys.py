@@ -85,7 +85,7 @@ def test_a_shard_named_twice_is_refused(parts, tmp_path):
 
 
 def test_a_shard_of_another_run_is_refused(surveys, parts, tmp_path):
-    with pytest.raises(AtlasError, match=r"another run.*seed was 0, is 1"):
+    with pytest.raises(AtlasError, match=r"another run.*seed 0 instead of 1"):
         ha.merge([*parts[1:], surveys[1] / "other"], out=tmp_path / "atlas")
 
 

@@ -228,8 +228,8 @@ def test_bad_settings_are_clear_errors(survey, options, error, message):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"seed": 5}, "seed was 0, is 5"),
-        ({"max_tokens": 30}, "max_tokens was 40, is 30"),
+        ({"seed": 5}, "seed 0 instead of 5"),
+        ({"max_tokens": 30}, "max tokens 40 instead of 30"),
         ({"model": "roberta"}, "model"),
     ],
 )
@@ -243,7 +243,7 @@ def test_a_folder_of_another_survey_is_left_alone(survey, change, named):
 def test_a_folder_of_another_corpus_is_left_alone(survey, text):
     survey()
     text.write_text("\n".join(LINES), encoding="utf-8")
-    with pytest.raises(AtlasError, match="corpora was"):
+    with pytest.raises(AtlasError, match="other files for text"):
         survey()
 
 
@@ -251,7 +251,7 @@ def test_changed_weights_under_the_same_name_are_noticed(survey, copy_of_tiny, s
     folder = copy_of_tiny("bert")
     survey(str(folder))
     shutil.copy(save_tiny("bert", seed=1) / "model.safetensors", folder)
-    with pytest.raises(AtlasError, match="weights was"):
+    with pytest.raises(AtlasError, match="other weights"):
         survey(str(folder))
 
 

@@ -143,7 +143,7 @@ def test_a_shard_that_is_lost_is_made_again(extract, small_shards, tmp_path):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        ({"dtype_stored": "float32"}, "dtype_stored was 'float16'"),
+        ({"dtype_stored": "float32"}, "dtype stored float16 instead of float32"),
         ({"level": "tokens"}, "level"),
         ({"model": "roberta"}, "model"),
     ],
@@ -262,7 +262,7 @@ def test_a_survey_of_text_maps_equals_that_of_the_model(extract, tiny_folder, te
     assert found.manifest["model"]["heads"] == expected.manifest["model"]["heads"]
     assert "only the model can cut one" in found.manifest["studies_skipped"]["figure 1"]
     assert ha.survey(maps=store.folder, out=tmp_path / "b", device="cpu", progress=False).manifest == found.manifest
-    with pytest.raises(AtlasError, match=r"holds other results.*maps was"):
+    with pytest.raises(AtlasError, match=r"holds other results.*other maps"):
         ha.survey(maps=half.folder, out=tmp_path / "b", device="cpu", progress=False)
 
 

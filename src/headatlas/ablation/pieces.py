@@ -13,6 +13,7 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.ablation.passes import Arrays, Floats
+from headatlas.engine.stopping import KEPT
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.files import make_folder, write_atomically
 from headatlas.seals import UNSEALED, check_tensors, seal_tensors
@@ -38,7 +39,7 @@ class Pieces:
         content = seal_tensors(safetensors_numpy.save(made, UNSEALED))
         write_atomically(path, lambda temporary: temporary.write_bytes(content))
         if self._stopped():
-            raise SurveyInterruptedError("Stopped. What is finished is kept; the same command continues.")
+            raise SurveyInterruptedError(f"Stopped. {KEPT}")
         return made
 
 

@@ -24,7 +24,8 @@ from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.keyphrases import KeyphraseFormat
 from headatlas.corpora.text import TextFormat
 from headatlas.corpora.treebank import TreebankFormat
-from headatlas.engine.run import ctrl_c
+from headatlas.engine.locking import alone_in_out
+from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.heads import check_head, parse_head
@@ -45,6 +46,7 @@ _HEADS: dict[str, TaskHead] = {
 }
 
 
+@alone_in_out("ablate")
 def ablate(
     model: str | Model,
     *,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 import typer
 
@@ -56,6 +58,9 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "models": models,
 }
 
+RESUMED = {"demo", "survey", "extract", "ablate", "probe", "reproduce", "layers", "fit-mlm"}
+"""The commands that continue where they were stopped; the others begin again."""
+
 app = typer.Typer(
     help=ABOUT,
     no_args_is_help=True,
@@ -64,8 +69,30 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def _ends_in_words(name: str, command: Callable[..., None]) -> Callable[..., None]:
+    """The command, with an error in words where Ctrl-C or a lack of memory ends it at once."""
+
+    @wraps(command)
+    def run(*args: Any, **options: Any) -> None:
+        try:
+            command(*args, **options)
+        except KeyboardInterrupt:
+            kept = "What was saved is kept; the same command continues." if name in RESUMED else ""
+            raise SurveyInterruptedError(f"Stopped at once. {kept}".strip()) from None
+        except (MemoryError, RuntimeError) as error:
+            from headatlas.engine.memory import is_out_of_memory, out_of_memory
+
+            if not is_out_of_memory(error):
+                raise
+            raise out_of_memory(f"in headatlas {name}") from error
+
+    return run
+
+
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name)(_ends_in_words(name, command))
 
 
 def _version(wanted: bool) -> None:

@@ -17,6 +17,7 @@ from headatlas.comparing.shared import NotSharedError, Reading, choose_reading, 
 from headatlas.comparing.sides import Manifest, differing_settings, open_side, paired, same_files, side_of
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
+from headatlas.engine.locking import alone_in_out
 from headatlas.errors import AtlasError, SettingError
 from headatlas.models.loading import choose_device, choose_dtype
 from headatlas.results.atlas import Atlas, write_tables
@@ -27,6 +28,7 @@ from headatlas.versions import moment, versions
 Tables = dict[str, pd.DataFrame]
 
 
+@alone_in_out("compare")
 def compare(
     a: str | Path | Atlas,
     b: str | Path | Atlas,
@@ -179,8 +181,6 @@ def _pairs(cross_distances: pd.DataFrame | None) -> dict[tuple[tuple[int, int], 
 
 def _refuse_other(folder: Path) -> None:
     """A folder that holds something else is left alone; an older comparison is replaced."""
-    if folder.exists() and not folder.is_dir():
-        raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
     if (folder / "manifest.json").exists():
         try:
             open_comparison(folder)

@@ -15,6 +15,7 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
+from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
 from headatlas.seals import UNSEALED, check_tensors, seal_tensors
@@ -23,7 +24,6 @@ from headatlas.studies.study import State
 
 FORMAT = "headatlas-state-3"
 START_ANEW = "Delete this file to start the survey anew in this folder."
-LONGEST_SHOWN = 48  # characters of a setting in an error; hashes are cut
 
 
 @dataclass(frozen=True)
@@ -110,22 +110,6 @@ def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
         else:
             spans.append((number, number + 1))
     return spans
-
-
-def differences(before: Any, now: Mapping[str, Any]) -> list[str]:
-    """The settings that differ, in words."""
-    if not isinstance(before, Mapping):
-        return [f"its settings are {_shown(before)}"]
-    return [
-        f"{key} was {_shown(before.get(key))}, is {_shown(now.get(key))}"
-        for key in sorted({*before, *now})
-        if before.get(key) != now.get(key)
-    ]
-
-
-def _shown(value: object) -> str:
-    text = repr(value)
-    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
 
 
 def _damaged(path: Path, why: str, remedy: str = START_ANEW) -> AtlasError:

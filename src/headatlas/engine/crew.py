@@ -7,6 +7,7 @@ a `Team`, and the loop here does not know which.
 
 from __future__ import annotations
 
+import logging
 from collections import Counter, deque
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
@@ -15,6 +16,7 @@ from typing import Literal, Protocol, get_args
 
 from headatlas.encoding.segments import Segment
 from headatlas.engine.job import Job, Work
+from headatlas.engine.memory import REMEDY
 from headatlas.errors import ModelError, SettingError
 from headatlas.studies import Study
 from headatlas.studies.study import State
@@ -24,15 +26,18 @@ ENGINES: tuple[str, ...] = get_args(Engine)
 BLOCKS_EACH = 16  # for every worker: many, so that all end at about the same time; few, since each sends its sums
 MOST_ATTEMPTS = 3  # at one block
 
+_log = logging.getLogger(__name__)
+
 Block = tuple[int, ...]  # numbers of batches
 
 
 @dataclass(frozen=True)
 class Answer:
-    """What one member of a team says: the sums of its block, or None where it was lost."""
+    """What one member of a team says: the sums of its block, or None where it was lost, and how."""
 
     member: int
     sums: dict[str, State] | None
+    lost: str = "was lost"
 
 
 class Team(Protocol):
@@ -108,11 +113,10 @@ def see_together(crew: Crew, job: Job, work: Work, studies: Mapping[str, Study])
             idle.append(answer.member)
             if answer.sums is None:
                 attempts[block] += 1
+                worker = f"Worker {answer.member + 1} {answer.lost}"
                 if attempts[block] == MOST_ATTEMPTS:
-                    raise ModelError(
-                        f"A worker was lost {MOST_ATTEMPTS} times at the same {len(block)} batches, most likely for "
-                        "want of memory. Use fewer --workers or a smaller --batch-tokens; finished work is kept."
-                    )
+                    raise ModelError(f"{MOST_ATTEMPTS} workers were lost at the same batches; {worker}. {REMEDY}")
+                _log.warning("%s. Another worker takes over its batches.", worker)
                 team.replace(answer.member)
                 waiting.appendleft(block)
                 continue

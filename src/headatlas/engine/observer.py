@@ -8,6 +8,7 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.masking import Masker
+from headatlas.engine.memory import is_out_of_memory, out_of_memory
 from headatlas.errors import ModelError
 from headatlas.models.model import Model, Observable, SeeMap
 from headatlas.models.stacks import Stack
@@ -37,6 +38,16 @@ class Observer:
 
     def see(self, batch: Batch) -> None:
         """One batch: every study sees all layers, then ends the batch."""
+        try:
+            self._see(batch)
+        except (MemoryError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
+            inputs, tokens = batch.input_ids.shape
+            on = self._model.device
+            raise out_of_memory(f"in a batch of {inputs} x {tokens} tokens of {self._model.name} on {on}") from error
+
+    def _see(self, batch: Batch) -> None:
         if self._attention:
             self._model.observe(batch, self._shows(batch, self._attention), self._stack)
         if self._differentiated:

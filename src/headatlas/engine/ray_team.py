@@ -68,6 +68,8 @@ class RayTeam:
             return Answer(member, self._ray.get(done[0]))
         except errors.RayTaskError as error:
             raise error.cause if isinstance(error.cause, Exception) else error from error
+        except errors.OutOfMemoryError:
+            return Answer(member, None, "was ended by Ray, since its machine ran out of memory")
         except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError, errors.NodeDiedError):
             return Answer(member, None)
 

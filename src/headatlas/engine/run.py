@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
-from types import FrameType
 
 from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.kinds import KindTable
@@ -18,6 +15,7 @@ from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.crew import Crew, see_together
 from headatlas.engine.job import Job, Work
 from headatlas.engine.progress import TokenProgress
+from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import SurveyInterruptedError
 from headatlas.models.model import Observable
 from headatlas.models.stacks import Stack
@@ -74,7 +72,7 @@ def run_studies(
             if checkpoint and (due or stop.is_set() or len(done) == len(plan)):
                 checkpoint.save(studies, done)
                 saved_at = time.monotonic()
-            if stop.is_set() and len(done) < len(plan):
+            if stop.is_set():
                 kept = f" after {len(done)} of {len(plan)} batches; the same command continues" if checkpoint else ""
                 raise SurveyInterruptedError(f"Stopped{kept}.")
 
@@ -86,22 +84,3 @@ def _see_here(job: Job, work: Work, studies: Mapping[str, Study]) -> Generator[l
     for number, batch in zip(work.left, iterate_batches(work.segments, plan, job.kinds, job.model.pad_id), strict=True):
         observer.see(batch.to(job.model.device))
         yield [number]
-
-
-@contextmanager
-def ctrl_c() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into an event, so that a batch is never half counted; the second one interrupts."""
-    stop = threading.Event()
-    if threading.current_thread() is not threading.main_thread():
-        yield stop
-        return
-
-    def note(_number: int, _frame: FrameType | None) -> None:
-        stop.set()
-        signal.signal(signal.SIGINT, before)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield stop
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -11,6 +11,7 @@ from typing import Any
 
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat
+from headatlas.engine.locking import alone_in_out
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, parse_json, sha256, write_text
 from headatlas.fitting.adapter import write_adapter
@@ -43,6 +44,7 @@ class Fit:
     record: dict[str, Any]
 
 
+@alone_in_out("fit-mlm")
 def fit_mlm(
     model: str,
     *,
@@ -159,8 +161,6 @@ def fit_mlm(
 def _already_done(folder: Path, settings: dict[str, Any]) -> Fit | None:
     """The fit that the folder holds, if it is this very one and finished. Other folders are refused."""
     path = folder / FIT_RECORD
-    if folder.exists() and not folder.is_dir():
-        raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
     if not path.exists():
         for name in (ADAPTER_CONFIG, "config.json", "manifest.json"):
             if (folder / name).exists():

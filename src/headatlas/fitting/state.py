@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors_torch
 from torch import nn
 
-from headatlas.engine.checkpoint import differences
+from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
 from headatlas.seals import UNSEALED, check_tensors, seal_tensors

@@ -13,7 +13,7 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from headatlas.engine.progress import TokenProgress
-from headatlas.engine.run import ctrl_c
+from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import SettingError, SurveyInterruptedError
 from headatlas.fitting.batches import BatchMaker, MaskedBatch
 from headatlas.fitting.corpus import Piece
@@ -105,7 +105,7 @@ def train(
             if done or stop.is_set() or time.monotonic() - saved_at >= save_every:
                 save_state(state_path, state, settings, trainer.learning, trainer.optimizer)
                 saved_at = time.monotonic()
-            if stop.is_set() and not done:
+            if stop.is_set():
                 raise SurveyInterruptedError(
                     f"Stopped after {state.tokens:,} of {total:,} tokens; the same command continues."
                 )

@@ -14,6 +14,7 @@ import pandas as pd
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.keyphrases import KeyphraseDocument, KeyphraseFormat, read_keyphrases
 from headatlas.corpora.text import TextFormat, read_text
+from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.keyphrasing import baselines
@@ -38,6 +39,7 @@ TUNING_TOKENS = 1024  # of a training step
 LONGEST_WINDOW = 512  # tokens; longer documents are read in windows, and models of longer inputs are slow on them
 
 
+@alone_in_out("keyphrases")
 def keyphrases(
     model: str | Model,
     *,

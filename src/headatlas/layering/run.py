@@ -14,8 +14,8 @@ import torch
 
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.span_tasks import ALL, SpanTask, choose_tasks
-from headatlas.engine.checkpoint import differences
-from headatlas.engine.run import ctrl_c
+from headatlas.engine.locking import alone_in_out
+from headatlas.engine.stopping import KEPT, ctrl_c
 from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
 from headatlas.files import make_folder
 from headatlas.layering.jobs import Data, Record, Weights, run_task
@@ -29,12 +29,14 @@ from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.probing.sources import FORCE_OR_ANOTHER, PARTS, refuse_same_files
 from headatlas.results.atlas import Atlas, read_manifest, write_manifest, write_tables
 from headatlas.surveying.choices import choose_stack
+from headatlas.surveying.run import refuse_other_run
 from headatlas.surveying.subject import describe_model, model_identity
 from headatlas.versions import moment, versions
 
 Tick = Callable[[], None]
 
 
+@alone_in_out("layers")
 def layers(
     model: str | Model,
     *,
@@ -143,7 +145,7 @@ def layers(
 
         def tick() -> None:
             if stop.is_set():
-                raise SurveyInterruptedError("Stopped. What is finished is kept; the same command continues.")
+                raise SurveyInterruptedError(f"Stopped. {KEPT}")
 
         for source in sources:
             for weights, network in networks:
@@ -188,15 +190,12 @@ def task_data(
 
 def _continued(folder: Path, settings: dict[str, Any], tasks: dict[str, Any]) -> dict[str, Any]:
     """The manifest of the folder, where it holds tasks under the same settings. Another's folder is refused."""
-    if folder.exists() and not folder.is_dir():
-        raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
     if not (folder / "manifest.json").exists():
         return {}
     manifest = read_manifest(folder)
     if "tasks" not in manifest:
         raise AtlasError(f"{folder}: holds other results, not those of layers. Choose another --out folder.")
-    if differing := differences(manifest.get("settings", {}), settings):
-        raise AtlasError(f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder.")
+    refuse_other_run(folder, manifest, settings)
     for name, files in tasks.items():
         if name in manifest["tasks"] and manifest["tasks"][name]["files"] != files:
             raise AtlasError(f"{folder}: holds the task {name} of other files. Choose another --out folder.")

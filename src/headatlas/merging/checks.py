@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.encoding.shards import Shard
-from headatlas.engine.checkpoint import differences
+from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.merging.ablations import merge_ablations
 from headatlas.merging.checks import check_shards
@@ -16,6 +17,7 @@ from headatlas.store.index import INDEX
 from headatlas.store.reading import Store
 
 
+@alone_in_out("merge")
 def merge(shards: Sequence[str | Path], *, out: str | Path, progress: bool = True) -> Atlas | Store | Path:
     """Put all shards of a run together: an atlas of a survey's, a store of maps of an extraction's.
 

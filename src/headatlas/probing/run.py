@@ -12,8 +12,9 @@ from typing import Any
 
 from headatlas.corpora.files import Files, find_files
 from headatlas.corpora.treebank import TreebankFormat
-from headatlas.engine.run import ctrl_c
-from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
+from headatlas.engine.locking import alone_in_out
+from headatlas.engine.stopping import KEPT, ctrl_c
+from headatlas.errors import SettingError, SurveyInterruptedError
 from headatlas.files import make_folder, sha256
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model
@@ -35,6 +36,7 @@ from headatlas.versions import moment
 _USUAL = TrainingSettings()
 
 
+@alone_in_out("probe")
 def probe(
     model: str | Model | None = None,
     *,
@@ -108,8 +110,6 @@ def probe(
     maps = MapSource(model, files, stores, folder, loading, stack, batch_tokens, progress)
     target = choose_device(device)
     maps.check(control)
-    if folder.exists() and not folder.is_dir():
-        raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
     reading = {"max_tokens": max_tokens, "treebank_format": treebank_format, "seed": seed}
     drawn = {"train": reading | {"sentences": sentences}, "eval": reading | {"sentences": None}}
     pair = maps.pretrained("structural" in chosen, drawn)
@@ -188,7 +188,7 @@ def _run_passes(folder: Path, passes: Sequence[_Pass], settings: ProbeSettings, 
 
         def tick() -> None:
             if stop.is_set():
-                raise SurveyInterruptedError("Stopped. What is finished is kept; the same command continues.")
+                raise SurveyInterruptedError(f"Stopped. {KEPT}")
 
         for weights, control, read in passes:
             jobs = jobs_of(settings, weights, control)

@@ -10,7 +10,7 @@ from typing import Any
 from headatlas.corpora.files import describe_files
 from headatlas.corpora.label_sets import LabelSet, detect_label_set
 from headatlas.corpora.trees import ROOT
-from headatlas.engine.checkpoint import differences
+from headatlas.engine.settings import differences
 from headatlas.errors import SettingError
 from headatlas.store.examples import StoredExample
 from headatlas.store.reading import Store, open_store

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headatlas.engine.locking import HOLDER, LOCK
 from headatlas.errors import AtlasError
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
@@ -36,6 +37,7 @@ class PrunedFolder:
 
 def holds_this_pruning(folder: Path, settings: dict[str, Any]) -> bool:
     """Whether the folder holds this very pruning, finished. A folder with anything else in it is refused."""
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / "manifest.json").exists():
+    others = folder.is_dir() and any(path.name not in (LOCK, HOLDER) for path in folder.iterdir())
+    if others and not (folder / "manifest.json").exists():
         raise AtlasError(f"{folder}: there are other files in it. Choose another --out folder.")
     return already_done(folder, settings, PRUNING)

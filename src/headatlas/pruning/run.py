@@ -12,6 +12,7 @@ from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import TextFormat, read_text
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import sample_segments
+from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.files import make_folder, others_write
 from headatlas.models.head_layouts import attention_blocks
@@ -32,6 +33,7 @@ _CHECKED_INPUTS, _CHECKED_TOKENS = 8, 128
 _ROUNDS, _ENOUGH_SECONDS = 5, 20.0
 
 
+@alone_in_out("prune")
 def prune(
     model: str | Model,
     *,

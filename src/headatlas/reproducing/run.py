@@ -12,6 +12,7 @@ from headatlas.atlas.figures import write_figures
 from headatlas.atlas.page import write_page
 from headatlas.corpora.files import Files
 from headatlas.corpora.text import TextFormat
+from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.files import write_text
 from headatlas.probing import probe
@@ -34,6 +35,7 @@ OPTION_OF = {"text": "wikipedia", "treebank": "ptb-dev", "coreference": "conll20
 """The input that each corpus of a survey comes from."""
 
 
+@alone_in_out("reproduce")
 def reproduce(
     paper: str,
     *,

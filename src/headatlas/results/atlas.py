@@ -139,7 +139,7 @@ def open_atlas(folder: str | Path) -> Atlas:
     """
     atlas = Atlas(Path(folder))
     if not atlas.complete:
-        raise AtlasError(f"{folder}: this survey has not finished. Run the same survey command again to continue it.")
+        raise AtlasError(f"{folder}: this run has not finished. Run the command that began it again to continue it.")
     return atlas
 
 

@@ -17,6 +17,7 @@ from headatlas.corpora.trees import Sentence
 from headatlas.encoding.segments import Segment, SegmentStyle, sample_segments
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import parsed_segments
+from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.models.loading import choose_device, choose_dtype, load_model
 from headatlas.models.model import Model, check_length
@@ -36,6 +37,7 @@ from headatlas.versions import versions
 PLACES = "places"  # of a shard's examples in the whole, in its index
 
 
+@alone_in_out("extract")
 def extract(
     model: str | Model,
     *,

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from headatlas.corpora.files import Files, describe_files, find_files
+from headatlas.engine.locking import alone_in_out
 from headatlas.store.examples import Tensors
 from headatlas.store.importing import read_maps
 from headatlas.store.index import Index
@@ -16,6 +17,7 @@ from headatlas.surveying.storing import SHARD_MEGABYTES, Advance, fill_store
 from headatlas.versions import versions
 
 
+@alone_in_out("extract --import")
 def import_maps(
     files: Files,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,11 @@ from headatlas.corpora.text import TextFormat
 from headatlas.corpora.treebank import TreebankFormat
 from headatlas.encoding.segments import SegmentStyle
 from headatlas.encoding.shards import Shard
-from headatlas.engine.checkpoint import Checkpoint, differences
+from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.crew import Crew
+from headatlas.engine.locking import alone_in_out
 from headatlas.engine.run import run_studies
+from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import make_folder
 from headatlas.models.model import Model, Observable
@@ -51,6 +53,7 @@ from headatlas.versions import moment, versions
 STATES = "state"
 
 
+@alone_in_out("survey")
 def survey(
     model: str | Model | None = None,
     *,
@@ -259,12 +262,17 @@ def _write_results(
 def already_done(folder: Path, settings: dict[str, Any], kind: FolderKind = ATLAS) -> bool:
     """Whether the folder holds this very run, finished. The folder of another is refused."""
     if not (folder / "manifest.json").exists():
-        if folder.exists() and not folder.is_dir():
-            raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
         return False
     manifest = read_manifest(folder, kind)
-    if differing := differences(manifest.get("settings", {}), settings):
+    refuse_other_run(folder, manifest, settings)
+    return bool(manifest.get("complete"))
+
+
+def refuse_other_run(folder: Path, manifest: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Refuse to write results into a folder whose manifest tells of a run with other settings."""
+    made_by = manifest.get("versions")
+    version = made_by.get("headatlas") if isinstance(made_by, Mapping) else None
+    if differing := differences(manifest.get("settings", {}), settings, version):
         raise AtlasError(
             f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
         )
-    return bool(manifest.get("complete"))

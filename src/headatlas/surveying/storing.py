@@ -8,9 +8,9 @@ from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 
-from headatlas.engine.checkpoint import differences
 from headatlas.engine.progress import TokenProgress
-from headatlas.engine.run import ctrl_c
+from headatlas.engine.settings import differences
+from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.store.examples import Tensors
 from headatlas.store.index import INDEX, Index, read_index
@@ -65,8 +65,6 @@ def fill_store(
 
 def _continued(folder: Path, index: Index) -> Index:
     """The index with the shards that the folder already has. Another store's folder is refused."""
-    if folder.exists() and not folder.is_dir():
-        raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
     if not (folder / INDEX).exists():
         return index
     before = read_index(folder)

@@ -1,0 +1,135 @@
+"""One run at a time in a folder: a second one that would write into it is refused at once."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import json
+import logging
+import os
+import platform
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from filelock import FileLock, Timeout
+
+from headatlas.errors import AtlasError
+from headatlas.files import make_folder, parse_json, write_text
+from headatlas.remote import local_folder
+from headatlas.versions import moment
+
+LOCK, HOLDER = ".lock", ".lock.json"  # the lock itself, and who holds it
+_NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
+_READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
+_log = logging.getLogger(__name__)
+_held: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())  # by whoever called us
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def alone_in_out(command: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Let a function that writes into its keyword `out` hold that folder's lock while it runs.
+
+    Args:
+        command: The command as typed, which a second run is told.
+    """
+
+    def decorate(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def locked(*args: P.args, **kwargs: P.kwargs) -> T:
+            if "out" not in kwargs:
+                return function(*args, **kwargs)  # which names the argument that is missing
+            with lock_folder(local_folder(kwargs["out"]), command):  # type: ignore[arg-type]
+                return function(*args, **kwargs)
+
+        return locked
+
+    return decorate
+
+
+@contextmanager
+def lock_folder(folder: Path, command: str) -> Iterator[None]:
+    """Hold the lock of a folder, which is made where it is missing and removed again if nothing was written into it.
+
+    The system frees the lock of a process that has died, so the next run takes it over. A run within a run, such as the
+    survey of a reproduction, shares the lock of the outer one.
+
+    Raises:
+        AtlasError: Another process holds the lock, or the folder cannot be made.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise AtlasError(f"{folder}: is a file. Give a folder with --out.")
+    place = folder.resolve()
+    if place in _held.get():
+        yield
+        return
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    make_folder(folder)
+    with ExitStack() as stack:
+        stack.callback(_remove_empty, new)
+        if _acquire(folder, stack):
+            with suppress(AtlasError):  # a full disk: the run says so, or finds that it has finished already
+                write_text(folder / HOLDER, json.dumps(_myself(command)))
+            stack.callback(_remove, folder / LOCK)  # while it is held, as filelock provides for
+            stack.callback(_remove, folder / HOLDER)
+        stack.callback(_held.reset, _held.set(_held.get() | {place}))
+        yield
+
+
+def _acquire(folder: Path, stack: ExitStack) -> bool:
+    """Take the lock until the stack is closed; False where the folder can have none."""
+    lock = FileLock(folder / LOCK)
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            stack.enter_context(lock.acquire(timeout=0))
+        if any("flock" in str(warning.message) for warning in said):  # a file stands in for the lock
+            _log.warning(_UNLOCKED, folder)
+    except Timeout:
+        raise AtlasError(
+            f"{folder}: {_holder(folder)} is writing into this folder. "
+            "Wait until it has finished, or choose another --out folder."
+        ) from None
+    except (NotImplementedError, OSError) as error:
+        if isinstance(error, OSError) and error.errno in _READ_ONLY:
+            return False  # a finished run can still be opened; one that has to write says what is wrong
+        if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
+            raise AtlasError(f"{folder}: cannot be locked ({error.strerror or error}).") from error
+        _log.warning(_UNLOCKED, folder)
+        return False
+    return True
+
+
+_UNLOCKED = "%s: this file system has no locks. Make sure that no other run writes into the same folder."
+
+
+def _myself(command: str) -> dict[str, Any]:
+    return {"process": os.getpid(), "machine": platform.node(), "command": command, "since": moment()}
+
+
+def _holder(folder: Path) -> str:
+    """Who holds a lock, in words; the record may be missing or half written."""
+    try:
+        record = parse_json((folder / HOLDER).read_text(encoding="utf-8"))
+        process, machine, since = int(record["process"]), str(record["machine"]), str(record["since"])
+        command = str(record["command"])
+    except (OSError, ValueError, TypeError, KeyError):
+        return "another process"
+    elsewhere = "" if machine == platform.node() else f" on {machine}"
+    return f"process {process}{elsewhere} (headatlas {command}, since {since})"
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):  # Windows keeps a file that is open
+        path.unlink()
+
+
+def _remove_empty(new: list[Path]) -> None:
+    """Remove the folders that were made for the lock, where nothing else was put into them."""
+    with suppress(OSError):
+        for path in new:
+            path.rmdir()

@@ -1,0 +1,74 @@
+"""Which settings of two runs differ, in the words of an error message."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+LONGEST_SHOWN = 60  # characters of a value
+_HASH = re.compile(r"\b[0-9a-f]{40,64}\b")
+
+
+def differences(before: Any, now: Mapping[str, Any], version: str | None = None) -> list[str]:
+    """Say how the settings of an earlier run differ from those asked for now, one phrase for each that does.
+
+    Args:
+        before: The settings of the earlier run, as a file has them.
+        now: Those asked for, in the form that JSON gives them back.
+        version: Of the headatlas that made the earlier run, which may have had other settings.
+
+    Returns:
+        Phrases such as "seed 0 instead of 5", "other files for text"; none where the settings agree.
+    """
+    if not isinstance(before, Mapping):
+        return ["its settings cannot be read"]
+    both = [key for key in sorted({*before} & {*now}) if before[key] != now[key]]
+    phrases = [phrase for key in both for phrase in _differing(_named(key), before[key], now[key])]
+    maker = f"headatlas {version}" if version else "another version of headatlas"
+    unknown = [_named(key) for key in sorted({*now} - {*before})]
+    dropped = [_named(key) for key in sorted({*before} - {*now})]
+    if unknown:
+        phrases.append(f"made by {maker}, which did not have the setting {', '.join(unknown)}")
+    if dropped:
+        phrases.append(f"made by {maker}, which had the setting {', '.join(dropped)}")
+    return phrases
+
+
+def _differing(name: str, before: Any, now: Any) -> list[str]:
+    if isinstance(before, dict) and isinstance(now, dict) and name == "corpora":
+        keys = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
+        return [_corpus(_named(key), key in before, key in now) for key in keys]
+    if _HASH.search(json.dumps([before, now], default=str)):  # which says nothing to a person
+        return [f"other {name}"]
+    if _is_names(before) and _is_names(now):
+        more, fewer = [one for one in before if one not in now], [one for one in now if one not in before]
+        if more or fewer:
+            parts = [f"with {', '.join(more)}" if more else "", f"without {', '.join(fewer)}" if fewer else ""]
+            return [f"{name} {' and '.join(part for part in parts if part)}"]
+    return [f"{name} {_shown(before)} instead of {_shown(now)}"]
+
+
+def _corpus(name: str, there: bool, here: bool) -> str:
+    return f"other files for {name}" if there and here else f"with {name}" if there else f"without {name}"
+
+
+def _is_names(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+
+
+def _named(key: str) -> str:
+    return key.replace("_", " ")
+
+
+def _shown(value: Any) -> str:
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "on", False: "off"}[value]
+    if isinstance(value, int):
+        return f"{value:,}"
+    if _is_names(value):
+        text = ", ".join(value) or "none"
+    else:
+        text = value if isinstance(value, str) else json.dumps(value, default=str)
+    return text if len(text) <= LONGEST_SHOWN else f"{text[: LONGEST_SHOWN - 3]}..."
