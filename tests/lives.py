@@ -13,7 +13,19 @@ import headatlas as ha
 from headatlas.engine.crew import Crew
 
 CONTEXT = get_context("forkserver")  # imports once for all lives, which then do little but survey
-CONTEXT.set_forkserver_preload(["headatlas.surveying.run", "transformers.models.bert.modeling_bert"])
+COMMANDS = [
+    "ablation",
+    "comparing",
+    "fitting",
+    "keyphrasing",
+    "layering",
+    "merging",
+    "probing",
+    "pruning",
+    "reproducing",
+]
+PRELOADED = ["headatlas.surveying", *(f"headatlas.{room}" for room in COMMANDS), "headatlas.cli.app"]
+CONTEXT.set_forkserver_preload([*PRELOADED, "transformers.models.bert.modeling_bert", "peft"])
 
 
 def survey_often_saved(model: str, text: Path, out: Path, crew: Crew | None = None) -> None:
@@ -45,3 +57,17 @@ def equal(left: ha.Atlas, right: ha.Atlas) -> None:
     assert set(left.tables) == set(right.tables)
     for name in left.tables:
         pd.testing.assert_frame_equal(left.tables[name], right.tables[name], rtol=1e-9, atol=1e-12)
+
+
+def workers_of(parent: int) -> list[int]:
+    """The worker processes of a survey."""
+    found = []
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rsplit(")", 1)[1].split()
+            command = status.with_name("cmdline").read_bytes()
+        except (OSError, IndexError):
+            continue
+        if int(fields[1]) == parent and b"spawn_main" in command:
+            found.append(int(status.parent.name))
+    return found

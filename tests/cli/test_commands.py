@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -121,25 +118,6 @@ def test_errors_are_one_clear_line_without_a_traceback(tmp_path):
     assert plain(failed.stderr).startswith("Error: ./nowhere: no such folder.")
     assert "Traceback" not in failed.stderr
     assert not (tmp_path / "atlas").exists()
-
-
-def test_ctrl_c_says_how_to_go_on_and_the_same_command_does(tiny_folder, text, tmp_path):
-    out = tmp_path / "atlas"
-    text.write_text(text.read_text(encoding="utf-8") * 30, encoding="utf-8")
-    arguments = ["survey", tiny_folder("bert"), "--text", text, "--out", out, "--max-tokens", 40, "--batch-tokens", 40]
-    command = [sys.executable, "-m", "headatlas.cli.app", *map(str, arguments), "--no-figures"]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while not (out / "manifest.json").exists() and running.poll() is None:
-        time.sleep(0.05)
-    time.sleep(1.0)
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
-    assert running.returncode == 130, errors
-    assert "the same command continues" in errors
-    assert (out / "state" / "text.safetensors").exists()
-    again = headatlas(*arguments, "--no-figures", env=os.environ | {"COLUMNS": "120"})
-    assert again.returncode == 0, again.stderr
-    assert "8 heads" in again.stdout
 
 
 def test_version():

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from copy import deepcopy
+from dataclasses import replace
+from multiprocessing.connection import wait
 
 import numpy as np
 import pytest
 
 from headatlas.encoding.kinds import kind_table
+from headatlas.engine import processes
 from headatlas.engine.crew import Crew
 from headatlas.engine.job import Job
 from headatlas.engine.processes import Processes
@@ -64,5 +69,91 @@ def test_what_goes_wrong_in_a_worker_is_raised_here(load_tiny, segments_for):
         team.give(0, [segments_for(broken.tokenizer, TEXTS[:1])])
         with pytest.raises(ModelError, match="not finite"):
             team.hear()
+    finally:
+        team.close()
+
+
+def test_ctrl_c_at_any_moment_of_the_start_does_not_reach_a_worker(bert, segments):
+    team = Processes(job_of(bert, ("entropy",)), 1)
+    try:
+        team.give(0, [segments[:1]])
+        while not wait([team._members[0].line], 0.02):  # it imports torch meanwhile, and is sent Ctrl-C all the time
+            os.kill(team._members[0].process.pid, signal.SIGINT)
+        assert team.hear().sums is not None
+    finally:
+        team.close()
+
+
+def test_a_job_larger_than_any_buffer_does_not_hold_up_who_sends_it(bert, segments, monkeypatch):
+    monkeypatch.setattr(processes, "_work", _dies_at_once)
+    large = replace(job_of(bert, ("entropy",)), kinds=b"x" * 10_000_000)
+    team = Processes(large, 1)
+    try:
+        team.give(0, [segments[:1]])
+        answer = team.hear()
+        assert answer.sums is None
+        assert answer.lost == "ended with exit code 7"
+    finally:
+        team.close()
+
+
+def _dies_at_once(*_: object) -> None:
+    os._exit(7)
+
+
+def test_a_worker_that_is_stopped_is_named(bert, segments, monkeypatch, caplog):
+    team = Processes(job_of(bert, ("entropy",)), 1)
+    try:
+        team.give(0, [segments[:1]])
+        worker = team._members[0].process.pid
+        os.kill(worker, signal.SIGSTOP)
+        monkeypatch.setattr(processes, "SILENCE_SECONDS", 0.01)
+        thread = threading.Thread(target=team.hear)
+        thread.start()
+        while f"kill -CONT {worker}" not in caplog.text:
+            time.sleep(0.01)
+        os.kill(worker, signal.SIGCONT)
+        while "still at work" not in caplog.text and thread.is_alive():
+            time.sleep(0.01)
+        thread.join()
+    finally:
+        team.close()
+    assert f"Worker 1 (process {worker}) has not answered for" in caplog.text
+
+
+def test_memory_that_runs_out_is_said_as_such(bert, segments, monkeypatch):
+    def fails(error):
+        def observe(*_):
+            raise error
+
+        return observe
+
+    said = r"Out of memory in a batch of 1 x \d+ tokens .*--batch-tokens"
+    for error in (MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 9 bytes")):
+        monkeypatch.setattr(type(bert), "observe", fails(error))
+        with pytest.raises(ModelError, match=said):
+            job_of(bert, ("entropy",)).sums([segments[:1]])
+    monkeypatch.setattr(type(bert), "observe", fails(RuntimeError("another")))
+    with pytest.raises(RuntimeError, match="another"):
+        job_of(bert, ("entropy",)).sums([segments[:1]])
+
+
+def test_who_killed_a_worker_is_told(bert, segments):
+    team = Processes(job_of(bert, ("entropy",)), 1)
+    try:
+        for number, words in ((signal.SIGKILL, "when memory runs out"), (signal.SIGTERM, "was ended by SIGTERM")):
+            team.replace(0)
+            team.give(0, [segments[:1]])
+            os.kill(team._members[0].process.pid, number)  # while it starts
+            assert words in team.hear().lost
+    finally:
+        team.close()
+
+
+def test_a_model_that_cannot_be_sent_is_refused(bert, segments):
+    team = Processes(replace(job_of(bert, ("entropy",)), kinds=lambda: None), 1)
+    try:
+        with pytest.raises(ModelError, match=r"cannot be handed to another process .*without --workers"):
+            team.give(0, [segments[:1]])
     finally:
         team.close()

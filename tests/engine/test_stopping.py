@@ -26,38 +26,56 @@ def handler(request):
     signal.signal(signal.SIGINT, before)
 
 
+def stopped(work, error=SurveyInterruptedError, match="the same command continues"):
+    """Run some work that is given the event, within a run that must end in an error."""
+
+    def run() -> None:
+        with ctrl_c() as stop:
+            work(stop)
+
+    with pytest.raises(error, match=match):
+        run()
+
+
 def test_the_first_is_an_event_and_acknowledged_at_once(capsys):
-    with pytest.raises(SurveyInterruptedError, match="the same command continues"), ctrl_c() as stop:
+    def work(stop):
         assert not stop.is_set()
         press()
         assert stop.is_set()
         assert capsys.readouterr().err == f"{STOPPING}\n"
-        raise SurveyInterruptedError("Stopped; the same command continues.")
+        raise SurveyInterruptedError("Stopped in time.")
+
+    stopped(work, match="in time")
 
 
 def test_the_second_interrupts():
-    with pytest.raises(KeyboardInterrupt), ctrl_c():
+    def work(stop):
         press()
         press()
+
+    stopped(work, KeyboardInterrupt, None)
 
 
 def test_a_request_that_nobody_noticed_is_honoured_at_the_end():
-    with pytest.raises(SurveyInterruptedError), ctrl_c():
-        press()
+    stopped(lambda _: press())
 
 
 def test_nested_runs_share_the_event():
-    with pytest.raises(SurveyInterruptedError), ctrl_c() as outer:
+    def work(outer):
         with ctrl_c() as inner:
             assert inner is outer
             press()
         assert outer.is_set(), "the end of the inner run does not stop the outer one by itself"
 
+    stopped(work)
+
 
 def test_an_error_of_the_run_goes_first():
-    with pytest.raises(ValueError, match="broken"), ctrl_c():
+    def work(stop):
         press()
         raise ValueError("broken")
+
+    stopped(work, ValueError, "broken")
 
 
 def test_a_stop_in_the_middle_of_a_write_is_told_all_the_same(monkeypatch, capfd):
@@ -65,21 +83,22 @@ def test_a_stop_in_the_middle_of_a_write_is_told_all_the_same(monkeypatch, capfd
         raise RuntimeError("reentrant call")
 
     monkeypatch.setattr("builtins.print", busy)
-    with pytest.raises(SurveyInterruptedError), ctrl_c():
-        press()
+    stopped(lambda _: press())
     assert STOPPING in capfd.readouterr().err
 
 
 def test_other_threads_are_not_stopped():
     seen = []
 
-    def run() -> None:
+    def elsewhere():
         with ctrl_c() as stop:
             seen.append(stop.is_set())
 
-    with pytest.raises(SurveyInterruptedError), ctrl_c():
+    def work(stop):
         press()
-        thread = threading.Thread(target=run)
+        thread = threading.Thread(target=elsewhere)
         thread.start()
         thread.join()
+
+    stopped(work)
     assert seen == [False]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
-import time
 
 from typer.testing import CliRunner
 
@@ -30,22 +28,3 @@ def test_help_needs_no_torch_and_shows_examples():
     subprocess.run([sys.executable, "-c", code], check=True)
     shown = run(cli.app, ["fit-mlm", "--help"], env={"COLUMNS": "200"})
     assert "headatlas fit-mlm embedded --text wiki.txt --out fitted" in shown.output
-
-
-def test_ctrl_c_exits_130_and_the_same_command_continues(headless, easy_text, tmp_path):
-    out = tmp_path / "fitted"
-    options = ["--tokens", "20000", "--max-tokens", "24", "--batch-tokens", "48", "--device", "cpu", "--out", str(out)]
-    arguments = ["fit-mlm", str(headless("bert")), "--text", str(easy_text), *options]
-    command = [sys.executable, "-m", "headatlas.cli.app", *arguments]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while not (out / "fit.json").exists() and running.poll() is None:
-        time.sleep(0.05)
-    time.sleep(1.0)
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
-    assert running.returncode == 130, errors
-    assert "the same command continues" in errors
-    assert (out / "state.safetensors").exists()
-    done = run(cli.app, arguments)
-    assert done.exit_code == 0, done.output
-    assert (out / "adapter_config.json").exists()
