@@ -44,6 +44,7 @@ LARGEST_MEMBER = _bound(200_000_000)  # bytes unpacked, of one file in a zip; BL
 LARGEST_NPZ = _bound(1_000_000_000)  # bytes unpacked
 LARGEST_JSON = _bound(1_000_000_000)  # bytes of a manifest, or of a store's index
 LARGEST_MAPS = _bound(4_000_000_000)  # bytes in float32: of one layer's maps of one input, or of its hidden states
+LARGEST_STATE = _bound(10_000_000_000)  # bytes of what a survey or an ablation has summed up
 LARGEST_EXAMPLES = _bound(1_000_000_000)  # bytes of the examples in an atlas; those of 24 x 16 heads take 30 MB
 MOST_CELLS = _bound(200_000_000)  # of a table; the distances of 1,024 heads make 8 million
 

@@ -23,6 +23,7 @@ from headatlas.corpora.trees import ROOT
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.limits import LARGEST_EXAMPLES, read_within
 
 
 @dataclass(frozen=True)
@@ -75,7 +76,7 @@ def save_examples(examples: Sequence[Example], path: Path) -> None:
 def load_examples(path: Path) -> list[Example]:
     """Read examples back; of an older atlas, its one example without words."""
     try:
-        content = path.read_bytes()
+        content = read_within(path, LARGEST_EXAMPLES)
         maps = {name: array.astype(np.float32) for name, array in safetensors_numpy.load(content).items()}
         metadata = safetensors_metadata(content)
         if "examples" not in metadata:

@@ -14,6 +14,7 @@ from safetensors import numpy as safetensors_numpy
 
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.limits import LARGEST_EXAMPLES, read_within
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ def save_relation_examples(examples: Sequence[RelationExample], path: Path) -> N
 def load_relation_examples(path: Path) -> list[RelationExample]:
     """Read examples back."""
     try:
-        content = path.read_bytes()
+        content = read_within(path, LARGEST_EXAMPLES)
         maps = safetensors_numpy.load(content)
         about = parse_json(safetensors_metadata(content)["examples"])
         return [_example(one, maps[str(number)]) for number, one in enumerate(about)]
