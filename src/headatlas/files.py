@@ -16,6 +16,7 @@ from typing import Any
 from headatlas.errors import AtlasError
 
 CHUNK_BYTES = 1 << 20
+_SURROGATES = re.compile("[\ud800-\udfff]")
 DEEPEST_JSON = 100  # lists and objects within each other; Python's own bound is too near to what printing one needs
 
 
@@ -74,8 +75,18 @@ def _is_alive(process: int) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically."""
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    """Write UTF-8 text atomically; what UTF-8 cannot carry is written as its escape."""
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", errors="backslashreplace"))
+
+
+def json_text(record: Any, indent: int | None = None) -> str:
+    """A record as JSON for people to read, which `parse_json` takes back.
+
+    The name of a file may hold bytes that are not UTF-8; Python reads each as half of a surrogate pair, which no JSON
+    file can carry. They are written as their escapes, so the name reads back with a backslash in it.
+    """
+    text = json.dumps(record, indent=indent, ensure_ascii=False)
+    return _SURROGATES.sub(lambda half: f"\\\\u{ord(half[0]):04x}", text)
 
 
 def make_folder(path: Path) -> None:

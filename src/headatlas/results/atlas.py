@@ -10,7 +10,6 @@ DIR/figures/           pictures, once drawn
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from headatlas.errors import AtlasError
-from headatlas.files import make_folder, write_atomically, write_text
+from headatlas.files import json_text, make_folder, write_atomically, write_text
 from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
 from headatlas.results.example import Example, load_examples, save_examples
 from headatlas.results.manifests import parse_manifest
@@ -181,7 +180,7 @@ def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any], kind: FolderKind = ATLAS) -> None:
     """Write the manifest, readable by people."""
-    text = json.dumps({"format": kind.format, **manifest}, indent=2, ensure_ascii=False)
+    text = json_text({"format": kind.format, **manifest}, indent=2)
     write_text(folder / "manifest.json", text + "\n")
 
 

@@ -7,7 +7,6 @@ float16.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,7 @@ from headatlas.corpora.mentions import Mention
 from headatlas.corpora.trees import ROOT
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
-from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.files import json_text, parse_json, safetensors_metadata, write_atomically
 from headatlas.limits import LARGEST_EXAMPLES, read_within
 
 
@@ -69,7 +68,7 @@ def save_examples(examples: Sequence[Example], path: Path) -> None:
         for example in examples
     ]
     maps = {str(number): example.maps.astype(np.float16) for number, example in enumerate(examples)}
-    content = safetensors_numpy.save(maps, metadata={"examples": json.dumps(about, ensure_ascii=False)})
+    content = safetensors_numpy.save(maps, metadata={"examples": json_text(about)})
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 

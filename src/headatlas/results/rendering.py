@@ -67,7 +67,7 @@ def _terminal(view: View, width: int | None) -> str:
 
 
 def _prose(lines: Sequence[str], width: int | None) -> str:
-    return "\n".join(textwrap.fill(line, min(width or PROSE_WIDTH, PROSE_WIDTH)) for line in lines)
+    return "\n".join(textwrap.fill(one_line(line), min(width or PROSE_WIDTH, PROSE_WIDTH)) for line in lines)
 
 
 def _blocks(view: View, widths: Sequence[int], width: int | None) -> list[list[int]]:

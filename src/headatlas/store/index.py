@@ -7,7 +7,6 @@ DIR/maps-00000.safetensors  a shard: for each of its examples, by its number the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,7 +18,7 @@ from headatlas.corpora.checks import tree_defect
 from headatlas.encoding.kinds import Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
-from headatlas.files import parse_json, write_text
+from headatlas.files import json_text, parse_json, write_text
 from headatlas.limits import LARGEST_JSON, LARGEST_MAPS, RAISE, read_within
 from headatlas.models.stacks import HeadShape, Stack, heads_told
 from headatlas.store.examples import Level, StoredExample, units_of
@@ -85,10 +84,10 @@ def write_index(folder: Path, index: Index) -> None:
     about["shards"] = [vars(shard) for shard in index.shards]
     places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
     lines = [
-        json.dumps(_record(example) | {"shard": shard, "number": number}, ensure_ascii=False)
+        json_text(_record(example) | {"shard": shard, "number": number})
         for example, (shard, number) in zip(index.examples, places, strict=True)
     ]
-    head = json.dumps(about, indent=1, ensure_ascii=False).removesuffix("\n}")
+    head = json_text(about, indent=1).removesuffix("\n}")
     write_text(folder / INDEX, f'{head},\n "examples": [\n' + ",\n".join(lines) + "\n ]\n}\n")
 
 
