@@ -16,6 +16,7 @@ from typing import Any
 from headatlas.errors import AtlasError
 
 CHUNK_BYTES = 1 << 20
+_FORBIDDEN_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _SURROGATES = re.compile("[\ud800-\udfff]")
 DEEPEST_JSON = 100  # lists and objects within each other; Python's own bound is too near to what printing one needs
 
@@ -79,6 +80,11 @@ def write_text(path: Path, text: str) -> None:
     write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", errors="backslashreplace"))
 
 
+def xml_text(text: str) -> str:
+    """Markup, such as an SVG, with U+FFFD in place of every character that no XML file may hold."""
+    return _FORBIDDEN_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
 def json_text(record: Any, indent: int | None = None) -> str:
     """A record as JSON for people to read, which `parse_json` takes back.
 
@@ -95,6 +101,17 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise AtlasError(f"{path}: cannot make this folder ({error.strerror}). {_remedy(error)}") from error
+
+
+def own_subfolder(folder: Path, name: str) -> Path:
+    """A folder within one of results, to write into. One that is a link is refused: it may lead anywhere.
+
+    A folder of results may come from somebody else, and the names of what is written into it are known.
+    """
+    path = folder / name
+    if path.is_symlink():
+        raise AtlasError(f"{path}: is a link to another folder, so nothing is written there. Delete the link first.")
+    return path
 
 
 def sha256(path: Path) -> str:

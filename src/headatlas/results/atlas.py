@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from headatlas.errors import AtlasError
-from headatlas.files import json_text, make_folder, write_atomically, write_text
+from headatlas.files import json_text, make_folder, own_subfolder, write_atomically, write_text
 from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
 from headatlas.results.example import Example, load_examples, save_examples
 from headatlas.results.manifests import parse_manifest
@@ -186,7 +186,7 @@ def write_manifest(folder: Path, manifest: Mapping[str, Any], kind: FolderKind =
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
     """Write every table as Parquet and CSV; return the number of rows of each."""
-    target = folder / "tables"
+    target = own_subfolder(folder, "tables")
     make_folder(target)
     for name, frame in tables.items():
         conformed = conform(name, frame)
