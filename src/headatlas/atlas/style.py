@@ -117,7 +117,7 @@ def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) ->
     make_folder(stem.parent)
     paths = []
     if set(formats) - {"svg"}:  # an SVG keeps its characters, for the fonts of whoever looks at it
-        _warn_about_glyphs(text.get_text() for text in figure.findobj(Text))  # type: ignore[attr-defined]
+        _warn_about_glyphs(text.get_text() for text in figure.findobj(Text))
     for name in formats:
         path = stem.with_name(f"{stem.name}.{name}")
         with house_style(), _quiet_about_glyphs():
