@@ -9,7 +9,16 @@ import pytest
 from safetensors import SafetensorError
 
 from headatlas.errors import AtlasError
-from headatlas.files import CHUNK_BYTES, make_folder, others_write, sha256, write_atomically, write_text
+from headatlas.files import (
+    CHUNK_BYTES,
+    json_text,
+    make_folder,
+    others_write,
+    parse_json,
+    sha256,
+    write_atomically,
+    write_text,
+)
 
 
 def fail_with(number: int) -> OSError:
@@ -159,3 +168,9 @@ def test_what_a_library_cannot_write_is_told_in_the_same_words(tmp_path: Path, e
 def test_what_is_no_fault_of_the_disk_is_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(SafetensorError, match="a header"), others_write(tmp_path):
         raise SafetensorError("a header that is none")
+
+
+def test_half_a_surrogate_is_written_as_its_escape_and_reads_back(tmp_path):
+    text = json_text({"file": "lat\udce9n.txt", "name": "é"}, indent=1)
+    write_text(tmp_path / "a.json", text)
+    assert parse_json((tmp_path / "a.json").read_text(encoding="utf-8")) == {"file": "lat\\udce9n.txt", "name": "é"}

@@ -2,24 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 LONGEST_MESSAGE = 2000  # characters
 _GAP = " [...] "
+_CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # all but the line break
+
+
+def printable(text: str) -> str:
+    """Text of unknown origin for a terminal or a message: control characters and what UTF-8 cannot carry, escaped.
+
+    A terminal obeys control characters: a file could change its title, or hide what follows.
+
+    >>> printable("a\\x1b]0;title\\x07")
+    'a\\\\x1b]0;title\\\\x07'
+    """
+    escaped = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return escaped.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 class HeadatlasError(Exception):
     """Anything a person can put right; the command line prints it without a traceback.
 
-    A message may quote a file. What it quotes is cut in the middle where it is long, and what UTF-8 cannot carry is
-    written as its escape.
+    A message may quote a file. What it quotes is cut in the middle where it is long, and is made printable.
     """
 
     def __init__(self, message: str) -> None:
-        printable = message.encode("utf-8", "backslashreplace").decode("utf-8")
+        shown = printable(message)
         half = (LONGEST_MESSAGE - len(_GAP)) // 2
-        short = len(printable) <= LONGEST_MESSAGE
-        super().__init__(printable if short else f"{printable[:half]}{_GAP}{printable[-half:]}")
+        short = len(shown) <= LONGEST_MESSAGE
+        super().__init__(shown if short else f"{shown[:half]}{_GAP}{shown[-half:]}")
 
 
 class CorpusError(HeadatlasError):

@@ -16,6 +16,8 @@ from typing import Any
 from headatlas.errors import AtlasError
 
 CHUNK_BYTES = 1 << 20
+_FORBIDDEN_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
+_SURROGATES = re.compile("[\ud800-\udfff]")
 DEEPEST_JSON = 100  # lists and objects within each other; Python's own bound is too near to what printing one needs
 
 
@@ -74,8 +76,23 @@ def _is_alive(process: int) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically."""
-    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8"))
+    """Write UTF-8 text atomically; what UTF-8 cannot carry is written as its escape."""
+    write_atomically(path, lambda temporary: temporary.write_text(text, encoding="utf-8", errors="backslashreplace"))
+
+
+def xml_text(text: str) -> str:
+    """Markup, such as an SVG, with U+FFFD in place of every character that no XML file may hold."""
+    return _FORBIDDEN_IN_XML.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def json_text(record: Any, indent: int | None = None) -> str:
+    """A record as JSON for people to read, which `parse_json` takes back.
+
+    The name of a file may hold bytes that are not UTF-8; Python reads each as half of a surrogate pair, which no JSON
+    file can carry. They are written as their escapes, so the name reads back with a backslash in it.
+    """
+    text = json.dumps(record, indent=indent, ensure_ascii=False)
+    return _SURROGATES.sub(lambda half: f"\\\\u{ord(half[0]):04x}", text)
 
 
 def make_folder(path: Path) -> None:
@@ -84,6 +101,17 @@ def make_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise AtlasError(f"{path}: cannot make this folder ({error.strerror}). {_remedy(error)}") from error
+
+
+def own_subfolder(folder: Path, name: str) -> Path:
+    """A folder within one of results, to write into. One that is a link is refused: it may lead anywhere.
+
+    A folder of results may come from somebody else, and the names of what is written into it are known.
+    """
+    path = folder / name
+    if path.is_symlink():
+        raise AtlasError(f"{path}: is a link to another folder, so nothing is written there. Delete the link first.")
+    return path
 
 
 def sha256(path: Path) -> str:

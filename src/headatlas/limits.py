@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import os
+from pathlib import Path
 
 from headatlas.errors import SettingError
 
@@ -40,4 +41,16 @@ MOST_WORDS = _bound(500_000)  # of a document of CorefUD; a long novel has as ma
 MOST_COVERED = _bound(20_000_000)  # words of all mentions of a document, each counted as often as it is in one
 LARGEST_DOC_BIN = _bound(500_000_000)  # bytes unpacked, which spaCy does in one piece
 LARGEST_MEMBER = _bound(200_000_000)  # bytes unpacked, of one file in a zip; BLiMP's are half a megabyte
-LARGEST_NPZ = _bound(4_000_000_000)  # bytes unpacked
+LARGEST_NPZ = _bound(1_000_000_000)  # bytes unpacked
+LARGEST_JSON = _bound(1_000_000_000)  # bytes of a manifest, or of a store's index
+LARGEST_MAPS = _bound(4_000_000_000)  # bytes in float32: of one layer's maps of one input, or of its hidden states
+LARGEST_STATE = _bound(10_000_000_000)  # bytes of what a survey or an ablation has summed up
+LARGEST_EXAMPLES = _bound(1_000_000_000)  # bytes of the examples in an atlas; those of 24 x 16 heads take 30 MB
+MOST_CELLS = _bound(200_000_000)  # of a table; the distances of 1,024 heads make 8 million
+
+
+def read_within(path: Path, most: int) -> bytes:
+    """A file's bytes; ValueError, before anything is read, where there are more."""
+    if (size := path.stat().st_size) > most:
+        raise ValueError(f"it has {size:,} bytes, more than {most:,}. {RAISE.rstrip('.')}")
+    return path.read_bytes()

@@ -251,6 +251,7 @@ def test_families_that_cannot_be_gated_are_refused(tiny_folder, tmp_path):
         ({"heads": ["first"]}, SettingError, "is no head"),
         ({"kind": "none"}, SettingError, "--kind none is unknown"),
         ({"steps": 0}, SettingError, "--steps must be at least 1"),
+        ({"words": 19}, SettingError, "--words must be at least 20, not 19: with fewer words a relation is not tested"),
         ({"stack": "cross"}, SettingError, "has no cross attention"),
         ({"max_tokens": 500}, SettingError, "more than the 64 positions"),
         ({"task": "next-token"}, ModelError, "needs a causal language model"),

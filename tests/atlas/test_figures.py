@@ -6,9 +6,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from headatlas.atlas.figures import Example, heads_figure, write_figures
 from headatlas.atlas.relations import clearest
+from headatlas.atlas.units import between_units
+from headatlas.errors import AtlasError
+from headatlas.results.atlas import write_tables
 from headatlas.results.relation_examples import RelationExample
 from tests.atlas.synthetic_tables import all_tables, heads_of, maps
 
@@ -17,7 +21,8 @@ from tests.atlas.synthetic_tables import all_tables, heads_of, maps
 class Text:
     tokens: list[str]
     maps: np.ndarray
-    special: list[bool]
+    word_of: list[int]
+    words: tuple[str, ...]
 
 
 @dataclass
@@ -29,7 +34,7 @@ class Atlas:
     relation_examples: list[RelationExample] = field(default_factory=list)
 
 
-EXAMPLE = Text(["[CLS]", "a", ".", "[SEP]"], maps(3, 4, 4, 4), [True, False, False, True])
+EXAMPLE = Text(["[CLS]", "a", ".", "[SEP]"], maps(3, 4, 4, 4), [-1, 0, 1, -1], ("a", "."))
 STEMS = ["figure1_heads", "figure2_token_kinds", "figure2_positions", "figure3_gradients", "figure4_entropy"]
 
 
@@ -59,6 +64,39 @@ def test_figure_1_shows_the_maps_of_the_chosen_heads(tmp_path):
     )
     weights = EXAMPLE.maps[int(best.layer) - 1, int(best["head"]) - 1]
     assert np.isclose(axes.collections[0].get_colors()[:, 3].sum(), weights[weights >= 0.01].sum())
+
+
+def test_figure_1_shows_words_not_the_spelling_of_tokens(tmp_path):
+    tables = {"positions": all_tables(heads_of(3, 4))["positions"].query("offset == 1")}
+    tokens = ["<s>", "ĠIn", "Ġunh", "app", "ily", "Ġ,"]
+    text = Text(tokens, maps(3, 4, 6, 6), [-1, 0, 1, 1, 1, 2], ("In", "unhappily", ","))
+    (axes,) = heads_figure(Atlas(tmp_path, tables, example=text)).axes
+    assert [drawn.get_text() for drawn in axes.texts][::2] == ["<s>", "In", "unhappily", ","]
+
+
+def test_attention_between_units_is_the_sum_to_and_the_mean_from():
+    weights = maps(1, 2, 4, 4)[0]
+    found = between_units(weights, [0, 1, 1, 2], 3)
+    np.testing.assert_allclose(found[:, 0, 1], weights[:, 0, 1] + weights[:, 0, 2], rtol=1e-6)
+    np.testing.assert_allclose(found[:, 1, 2], (weights[:, 1, 3] + weights[:, 2, 3]) / 2, rtol=1e-6)
+
+
+def test_a_linked_folder_of_figures_is_refused(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "atlas").mkdir()
+    (tmp_path / "atlas" / "figures").symlink_to(tmp_path / "elsewhere")
+    atlas = Atlas(tmp_path / "atlas", all_tables([2, 1]))
+    with pytest.raises(AtlasError, match=r"figures: is a link to another folder, so nothing is written there\. Delete"):
+        write_figures(atlas)
+    assert not list((tmp_path / "elsewhere").iterdir())
+    assert write_figures(atlas, tmp_path / "elsewhere", formats=("png",))
+
+
+def test_linked_tables_are_refused(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "tables").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(AtlasError, match="tables: is a link"):
+        write_tables(tmp_path, {})
 
 
 def test_the_manifest_names_the_models_own_tokens(tmp_path):

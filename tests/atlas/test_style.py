@@ -1,9 +1,13 @@
 """Files are complete, the same for the same data, and indifferent to the user's own matplotlib settings."""
 
+import warnings
+from xml.etree import ElementTree
+
 import matplotlib
 import pytest
 from matplotlib.figure import Figure
 
+from headatlas.atlas import style
 from headatlas.atlas.lines import attention_lines_figure
 from headatlas.atlas.style import drawable, families_for, picture_file, save_figure
 from headatlas.errors import SettingError
@@ -85,3 +89,46 @@ def test_a_picture_file_has_a_known_suffix(tmp_path, name, form):
 def test_a_picture_that_cannot_be_written_is_refused(tmp_path, name):
     with pytest.raises(SettingError):
         picture_file(tmp_path / name)
+
+
+def test_what_xml_forbids_is_replaced_in_every_svg(tmp_path):
+    figure = Figure(figsize=(2, 2))
+    axes = figure.add_subplot()
+    axes.set_title("a\ufffeb\x01c\x0bd\uffffe <&>")
+    axes.set_xticks([0, 1], ["\x02", "\ufffe"])
+    (path,) = save_figure(figure, tmp_path / "a", ("svg",))
+    texts = [text.strip() for text in ElementTree.parse(path).getroot().itertext()]
+    assert "a\ufffdb\ufffdc\ufffdd\ufffde <&>" in texts
+
+
+def test_characters_that_no_font_has_are_told_once(tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(style, "_told", set())
+    monkeypatch.setattr(style, "_fallbacks", lambda characters: ((), characters))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        save_figure(titled("plain é"), tmp_path / "a")
+        save_figure(titled("中 \U0001f99c"), tmp_path / "b", ("svg",))
+        assert not caplog.messages
+        save_figure(titled("中 \U0001f99c"), tmp_path / "b")
+        save_figure(titled("中"), tmp_path / "c")
+    (message,) = caplog.messages
+    assert message.startswith("No installed font has 中 \U0001f99c: boxes are drawn in their place. Install one")
+
+
+def test_any_installed_font_that_has_the_glyphs_is_chosen(monkeypatch):
+    fonts = {"Noto Sans CJK SC": {"中"}, "Some Emoji": {"\U0001f99c"}, "Useless": {"a"}}
+    monkeypatch.setattr(style, "_fallbacks", style._fallbacks.__wrapped__)
+    monkeypatch.setattr(style.font_manager, "get_font_names", lambda: ["DejaVu Sans", *reversed(fonts)])
+    monkeypatch.setattr(style, "_characters_of", lambda name: {ord(letter) for letter in fonts[name]})
+    assert style.families_for(["中 \U0001f99c"]) == ["DejaVu Sans", "Noto Sans CJK SC", "Some Emoji"]
+    assert style._fallbacks(frozenset("中क")) == (("Noto Sans CJK SC",), frozenset("क"))
+
+
+def test_the_font_of_boxes_is_never_chosen():
+    assert not any(name.startswith("Last Resort") for name in style.families_for(["\U000f0000"]))
+
+
+def titled(text):
+    figure = Figure(figsize=(2, 1))
+    figure.suptitle(text)
+    return figure

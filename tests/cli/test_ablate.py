@@ -39,3 +39,11 @@ def test_the_command_says_what_it_found(tiny_folder, tmp_path):
 def test_several_values_of_an_option():
     line = ["ablate", "m", "--task", "masked-lm", "minimal-pairs", "--heads", "1-1", "2-2"]
     assert spread(line)[2:] == ["--task", "masked-lm", "--task", "minimal-pairs", "--heads", "1-1", "--heads", "2-2"]
+
+
+def test_the_format_of_keyphrases_can_be_named(tmp_path):
+    data = tmp_path / "documents.jsonl"
+    data.write_text('{"text": "A cat sat.", "keyphrases": ["cat"]}\n', encoding="utf-8")
+    line = ["ablate", "m", "--task", "keyphrases", "--data", str(data), "--out", str(tmp_path / "out")]
+    done = CliRunner().invoke(app, [*line, "--keyphrase-format", "pdf"])
+    assert "--keyphrase-format pdf is unknown. Use one of: auto, " in str(done.exception)

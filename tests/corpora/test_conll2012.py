@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from headatlas.corpora.conll2012 import read_conll2012
+from headatlas.corpora.coreference import detect_format, read_coreference
 from headatlas.corpora.mentions import Mention, MentionDocument
 from headatlas.errors import CorpusError
 
@@ -72,6 +73,35 @@ def test_tabs_with_empty_columns(tmp_path: Path) -> None:
     assert found.mentions == (Mention(0, 2, 1, "1", "proper"), Mention(3, 4, 3, "1", "pronoun"))
 
 
+SCORER = """\
+#begin document (TestCase); part 000
+case\t0\t0\tOld\t(0
+case\t0\t1\tHelen\t0)
+case\t0\t2\tsang\t-
+
+case\t0\t0\tShe\t(0)|(1
+case\t0\t1\twept\t1)
+#end document
+#begin document (TestCase); part 001
+case 1 0 It (3)
+#end document
+"""
+
+
+def test_the_five_columns_of_the_scorer(tmp_path: Path) -> None:
+    first, second = read(tmp_path, SCORER)
+    assert (first.words, first.tags) == (("Old", "Helen", "sang", "She", "wept"), ("",) * 5)
+    assert first.sentences == (0, 3)
+    assert first.mentions == (
+        Mention(0, 2, 1, "0", "proper"),
+        Mention(3, 5, 4, "1", "nominal"),
+        Mention(3, 4, 3, "0", "pronoun"),
+    )
+    assert (second.id, second.words, len(second.mentions)) == ("3.1", ("It",), 1)
+    assert detect_format(tmp_path / "x.conll") == "conll2012"
+    assert next(iter(read_coreference([tmp_path / "x.conll"]))).mentions == first.mentions
+
+
 @pytest.mark.parametrize("none", ["-", "_", ""])
 def test_marks_for_no_bracket(tmp_path: Path, none: str) -> None:
     (found,) = read(tmp_path, tabs("She (1)", f"left {none}"))
@@ -101,7 +131,13 @@ def test_windows_line_ends(tmp_path: Path) -> None:
         (tabs("She (1", "", "left") + tabs("x 1)"), 2, "never closes"),
         (tabs("She", "left 1)"), 3, "not open"),
         (tabs("She", "left 1"), 3, "no row of brackets"),
-        ("#begin document (x); part 0\nx 0 0 She -\n", 2, "has 5 columns.*at least 7"),
+        ("#begin document (x); part 0\nx 0 0 She - -\n", 2, "has 6 columns.*at least 7"),
+        ("x 0 0 She (1)\nx 0 1 (1)\n", 2, "has 4 columns.* 5 in every line of this document"),
+        ("x 0 0 She (1)\nx 0 1 left - -\n", 2, "has 6 columns.* 5 in every line of this document"),
+        ("x\t0\t0\tShe\t(1)\nx\t0\t1\t \t-\n", 2, "no word in the fourth"),
+        ("x 0 0 She (1)\nx 0 1 left 1)\n", 2, "not open"),
+        ("x 0 0 She (1\nx 0 1 left -\n", 1, "never closes"),
+        (tabs("She (1)") + "x 0 0 She (1)\n", 3, "has 5 columns.*at least 7"),
         (tabs("She (1)").replace("She", " "), 2, "no word in the fourth"),
         (tabs("She (1)", "left", parse="(NP*"), 2, "parse of the sentence.*NP is never closed.*column 6"),
         (tabs("Go", "", "She (1)", "left").replace("left\t_\t_", "left\t_\t*)"), 4, "'_' is no parse bit"),

@@ -89,3 +89,35 @@ def test_a_damaged_table_is_refused(folder):
 
 def test_the_manifest_is_readable_json(folder):
     assert json.loads((folder / "manifest.json").read_text(encoding="utf-8"))["tables"]["positions"] == 18
+
+
+def test_a_table_is_measured_before_it_is_read(folder, tables, monkeypatch):
+    path = folder / "tables" / "positions.parquet"
+    frame = pd.read_parquet(path)
+    pd.concat([frame] * 50).to_parquet(path, index=False)
+    monkeypatch.setattr(pd, "read_parquet", lambda _: pytest.fail("it was read"))
+    rows = len(tables["positions"])
+    with pytest.raises(
+        AtlasError, match=rf"positions\.parquet: .* {50 * rows:,} rows, but the manifest tells of {rows}\)"
+    ):
+        open_atlas(folder).tables["positions"]
+    manifest = json.loads((folder / "manifest.json").read_text())
+    write_manifest(folder, manifest | {"tables": manifest["tables"] | {"positions": 50 * rows}})
+    monkeypatch.setattr("headatlas.results.atlas.MOST_CELLS", 300 * rows)
+    with pytest.raises(AtlasError, match=r"positions\.parquet: .* cells, more than .*HEADATLAS_LIMITS=10"):
+        open_atlas(folder).tables["positions"]
+
+
+@pytest.mark.parametrize("name", ["examples", "example", "relation_examples"])
+def test_a_sparse_file_of_examples_is_refused_unread(folder, name):
+    with (folder / f"{name}.safetensors").open("wb") as file:
+        file.truncate(60_000_000_000)
+    with pytest.raises(AtlasError, match=rf"{name}\.safetensors: damaged \(it has 60,000,000,000 bytes, more than"):
+        open_atlas(folder).relation_examples if name == "relation_examples" else open_atlas(folder).examples
+
+
+def test_a_sparse_manifest_is_refused_unread(folder):
+    with (folder / "manifest.json").open("wb") as file:
+        file.truncate(60_000_000_000)
+    with pytest.raises(AtlasError, match=r"manifest\.json: cannot be read \(it has 60,000,000,000 bytes"):
+        open_atlas(folder)

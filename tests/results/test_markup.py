@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from headatlas.results.markup import html, latex, markdown
 from headatlas.results.view import Column, View, plain_view
@@ -26,6 +27,66 @@ def test_markdown_keeps_its_columns_whatever_the_cells_hold():
     assert lines[2].startswith("| a\\|b ")
     assert lines[4].startswith("| \\<script>")
     assert lines[8].startswith("| two lines")
+
+
+LINKS = [
+    "![i](http://a.example/x.png)",
+    "[a](javascript:alert(1))",
+    "<http://a.example>",
+    "http://a.example/x",
+    "a@b.example",
+]
+LINKS += [
+    "www.a.example",
+    "WWW.a.example",
+    "&lt;b&gt;",
+    "&#x202e;",
+    "[x]: http://a.example",
+    "$a$",
+    "__bold__",
+    "_a_ __b",
+    "\\",
+]
+LINKS += [
+    "# title",
+    "> said",
+    "1. first",
+    "12) twelfth",
+    "- point",
+    "+ more",
+    "===",
+    "---",
+    "\\|",
+    "\\\\|a",
+    "a\\",
+    "<!-- -->",
+]
+TEXT_TOKENS = {"text", "text_special", "softbreak"}
+
+
+def parsed(text):
+    """What a Markdown reader makes of a text, by kind: the words of each cell and paragraph, and other tokens."""
+    reader = MarkdownIt("commonmark").enable("table")
+    tokens = [token for token in reader.parse(text) if token.type == "inline"]
+    marks = {child.type for token in tokens for child in token.children} - TEXT_TOKENS
+    return ["".join(child.content for child in token.children) for token in tokens], marks
+
+
+@pytest.mark.parametrize("text", [*HOSTILE, *LINKS])
+def test_markdown_reads_back_as_the_same_text_and_no_markup(text):
+    expected = text.replace("\n", " ")
+    view = View(pd.DataFrame(), (Column("word"), Column(text)), ((text, "1"),), (text,), (text,))
+    texts, marks = parsed(markdown(view))
+    assert texts == [expected, "word", expected, expected, "1", expected]
+    assert not marks
+    assert not re.search(r"(?<!\\)(://|www\.|@)", markdown(view), re.IGNORECASE), "no link without any mark"
+
+
+@given(st.text(st.characters(codec="ascii", exclude_categories=["Cc"]), min_size=1, max_size=12))
+def test_markdown_of_any_cell_is_text(cell):
+    texts, marks = parsed(markdown(of([cell])))
+    assert not marks
+    assert texts[2] == cell.strip()
 
 
 def test_markdown_aligns_numbers_and_tells_equal_titles_apart():

@@ -100,6 +100,7 @@ def bad_maps(change):
         (tokens_example("a", "b", "c", attns=bad_maps(lambda m: m[0, 0, 0].put([0, 1, 2], [-1, 1, 1]))), "negative"),
         (tokens_example("a", "b", "c", attns=softmax_maps(3, layers=4)), "4 layers x 3 heads, the first one 2 layers"),
         (tokens_example("a", "b", "c", attns=softmax_maps(3, causal=True)), "attends to no later token"),
+        (tokens_example("a", attns=np.ones((2_500, 1, 1, 1))), "heads in .* layers: none, or more than any model has"),
         (words_example(), "some maps are between words, others between tokens"),
         (words_example(heads=[2, 0]), "3 words, 2 heads and 3 relations"),
         (words_example(heads=None), "need lists heads and relns"),
@@ -126,6 +127,30 @@ def test_bad_npz(tmp_path):
     np.savez(path, attn=softmax_maps(3), tokens=np.array(["a", "b", None], dtype=object))
     with pytest.raises(CorpusError, match=r"maps\.npz: cannot be read as \.npz.*no objects"):
         read_maps([path])
+    np.savez(path, attn=softmax_maps(3), tokens=np.array([101, 7, 102]))
+    with pytest.raises(
+        CorpusError, match=r"maps\.npz: the tokens are int64 .* not text\. Save one string for each row"
+    ):
+        read_maps([path])
+    np.savez(path, attn=softmax_maps(3), tokens=np.array(["a", "b"]))
+    with pytest.raises(CorpusError, match=r"maps\.npz: the maps have 3 rows, but there are 2 tokens"):
+        read_maps([path])
+    np.savez(path)
+    with pytest.raises(CorpusError, match=r"maps\.npz: is an empty archive"):
+        read_maps([path])
+    np.savez(path, attn=softmax_maps(3), tokens=np.array(["a", "b", "c"]))
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(CorpusError, match=r"maps\.npz"):
+        read_maps([path])
+    path.write_bytes(b"")
+    with pytest.raises(CorpusError, match=r"maps\.npz: is an empty file"):
+        read_maps([path])
+
+
+@pytest.mark.parametrize("shape", [(2, 100_000, 5, 5), (20_000, 1, 5, 5), (1, 2, 3_000, 2), (20_000_000,)], ids=str)
+def test_a_large_npz_is_refused_by_its_headers(tmp_path, shape, monkeypatch):
+    path = tmp_path / "maps.npz"
+    np.savez_compressed(path, attn=np.zeros(shape, np.float16), tokens=np.array(["a"] * 5))
+    monkeypatch.setattr(np, "load", lambda *_, **__: pytest.fail("it was unpacked"))
+    with pytest.raises(CorpusError, match=r"maps\.npz: attn: .* Give floats \[layers, heads, n, n\]"):
         read_maps([path])

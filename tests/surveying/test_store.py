@@ -15,7 +15,9 @@ import headatlas as ha
 from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
 from headatlas.models import model as models
 from headatlas.store import writing
+from headatlas.studies import STUDIES
 from headatlas.surveying import storing
+from store.altering import altered_store
 from store.conftest import text, treebank  # noqa: F401  (fixtures)
 
 
@@ -187,6 +189,11 @@ def test_damage_is_found(extract, small_shards, tmp_path):
         lambda index: index["examples"][1].update(id=index["examples"][0]["id"]),
         lambda index: index["examples"][1].update(words=None),
         lambda index: index["model"].update(heads=[0]),
+        lambda index: index["model"].update(heads=[1] * 20_000),
+        lambda index: index["model"].update(heads=[200_000]),
+        lambda index: index["corpora"]["treebank"]["files"][0].pop("file"),
+        lambda index: index["corpora"]["treebank"].update(files=["trees.conllu"]),
+        lambda index: index.update(states=10**12),
         lambda index: index.update(level="letters"),
         lambda index: index["shards"][0].update(file="../../passwords"),
         lambda index: index["shards"][0].update(bytes=None),
@@ -201,6 +208,39 @@ def test_a_damaged_index_is_a_clear_error(words, tmp_path, damage):
     path.write_text(json.dumps(index))
     with pytest.raises(AtlasError, match=r"index\.json: (damaged|not the index)"):
         ha.open_store(path.parent)
+
+
+def test_an_index_that_declares_more_than_its_shards_hold(words, tmp_path):
+    path = Path(shutil.copytree(words, tmp_path / "copy")) / "index.json"
+    index = json.loads(path.read_text())
+    path.write_text(json.dumps(index | {"states": 100}))
+    with pytest.raises(
+        AtlasError, match=r"index\.json: damaged \(its examples need [\d,]+ bytes in maps-00000\.safetensors, "
+    ):
+        ha.open_store(path.parent)
+
+
+def test_an_input_beyond_the_memory_is_refused_before_it_is_read(words, tmp_path):
+    """A sparse shard has the size that the index tells of it, and takes no room on the disk."""
+    path = Path(shutil.copytree(words, tmp_path / "copy")) / "index.json"
+    index = json.loads(path.read_text())
+    shape = {"tokens": ["a"] * 40_000, "kinds": [0] * 40_000, "word_of": [0] * 40_000}
+    index["examples"] = [index["examples"][0] | shape | dict.fromkeys(("words", "heads", "relations"))]
+    index |= {"level": "tokens", "shards": [index["shards"][0] | {"examples": 1, "bytes": 8 * 40_000**2 * 2 + 8}]}
+    path.write_text(json.dumps(index))
+    with (path.parent / "maps-00000.safetensors").open("r+b") as shard:
+        shard.truncate(index["shards"][0]["bytes"])
+    with pytest.raises(
+        AtlasError, match=r"index\.json: damaged \(one layer's maps .* 40,000 tokens, take 25\.6 GB, more"
+    ):
+        ha.open_store(path.parent)
+
+
+def test_what_could_not_be_read_is_not_written(extract, tmp_path, monkeypatch):
+    monkeypatch.setattr("headatlas.store.index.LARGEST_MAPS", 100)
+    with pytest.raises(AtlasError, match=r"nothing is written: one layer's maps of example 0\.0\.0, 9 tokens, take"):
+        extract()
+    assert not (tmp_path / "maps").exists()
 
 
 def test_without_room_nothing_begins(extract, tmp_path, monkeypatch):
@@ -291,6 +331,8 @@ def test_a_survey_of_treebank_maps_equals_that_of_the_model(extract, tiny_folder
         ({"stack": "decoder"}, "--attention cannot be given"),
         ({"studies": ["gradients"]}, "'gradients' cannot run: stored maps have no loss"),
         ({"studies": ["positions"]}, "'positions' cannot run: the stored maps are between words"),
+        ({"studies": ["coreference"]}, "'coreference' cannot run: stored inputs have no mentions"),
+        ({"studies": ["keyphrases"]}, "'keyphrases' cannot run: stored inputs have no keyphrases"),
         ({"studies": ["moods"]}, "Unknown study: moods"),
         ({"studies": []}, "No study"),
         ({"words_from": "first"}, "--words-from first cannot be had"),
@@ -300,6 +342,58 @@ def test_what_stored_maps_cannot_do(words, tmp_path, options, message):
     with pytest.raises(SettingError, match=message):
         ha.survey(maps=words, out=tmp_path / "atlas", progress=False, **options)
     assert not (tmp_path / "atlas").exists()
+
+
+def test_every_study_of_stored_maps_runs_or_is_told_as_skipped(words, tmp_path):
+    atlas = ha.survey(maps=words, out=tmp_path / "atlas", least_count=1, bootstrap=10, progress=False)
+    ran, skipped = atlas.manifest["settings"]["studies"], set(atlas.manifest["studies_skipped"])
+    assert ran == ["dependencies"]
+    assert skipped == set(STUDIES) - set(ran)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt-oss", "gpt2"])
+@pytest.mark.parametrize("level", ["words", "tokens"])
+def test_only_maps_of_a_model_with_a_sink_may_sum_to_less(extract, tmp_path, family, level):
+    """A model without [CLS] has a row of zeros in its place; a learned sink takes a share of every row."""
+    store = extract(family, level=level)
+    assert store.model.get("learned_sink", False) == (family == "gpt-oss")
+    assert len(list(store)) == 15
+    halved = altered_store(store.folder, tmp_path / "halved", lambda maps: maps * 0.5)
+    options = {"out": tmp_path / "atlas", "least_count": 1, "bootstrap": 10, "device": "cpu", "progress": False}
+    if family == "gpt-oss":
+        assert ha.survey(maps=halved, **options).complete
+    else:
+        with pytest.raises(AtlasError, match=r"maps-00000\.safetensors: example .* sums to 0\.500, not 1\. .*again\.$"):
+            ha.survey(maps=halved, **options)
+
+
+@pytest.mark.parametrize(
+    ("damage", "problem"),
+    [
+        (lambda maps: maps * 30_000, "a row that sums to"),
+        (lambda maps: maps * 0, r"a row that sums to 0\.000, not 1"),
+        (lambda maps: maps * np.nan, "NaN or infinite"),
+        (lambda maps: maps - 0.5, "negative weights"),
+    ],
+)
+def test_stored_maps_that_are_no_attention_are_refused(words, tmp_path, damage, problem):
+    folder = altered_store(words, tmp_path / "maps", damage)
+    ha.open_store(folder).verify()
+    with pytest.raises(AtlasError, match=rf"maps-00000\.safetensors: example 0\.0\.4: head 1-1 .*{problem}"):
+        ha.survey(maps=folder, out=tmp_path / "atlas", device="cpu", progress=False)
+    with pytest.raises(AtlasError, match=rf"maps-00000\.safetensors: example .*{problem}"):
+        ha.open_store(folder).maps_of(3)  # as probes read them
+    with pytest.raises(AtlasError, match=problem):
+        list(ha.open_store(folder))
+
+
+def test_hidden_states_that_are_not_finite_are_refused(extract, tmp_path):
+    store = extract(hidden_states=True)
+    folder = altered_store(store.folder, tmp_path / "nan", states=lambda states: states * np.inf)
+    with pytest.raises(
+        AtlasError, match=r"maps-00000\.safetensors: example 0\.0\.0: the hidden states hold NaN or inf"
+    ):
+        ha.open_store(folder).states_of(0)
 
 
 def test_a_survey_of_nothing(tmp_path):

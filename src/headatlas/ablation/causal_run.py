@@ -12,15 +12,13 @@ from headatlas.ablation.causal_corpora import coreferent_words, dependency_words
 from headatlas.ablation.matched_words import match_words, word_classes
 from headatlas.ablation.passes import Replaying
 from headatlas.ablation.pieces import Pieces
-from headatlas.ablation.settings import AblationSettings
+from headatlas.ablation.settings import FEWEST_PAIRS, AblationSettings
 from headatlas.ablation.task_run import NO_TABLES, SIGNIFICANT, Found
 from headatlas.ablation.token_prediction import require_language_model
 from headatlas.encoding.shards import Shard
 from headatlas.engine.progress import TokenProgress
 from headatlas.errors import CorpusError
 from headatlas.models.model import Model
-
-FEWEST_PAIRS = 20  # with fewer, a relation is not tested
 
 
 def run_causal(

@@ -16,6 +16,7 @@ from headatlas.ablation.passes import Arrays, Floats
 from headatlas.engine.stopping import KEPT
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.files import make_folder, write_atomically
+from headatlas.limits import LARGEST_STATE, read_within
 from headatlas.seals import UNSEALED, check_tensors, seal_tensors
 
 
@@ -56,7 +57,7 @@ class _Piece(Arrays):
 
 def _read(path: Path) -> Arrays:
     try:
-        content = path.read_bytes()
+        content = read_within(path, LARGEST_STATE)
         check_tensors(content)
         return _Piece(safetensors_numpy.load(content), path)
     except (OSError, SafetensorError, ValueError) as error:

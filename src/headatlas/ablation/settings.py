@@ -14,6 +14,7 @@ from headatlas.corpora.treebank import TREEBANK_FORMATS, TreebankFormat
 from headatlas.encoding.shards import Shard
 from headatlas.errors import SettingError
 
+FEWEST_PAIRS = 20  # of words; with fewer, the causal test leaves a relation out
 CORPUS_OF_TASK = {
     "masked-lm": "text",
     "next-token": "text",
@@ -62,6 +63,10 @@ class AblationSettings:
         for name in counts:
             if (number := getattr(self, name)) < 1:
                 raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {number}.")
+        if self.words < FEWEST_PAIRS:
+            raise SettingError(
+                f"--words must be at least {FEWEST_PAIRS}, not {self.words}: with fewer words a relation is not tested."
+            )
         if self.shard is not None:
             Shard.parse(self.shard)
         known: dict[str, tuple[str, ...]] = {

@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from headatlas.atlas.differences import SURFACE, best_heads_figure, surface_figure
 from headatlas.atlas.matches import head_matches_figure, heads_moved_figure
 from headatlas.atlas.style import FORMATS, save_figure
+from headatlas.files import own_subfolder
 
 
 class Compared(Protocol):
@@ -29,7 +30,7 @@ def write_comparison_figures(
     comparison: Compared, folder: Path | None = None, formats: Sequence[str] = FORMATS
 ) -> list[Path]:
     """Write the figures, by default to the comparison's own `figures` folder."""
-    folder = comparison.folder / "figures" if folder is None else folder
+    folder = own_subfolder(comparison.folder, "figures") if folder is None else folder
     return [path for stem, figure in _figures(comparison) for path in save_figure(figure, folder / stem, formats)]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -19,7 +20,9 @@ from headatlas.atlas.probes import layers_figure, scores_figure, weights_figure
 from headatlas.atlas.relations import clearest, relations_figure
 from headatlas.atlas.removal import removal_figure
 from headatlas.atlas.style import FORMATS, save_figure
+from headatlas.atlas.units import between_units, units_of
 from headatlas.errors import AtlasError
+from headatlas.files import own_subfolder
 from headatlas.published.views import Surveyed
 from headatlas.results.atlas import open_atlas
 from headatlas.results.behaviours import main_labels
@@ -31,6 +34,10 @@ class Example(Protocol):
 
     @property
     def tokens(self) -> list[str]: ...
+    @property
+    def word_of(self) -> list[int]: ...
+    @property
+    def words(self) -> Sequence[str]: ...
     @property
     def maps(self) -> Weights: ...
 
@@ -46,7 +53,7 @@ class SurveyedAtlas(Surveyed, Protocol):
 
 def write_figures(atlas: SurveyedAtlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write figures 1 to 6 and those of probes and removed heads, where their tables exist, by default to `figures`."""
-    folder = atlas.folder / "figures" if folder is None else folder
+    folder = own_subfolder(atlas.folder, "figures") if folder is None else folder
     own = atlas.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in own.items() if token}  # the model's own names for [CLS] and [SEP]
     paths: list[Path] = []
@@ -90,7 +97,7 @@ def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Se
         if "layer_mix" not in atlas.tables:
             raise AtlasError(f"{one}: holds no layers to draw. Make them with: headatlas layers")
         sides.append((Path(atlas.manifest["model"]["name"]).name, atlas.tables))
-    return save_figure(mix_figure(sides), (out or folder / "figures") / "layers_figureA3_beside", formats)
+    return save_figure(mix_figure(sides), (out or own_subfolder(folder, "figures")) / "layers_figureA3_beside", formats)
 
 
 def _similarity_figures(atlas: SurveyedAtlas, folder: Path, formats: Sequence[str]) -> list[Path]:
@@ -108,9 +115,11 @@ def _similarity_figures(atlas: SurveyedAtlas, folder: Path, formats: Sequence[st
 
 
 def heads_figure(atlas: SurveyedAtlas, labels: Mapping[str, str] | None = None) -> Figure | None:
-    """Figure 1: the characteristic heads on the example, where there are any of both."""
+    """Figure 1: the characteristic heads on the words of the example, where there are any of both."""
     chosen = characteristic_heads(atlas.tables, labels)
     if atlas.example is None or not chosen:
         return None
-    maps = [(one.caption, atlas.example.maps[one.layer - 1, one.head - 1]) for one in chosen]
-    return attention_lines_figure(atlas.example.tokens, maps)
+    units, texts = units_of(atlas.example.tokens, atlas.example.word_of, atlas.example.words)
+    maps = np.stack([atlas.example.maps[one.layer - 1, one.head - 1] for one in chosen])
+    between = between_units(maps, units, len(texts))
+    return attention_lines_figure(texts, [(one.caption, own) for one, own in zip(chosen, between, strict=True)])

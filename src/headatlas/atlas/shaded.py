@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headatlas.files import make_folder, write_text
+from headatlas.files import make_folder, own_subfolder, write_text, xml_text
 from headatlas.results.atlas import Atlas
 
 LINE_LETTERS = 92  # of the SVG
 _LETTER, _LINE = 7.8, 24  # pixels of its fixed-width font
 _STYLE = (
-    "body{font:16px/1.9 Georgia,serif;max-width:46em;margin:2em auto;padding:0 1em;color:#1a1a1a;background:#fff}"
+    "body{font:16px/1.9 Georgia,serif;max-width:46em;margin:2em auto;padding:0 1em;color:#1a1a1a;background:#fff;"
+    "overflow-wrap:anywhere}"
     "h1{font-size:1.3em}h2{font-size:1em;font-weight:600;margin-top:2em}i{font-style:normal;padding:.1em .15em;"
     "border-radius:.2em}u{text-decoration-thickness:2px;text-underline-offset:4px}p.note{color:#555;font-size:.9em}"
 )
@@ -32,12 +33,12 @@ _OPENING = frozenset("([{\u201c\u2018")
 def write_shaded(found: Atlas) -> Path:
     """Write DIR/shaded.html with all documents of `keyphrase_words`, and DIR/figures/shaded_NAME.svg with the first."""
     words, manifest = found.tables["keyphrase_words"], found.manifest
-    path = found.folder / "shaded.html"
+    path, figures = found.folder / "shaded.html", own_subfolder(found.folder, "figures")
     heads = ", ".join(manifest["heads_chosen"]["names"])
     write_text(path, shaded_html(words, f"Attention received from heads {heads} of {manifest['model']['name']}"))
-    make_folder(found.folder / "figures")
+    make_folder(figures)
     for _, own in list(words.groupby("document", sort=False))[:1]:
-        write_text(found.folder / "figures" / "shaded_text.svg", shaded_svg(own))
+        write_text(figures / "shaded_text.svg", shaded_svg(own))
     return path
 
 
@@ -59,7 +60,7 @@ def shaded_html(words: pd.DataFrame, title: str) -> str:
         parts.append(f"<h2>{escape(str(name))}</h2>")
         for _, line in own.assign(shade=shades(own["weight"])).groupby("line", sort=True):
             parts.append(f"<p>{''.join(_html_words(line))}</p>")
-    return "".join(parts) + "</html>\n"
+    return xml_text("".join(parts) + "</html>\n")
 
 
 def shaded_svg(words: pd.DataFrame) -> str:
@@ -84,7 +85,7 @@ def shaded_svg(words: pd.DataFrame) -> str:
             boxes.append(f'<path d="M{x:.1f} {y + 18}h{width:.1f}" stroke="#1a1a1a" stroke-width="1.4"/>')
         column, before = column + len(text), word
     size = f"{20 + LINE_LETTERS * _LETTER:.0f}", f"{16 + (row + 1) * _LINE}"
-    return (
+    return xml_text(
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{size[0]}" height="{size[1]}" font-family="DejaVu Sans Mono,'
         f'monospace" font-size="13" fill="#1a1a1a"><rect width="100%" height="100%" fill="#fff"/>'
         f"{''.join(boxes)}</svg>\n"

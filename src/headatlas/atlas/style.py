@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import logging
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -14,9 +15,10 @@ import matplotlib.style
 from matplotlib import font_manager
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
+from matplotlib.text import Text
 
-from headatlas.errors import SettingError
-from headatlas.files import make_folder, write_atomically
+from headatlas.errors import SettingError, printable
+from headatlas.files import make_folder, write_atomically, xml_text
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -71,12 +73,18 @@ _FALLBACK_FONTS = (
     "Yu Gothic",
     "Malgun Gothic",
     "WenQuanYi Zen Hei",
+    "Noto Emoji",
+    "Symbola",
     "Noto Sans Devanagari",
     "Noto Sans Thai",
     "Arial Unicode MS",
     "Nirmala UI",
     "Unifont",
 )
+
+_MOST_TOLD = 12  # characters that a warning names
+_told: set[str] = set()  # characters that a warning has named
+_log = logging.getLogger(__name__)
 
 _NO_DATE: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 _SHOWN_AS = {"\n": "⏎", "\r": "↵", "\t": "⇥"}
@@ -108,6 +116,8 @@ def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) ->
         raise SettingError(f"Unknown figure format {unknown[0]!r}. Choose from {', '.join(FORMATS)}.")
     make_folder(stem.parent)
     paths = []
+    if set(formats) - {"svg"}:  # an SVG keeps its characters, for the fonts of whoever looks at it
+        _warn_about_glyphs(text.get_text() for text in figure.findobj(Text))
     for name in formats:
         path = stem.with_name(f"{stem.name}.{name}")
         with house_style(), _quiet_about_glyphs():
@@ -128,11 +138,13 @@ def picture_file(path: Path) -> tuple[Path, str]:
 
 def _save(figure: Figure, name: str, path: Path) -> None:
     figure.savefig(path, format=name, dpi=PNG_DPI, metadata=_NO_DATE[name])
+    if name == "svg":
+        path.write_text(xml_text(path.read_text(encoding="utf-8")), encoding="utf-8")
 
 
 @contextmanager
 def _quiet_about_glyphs() -> Iterator[None]:
-    """A missing glyph is drawn as a box, and the SVG keeps the character: one warning a glyph helps nobody."""
+    """A missing glyph is drawn as a box: one warning a glyph helps nobody, `_warn_about_glyphs` tells of all."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support")
@@ -178,12 +190,56 @@ def _advance(character: str) -> float:
 
 
 def families_for(texts: Iterable[str]) -> list[str]:
-    """DejaVu, followed by installed fonts that may know the characters it lacks."""
+    """DejaVu, followed by installed fonts that know the characters it lacks."""
+    return [FONT, *_fallbacks(_beyond_font(texts))[0]]
+
+
+def _beyond_font(texts: Iterable[str]) -> frozenset[str]:
+    """Characters that need another font than DejaVu."""
     known = _font_characters()
-    if all(ord(character) in known for text in texts for character in text):
-        return [FONT]
-    installed = set(font_manager.get_font_names())
-    return [FONT, *(name for name in _FALLBACK_FONTS if name in installed)]
+    return frozenset(character for text in texts for character in text if ord(character) not in known) - {"\n"}
+
+
+def _warn_about_glyphs(texts: Iterable[str]) -> None:
+    """Say once which characters no installed font has."""
+    _, lacking = _fallbacks(_beyond_font(texts))
+    new = sorted(lacking - _told)
+    _told.update(new)
+    if new:
+        more = f" and {len(new) - _MOST_TOLD} more" if len(new) > _MOST_TOLD else ""
+        _log.warning(
+            "No installed font has %s%s: boxes are drawn in their place. Install one that has them, such as Noto Sans "
+            "CJK for Chinese, Japanese and Korean or Noto Emoji, or write .svg, which keeps the characters.",
+            " ".join(map(printable, new[:_MOST_TOLD])),
+            more,
+        )
+
+
+@functools.cache
+def _fallbacks(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Installed fonts that have these characters, those known to be good first, and the characters that none has."""
+    left, chosen = set(characters), []
+    if left:
+        installed = sorted(set(font_manager.get_font_names()) - {FONT})
+        for name in (*(name for name in _FALLBACK_FONTS if name in installed), *installed):
+            if found := {character for character in left if ord(character) in _characters_of(name)}:
+                chosen.append(name)
+                left -= found
+            if not left:
+                break
+    return tuple(chosen), frozenset(left)
+
+
+@functools.cache
+def _characters_of(name: str) -> frozenset[int]:
+    """What a font has glyphs for; nothing where it cannot be read, or has boxes alone (Last Resort)."""
+    if name.startswith("Last Resort"):
+        return frozenset()
+    path = next((font.fname for font in font_manager.fontManager.ttflist if font.name == name), "")
+    try:
+        return frozenset(font_manager.get_font(path).get_charmap())
+    except (OSError, RuntimeError, ValueError):
+        return frozenset()
 
 
 @functools.cache

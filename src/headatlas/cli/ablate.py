@@ -12,6 +12,7 @@ from headatlas.cli.options import (
     Bootstrap,
     CoreferenceFormat,
     Device,
+    KeyphraseFormat,
     ModelName,
     NumberType,
     OutFolder,
@@ -96,7 +97,7 @@ def ablate(
     curves: Annotated[bool, typer.Option(help="Remove more and more heads, too.")] = True,
     steps: Annotated[int, typer.Option(help="Steps of these curves from no head removed to all.")] = 10,
     random_orders: Annotated[int, typer.Option(help="Random orders in these curves.")] = 5,
-    words: Annotated[int, typer.Option(help="For causal: at most so many words a relation.")] = 200,
+    words: Annotated[int, typer.Option(help="For causal: at most this many words per relation, at least 20.")] = 200,
     controls: Annotated[int, typer.Option(help="For causal: other heads of the layer to compare with.")] = 4,
     bootstrap: Bootstrap = 1000,
     max_tokens: Annotated[int, typer.Option(help="Longest input, special tokens included.")] = 128,
@@ -112,6 +113,7 @@ def ablate(
     text_format: Annotated[str, typer.Option(help="documents, wikitext, paragraphs, or auto.")] = "auto",
     treebank_format: TreebankFormat = "auto",
     coreference_format: CoreferenceFormat = "auto",
+    keyphrase_format: KeyphraseFormat = "auto",
     trust_remote_code: TrustRemoteCode = False,
     shard: ShardOption = None,
     figures: Annotated[bool, typer.Option(help="Draw the figures at the end.")] = True,
@@ -176,6 +178,7 @@ def ablate(
         text_format=text_format,  # type: ignore[arg-type]
         treebank_format=treebank_format,  # type: ignore[arg-type]
         coreference_format=coreference_format,  # type: ignore[arg-type]
+        keyphrase_format=keyphrase_format,  # type: ignore[arg-type]
         trust_remote_code=trust_remote_code,
         shard=shard,
     )

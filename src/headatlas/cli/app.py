@@ -26,6 +26,7 @@ from headatlas.cli.page import page
 from headatlas.cli.probe import probe
 from headatlas.cli.prune import prune
 from headatlas.cli.reproduce import reproduce
+from headatlas.cli.screen import guard_output, is_output_full
 from headatlas.cli.survey import survey
 from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
@@ -112,6 +113,7 @@ def _options(
 
 def main() -> None:
     """Run the command line: errors a user can mend are printed without a traceback."""
+    guard_output()
     try:
         app(args=spread(sys.argv[1:]))
     except SurveyInterruptedError as error:
@@ -120,6 +122,14 @@ def main() -> None:
     except HeadatlasError as error:
         typer.secho("Error: ", err=True, fg="red", nl=False)
         typer.echo(str(error), err=True)
+        sys.exit(1)
+    except MemoryError as error:
+        typer.echo(f"Error: the memory does not suffice ({error}). Close other programs, or ask for less.", err=True)
+        sys.exit(1)
+    except OSError as error:
+        if not is_output_full(error):
+            raise
+        typer.echo(f"Error: the output cannot be written ({error.strerror}). Free some space.", err=True)
         sys.exit(1)
 
 

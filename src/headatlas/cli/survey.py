@@ -56,7 +56,8 @@ def survey(
         Optional[list[str]],  # noqa: UP045
         typer.Option(
             metavar="FILE...",
-            help="Documents with coreferent mentions: CoNLL-2012, CoNLL-U with `Entity=`, or bracket columns.",
+            help="Documents with coreferent mentions: CoNLL-2012 (all columns, or the scorer's five), CoNLL-U with "
+            "`Entity=`, or bracket columns.",
         ),
     ] = None,
     keyphrases: KeyphraseFiles = None,

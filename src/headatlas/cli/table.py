@@ -52,6 +52,9 @@ def table(
     `headatlas table atlas dependencies --out table1.tex`
 
     `headatlas table atlas dependencies --raw --format csv > every_head.csv`
+
+    CSV holds the words of a corpus as they are. Import it into a spreadsheet as text: a word that begins with `=` would
+    be taken for a formula.
     """
     import shutil
 

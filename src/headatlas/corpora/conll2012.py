@@ -1,5 +1,8 @@
 """CoNLL-2012 (OntoNotes, OntoGUM, LitBank): word, part of speech and parse in columns 4 to 6, brackets in the last.
 
+What scores coreference reads less of it, and files made for that have five columns alone: document, part, number, word
+and brackets. They are read as well, without parts of speech and trees.
+
 Each part of a document is a document of its own, as in the shared task: entities are numbered anew in each.
 """
 
@@ -18,6 +21,7 @@ from headatlas.corpora.trees import ROOT
 from headatlas.errors import CorpusError
 
 FEWEST_COLUMNS = 7
+SCORER_COLUMNS = 5
 _WORD, _TAG, _PARSE = 3, 4, 5
 
 
@@ -29,15 +33,19 @@ def read_conll2012(path: Path, file: int, left_out: Counter[str]) -> Iterator[Me
 
 def _read_document(document: ColumnDocument, path: Path, name: str, left_out: Counter[str]) -> MentionDocument:
     brackets = BracketReader(path)
+    short = len(document.rows[0]) == SCORER_COLUMNS
     for number, (line, row) in enumerate(zip(document.lines, document.rows, strict=True)):
-        if len(row) < FEWEST_COLUMNS or not row[_WORD].strip():
-            problem = f"has {len(row)} columns, or no word in the fourth. Give the columns of CoNLL-2012, at least 7."
+        fits = len(row) == SCORER_COLUMNS if short else len(row) >= FEWEST_COLUMNS
+        if not fits or not row[_WORD].strip():
+            due = "5 in every line of this document" if short else "at least 7 or, in every line, 5"
+            problem = f"has {len(row)} columns, or no word in the fourth. Give the columns of CoNLL-2012, {due}."
             raise CorpusError(problem, path, line)
         if row[-1].strip() not in NO_VALUE:
             brackets.read(row[-1].strip(), number, number + 1, line)
     words = tuple(row[_WORD] for row in document.rows)
-    tags = tuple("" if row[_TAG] in NO_VALUE else row[_TAG] for row in document.rows)
-    mentions = make_mentions(brackets.spans(left_out), words, tags, document.sentences, _heads(document, tags, path))
+    tags = tuple("" if short or row[_TAG] in NO_VALUE else row[_TAG] for row in document.rows)
+    heads = None if short else _heads(document, tags, path)
+    mentions = make_mentions(brackets.spans(left_out), words, tags, document.sentences, heads)
     return MentionDocument(name, path, document.lines[0], words, tags, tuple(document.sentences), mentions)
 
 

@@ -2,7 +2,8 @@
 
 Three layouts are read, all UTF-8, plain or gzipped:
 
-- ``conll2012``: the columns of the shared task (OntoNotes' ``*_conll`` and ``*_gold_conll``, OntoGUM, LitBank);
+- ``conll2012``: the columns of the shared task (OntoNotes' ``*_conll`` and ``*_gold_conll``, OntoGUM, LitBank), or the
+  five that its scorer needs: document, part, number, word and brackets;
 - ``corefud``: CoNLL-U with ``Entity=`` in its last column (CorefUD, GUM);
 - ``brackets``: three columns, number, word and begin/end brackets.
 
@@ -66,11 +67,12 @@ def detect_format(path: Path) -> CoreferenceFormat:
             return "brackets"
         if len(columns) == blocks.COLUMNS and not begins and columns[0][:1].isdigit():
             return "corefud"
-        if len(columns) >= conll2012.FEWEST_COLUMNS and columns[2].isdigit():
+        enough = len(columns) >= conll2012.FEWEST_COLUMNS or len(columns) == conll2012.SCORER_COLUMNS
+        if enough and columns[2].isdigit():
             return "conll2012"
         problem = (
-            f"is no coreference format ({len(columns)} columns). Give CoNLL-2012 (12 or more, words numbered in the "
-            "third), CorefUD (10, in the first) or number, word and brackets (3)."
+            f"is no coreference format ({len(columns)} columns). Give CoNLL-2012 (12 or more, or 5, words numbered in "
+            "the third), CorefUD (10, in the first) or number, word and brackets (3)."
         )
         raise CorpusError(problem, path, number)
     raise CorpusError("is empty. Give a file with words and coreference brackets.", path)

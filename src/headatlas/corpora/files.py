@@ -54,7 +54,7 @@ def _describe(path: Path) -> dict[str, Any]:
         inside = sorted(one for one in path.rglob("*") if one.is_file())
         digest = hashlib.sha256()
         for one in inside:
-            digest.update(f"{one.relative_to(path).as_posix()} {sha256(one)}\n".encode())
+            digest.update(f"{one.relative_to(path).as_posix()} {sha256(one)}\n".encode("utf-8", "surrogateescape"))
         return {"file": str(path), "bytes": sum(one.stat().st_size for one in inside), "sha256": digest.hexdigest()}
     except OSError as error:
         raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error

@@ -24,7 +24,7 @@ from headatlas.corpora.archives import Archive, decode, open_archive
 from headatlas.corpora.files import each_once
 from headatlas.corpora.lines import read_lines
 from headatlas.corpora.rows import json_object
-from headatlas.errors import CorpusError
+from headatlas.errors import CorpusError, printable
 
 KeyphraseFormat = Literal["auto", "inspec", "inspec-controlled", "folders", "jsonl"]
 KEYPHRASE_FORMATS: tuple[str, ...] = get_args(KeyphraseFormat)
@@ -98,7 +98,7 @@ def _inspec(
         path, keys = archive.path / name, name.with_suffix(suffix)
         phrases = decode(archive.read(keys), archive.path / keys, counted) if keys in there else ""
         text = unfolded(decode(archive.read(name), path, counted))
-        yield KeyphraseDocument(f"{number}.{name.stem}", path, None, text, _split(phrases, ";"))
+        yield KeyphraseDocument(f"{number}.{printable(name.stem)}", path, None, text, _split(phrases, ";"))
 
 
 def _folders(
@@ -111,7 +111,7 @@ def _folders(
         path, keys = archive.path / name, name.parent.parent / _KEYS / f"{name.stem}.key"
         phrases = decode(archive.read(keys), archive.path / keys, counted) if keys in there else ""
         text = decode(archive.read(name), path, counted)
-        yield KeyphraseDocument(f"{number}.{name.stem}", path, None, text, _split(phrases, "\n"))
+        yield KeyphraseDocument(f"{number}.{printable(name.stem)}", path, None, text, _split(phrases, "\n"))
 
 
 def _json_lines(path: Path, number: int) -> Iterator[KeyphraseDocument]:

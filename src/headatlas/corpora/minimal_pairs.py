@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from headatlas.corpora.archives import DAMAGED, open_zip
 from headatlas.corpora.lines import lines_in
 from headatlas.corpora.rows import Row, json_row, read_rows
-from headatlas.errors import CorpusError, SettingError
+from headatlas.errors import CorpusError, SettingError, printable
 from headatlas.limits import LARGEST_MEMBER, RAISE
 
 COLUMNS = ("sentence_good", "sentence_bad")
@@ -46,14 +46,14 @@ def read_minimal_pairs(paths: Iterable[Path], sets: Sequence[str] | None = None)
 
 def _sets(path: Path) -> Iterator[tuple[str, Iterable[Row]]]:
     if not zipfile.is_zipfile(path):
-        yield path.name.removesuffix(".gz").removesuffix(".jsonl"), read_rows(path, COLUMNS)
+        yield printable(path.name.removesuffix(".gz").removesuffix(".jsonl")), read_rows(path, COLUMNS)
         return
     with open_zip(path) as archive:
         members = [name for name in sorted(archive.namelist()) if name.endswith(".jsonl")]
         if not members:
             raise CorpusError("the zip holds no .jsonl file.", path)
         for member in members:
-            yield PurePosixPath(member).stem, _member_rows(archive, member, path)
+            yield printable(PurePosixPath(member).stem), _member_rows(archive, member, path)
 
 
 def _member_rows(archive: zipfile.ZipFile, member: str, path: Path) -> Iterator[Row]:

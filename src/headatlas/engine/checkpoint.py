@@ -18,6 +18,7 @@ from safetensors import numpy as safetensors_numpy
 from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.limits import LARGEST_STATE, read_within
 from headatlas.seals import UNSEALED, check_tensors, seal_tensors
 from headatlas.studies import Study
 from headatlas.studies.study import State
@@ -71,7 +72,7 @@ class Checkpoint:
 def read_state(path: Path, remedy: str = START_ANEW) -> SavedRun:
     """Read a state file, or say that it is damaged or of another version, and what to do."""
     try:
-        content = path.read_bytes()
+        content = read_within(path, LARGEST_STATE)
         metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
             raise ValueError(f"its format is {metadata['format']!r}, not {FORMAT!r}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -13,7 +12,7 @@ from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat
 from headatlas.engine.locking import alone_in_out
 from headatlas.errors import AtlasError
-from headatlas.files import make_folder, parse_json, sha256, write_text
+from headatlas.files import json_text, make_folder, parse_json, sha256, write_text
 from headatlas.fitting.adapter import write_adapter
 from headatlas.fitting.base import load_base
 from headatlas.fitting.batches import BatchMaker
@@ -201,4 +200,4 @@ def _warnings(corpus: FitCorpus, model: str) -> list[str]:
 
 
 def _write_record(folder: Path, record: dict[str, Any]) -> None:
-    write_text(folder / FIT_RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+    write_text(folder / FIT_RECORD, json_text(record, indent=2) + "\n")

@@ -48,16 +48,18 @@ def observe_network(
     check_weights(network, name)
     network.eval().requires_grad_(False)
     with quiet_transformers():
-        uses_interface, shapes = _first_look(network, tokenizer, name)
+        uses_interface, shapes, sink = _first_look(network, tokenizer, name)
     if language_model == "causal" and "decoder" not in shapes:
         _log.warning("%s: its attention sees the next token, so there is no loss of predicting it.", name)
         language_model = None
-    facts = {
+    facts: dict[str, Any] = {
         "name": name,
         "class": type(network).__name__,
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
         "observed_through": "attention interface" if uses_interface else "output_attentions",
     }
+    if sink:
+        facts["learned_sink"] = True
     if record is None:
         record = {"kind": "in memory", "weights_sha256": {"in memory": _digest(network)}}
     source = {**record, **facts}
@@ -102,11 +104,11 @@ def check_vocabulary(name: str, network: PreTrainedModel, tokenizer: PreTrainedT
 
 def _first_look(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str
-) -> tuple[bool, dict[Stack, HeadShape]]:
-    """Whether the attention interface reaches the network, and what it shows; every failure in words."""
+) -> tuple[bool, dict[Stack, HeadShape], bool]:
+    """Whether the attention interface reaches the network, and what `see_shapes` saw; every failure in words."""
     try:
         uses_interface = _set_attention(network, tokenizer)
-        return uses_interface, see_shapes(network, tokenizer, name, uses_interface)
+        return uses_interface, *see_shapes(network, tokenizer, name, uses_interface)
     except HeadatlasError:
         raise
     except Exception as error:

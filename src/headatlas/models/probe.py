@@ -19,12 +19,16 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 PROBE_TEXT = "The first look at a model."
+SINK_SHARE = 0.01  # of a row's mass, at least, that goes to no token; rounding takes less
 
 
 def see_shapes(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str, uses_interface: bool
-) -> dict[Stack, HeadShape]:
-    """Run the probe and return the shape of each stack; raise ModelError where layers are missing or not finite."""
+) -> tuple[dict[Stack, HeadShape], bool]:
+    """Run the probe and return the shape of each stack, and whether rows sum to less than 1 (a learned sink).
+
+    Raises ModelError where layers are missing or not finite.
+    """
     maps = _collect(network, tokenizer, uses_interface)
     shapes: dict[Stack, HeadShape] = {}
     for stack, layers in maps.items():
@@ -43,7 +47,7 @@ def see_shapes(
                 f"{name}: saw the attention of {seen} {stack} layers out of {expected} ({type(network).__name__}). "
                 "This architecture has layers whose attention cannot be observed, so nothing is reported."
             )
-    return shapes
+    return shapes, any(_has_sink(weights) for layers in maps.values() for weights in layers)
 
 
 def can_use_interface(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
@@ -77,6 +81,10 @@ def _collect(
     if not both and "encoder" in maps and _is_causal(maps["encoder"]):
         return {"decoder": maps["encoder"]}
     return maps
+
+
+def _has_sink(weights: Tensor) -> bool:
+    return bool((weights.float().sum(-1) < 1 - SINK_SHARE).any())
 
 
 def _is_causal(maps: list[Tensor]) -> bool:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headatlas.errors import ModelError
-from headatlas.files import parse_json, write_text
+from headatlas.files import json_text, parse_json, write_text
 
 PRUNING_RECORD = "headatlas_pruning.json"
 FORMAT = "headatlas-pruning-1"
@@ -25,7 +24,7 @@ class Pruning:
     def write(self, folder: Path) -> None:
         """Leave the record beside the weights."""
         record = {"format": FORMAT, "base": dict(self.base), "kept_heads": [list(heads) for heads in self.kept_heads]}
-        write_text(folder / PRUNING_RECORD, json.dumps(record, indent=2, ensure_ascii=False) + "\n")
+        write_text(folder / PRUNING_RECORD, json_text(record, indent=2) + "\n")
 
 
 def read_pruning(folder: Path) -> Pruning:

@@ -12,7 +12,8 @@ from typing import Any, Literal
 from torch import Tensor, nn
 
 Stack = Literal["encoder", "decoder", "cross"]
-MOST_HEADS = 100_000  # of all layers; what a damaged file claims must not fill the memory
+MOST_HEADS = 20_000  # of all layers: heads are compared in pairs, and what a damaged file claims must not fill memory
+MOST_LAYERS = 2_000
 _CROSS = re.compile(r"cross|enc_?dec|encoder_att", re.IGNORECASE)
 
 
@@ -57,8 +58,9 @@ def heads_told(heads: Any) -> HeadShape:
     """The heads of each layer as a file tells them; ValueError where they are none, or too many to be true."""
     if not isinstance(heads, list) or not all(type(number) is int and number >= 0 for number in heads):
         raise ValueError("the model's heads are not a number for each layer")
-    if not 1 <= sum(heads) <= MOST_HEADS or len(heads) > MOST_HEADS:
-        raise ValueError("the model has no heads, or more than any model has")
+    if not 1 <= sum(heads) <= MOST_HEADS or len(heads) > MOST_LAYERS:
+        count = f"{sum(heads):,} heads in {len(heads):,} layers"
+        raise ValueError(f"the model has {count}: none, or more than any model has")
     return HeadShape(tuple(heads))
 
 

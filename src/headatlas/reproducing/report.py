@@ -13,6 +13,7 @@ from headatlas.published.tables import source
 from headatlas.published.views import COMPARED, NEEDS, view_of
 from headatlas.reproducing.verdicts import TOLERANCES, WIDEST_INTERVAL
 from headatlas.results.atlas import Atlas
+from headatlas.results.markup import markdown_text
 from headatlas.results.rendering import render
 from headatlas.results.view import Column, View
 
@@ -43,17 +44,17 @@ def report_text(atlas: Atlas, probed: Atlas | None) -> str:
     """The report as Markdown. atlas: of the survey, with the table `reproduction`; probed: of the probes."""
     table = atlas.tables["reproduction"]
     model, paper = atlas.manifest["model"], source("dependencies")
-    name, heads = model["name"], model["heads"]
+    name, heads = markdown_text(model["name"]), model["heads"]
     parts = [
         f"# {paper.paper} with {name}",
         f"**{counts(table)}**, of {len(table)} published numbers and findings. The paper's model is {paper.model}; "
         f"this is {name}, with {sum(heads)} heads in {len(heads)} layers.",
-        "\n".join(f"- {line}" for line in _corpora(atlas, probed)),
+        "\n".join(f"- {markdown_text(line)}" for line in _corpora(atlas, probed)),
         "## When a number counts as reproduced",
         RULES,
     ]
     for place in table["place"].unique():
-        parts += [f"## {place[0].upper()}{place[1:]}", _rows_of(table[table["place"] == place], name)]
+        parts += [f"## {place[0].upper()}{place[1:]}", _rows_of(table[table["place"] == place], model["name"])]
     parts += ["## The tables side by side", *_side_by_side(atlas), *(_side_by_side(probed) if probed else ())]
     parts += ["## Figures", *_figures(atlas.folder)]
     return "\n\n".join(parts) + "\n"

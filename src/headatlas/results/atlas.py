@@ -10,7 +10,6 @@ DIR/figures/           pictures, once drawn
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -20,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from headatlas.errors import AtlasError
-from headatlas.files import make_folder, write_atomically, write_text
+from headatlas.files import json_text, make_folder, own_subfolder, write_atomically, write_text
+from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
 from headatlas.results.example import Example, load_examples, save_examples
 from headatlas.results.manifests import parse_manifest
 from headatlas.results.relation_examples import RelationExample, load_relation_examples
@@ -53,27 +53,42 @@ ONE_EXAMPLE = "example.safetensors"  # of atlases made before there were several
 class Tables(Mapping[str, pd.DataFrame]):
     """The tables of an atlas by name, each read when first asked for."""
 
-    def __init__(self, folder: Path, names: list[str]) -> None:
+    def __init__(self, folder: Path, rows: Mapping[str, int]) -> None:
         self._folder = folder
-        self._names = names
+        self._rows = rows  # of each table, as the manifest tells them
         self._read: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
-        if name not in self._names:
-            raise KeyError(f"no table {name!r} in this atlas; it has: {', '.join(self._names)}")
+        if name not in self._rows:
+            raise KeyError(f"no table {name!r} in this atlas; it has: {', '.join(self._rows)}")
         if name not in self._read:
             path = self._folder / f"{name}.parquet"
             try:
+                _check_size(path, self._rows[name])
                 self._read[name] = pd.read_parquet(path)
             except Exception as error:  # a damaged Parquet file fails in many ways
                 raise AtlasError(f"{path}: cannot be read ({error}). Run the survey again.") from error
         return self._read[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
+        return iter(self._rows)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self._rows)
+
+
+def _check_size(path: Path, rows: int) -> None:
+    """ValueError where a table says of itself that it is larger than the manifest says, or than one may be.
+
+    A small file can hold a very large table, so its own metadata are asked before anything else is read.
+    """
+    from pyarrow import parquet
+
+    about = parquet.read_metadata(path)
+    if about.num_rows != rows:
+        raise ValueError(f"it has {about.num_rows:,} rows, but the manifest tells of {rows:,}")
+    if (cells := about.num_rows * about.num_columns) > MOST_CELLS:
+        raise ValueError(f"it has {cells:,} cells, more than {MOST_CELLS:,}. {RAISE.rstrip('.')}")
 
 
 class Atlas:
@@ -95,7 +110,7 @@ class Atlas:
     @cached_property
     def tables(self) -> Tables:
         """The tables by name, as pandas frames."""
-        return Tables(self.folder / "tables", list(self.manifest.get("tables", {})))
+        return Tables(self.folder / "tables", self.manifest.get("tables", {}))
 
     @cached_property
     def examples(self) -> list[Example]:
@@ -148,7 +163,7 @@ def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
     path = folder / "manifest.json"
     again = f"Run the {kind.command} again."
     try:
-        manifest = parse_manifest(path.read_text(encoding="utf-8"), path)
+        manifest = parse_manifest(read_within(path, LARGEST_JSON).decode("utf-8"), path)
     except FileNotFoundError as error:
         raise AtlasError(
             f"{folder}: no {kind.name.split()[1]} here (no manifest.json). Make one with: headatlas {kind.command}"
@@ -165,13 +180,13 @@ def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
 
 def write_manifest(folder: Path, manifest: Mapping[str, Any], kind: FolderKind = ATLAS) -> None:
     """Write the manifest, readable by people."""
-    text = json.dumps({"format": kind.format, **manifest}, indent=2, ensure_ascii=False)
+    text = json_text({"format": kind.format, **manifest}, indent=2)
     write_text(folder / "manifest.json", text + "\n")
 
 
 def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, int]:
     """Write every table as Parquet and CSV; return the number of rows of each."""
-    target = folder / "tables"
+    target = own_subfolder(folder, "tables")
     make_folder(target)
     for name, frame in tables.items():
         conformed = conform(name, frame)

@@ -36,12 +36,12 @@ class Comparison:
     @cached_property
     def tables(self) -> Tables:
         """The tables by name, as pandas frames."""
-        return Tables(self.folder / "tables", list(self.manifest.get("tables", {})))
+        return Tables(self.folder / "tables", self.manifest.get("tables", {}))
 
     @cached_property
     def sides(self) -> tuple[Tables, Tables]:
         """The tables of A and of B that have a row for each head, as kept in this folder."""
-        a, b = (Tables(self.folder / end / "tables", list(self.manifest[end].get("tables", {}))) for end in "ab")
+        a, b = (Tables(self.folder / end / "tables", self.manifest[end].get("tables", {})) for end in "ab")
         return a, b
 
     def show(self, height: int = 760) -> NotebookPage:

@@ -7,7 +7,6 @@ float16.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,7 +21,8 @@ from headatlas.corpora.mentions import Mention
 from headatlas.corpora.trees import ROOT
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
-from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.files import json_text, parse_json, safetensors_metadata, write_atomically
+from headatlas.limits import LARGEST_EXAMPLES, read_within
 
 
 @dataclass(frozen=True)
@@ -68,14 +68,14 @@ def save_examples(examples: Sequence[Example], path: Path) -> None:
         for example in examples
     ]
     maps = {str(number): example.maps.astype(np.float16) for number, example in enumerate(examples)}
-    content = safetensors_numpy.save(maps, metadata={"examples": json.dumps(about, ensure_ascii=False)})
+    content = safetensors_numpy.save(maps, metadata={"examples": json_text(about)})
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def load_examples(path: Path) -> list[Example]:
     """Read examples back; of an older atlas, its one example without words."""
     try:
-        content = path.read_bytes()
+        content = read_within(path, LARGEST_EXAMPLES)
         maps = {name: array.astype(np.float32) for name, array in safetensors_numpy.load(content).items()}
         metadata = safetensors_metadata(content)
         if "examples" not in metadata:

@@ -22,14 +22,19 @@ _LATEX = {
     "->": r"$\rightarrow$",
 }
 _LATEX_READS = re.compile(r"->|[&%$#_{}\\~^<>|]")
-_MARKDOWN_READS = re.compile(r"([\\|*`<~]|(?<!\w)_|_(?!\w))")
+_MARKDOWN_READS = re.compile(
+    r"[\\|*`<~\[\]&$@]|(?<![^\W_])_|_(?![^\W_])"  # emphasis, code, tags, links, entities, formulas
+    r"|:(?=//)|(?<=www)\.",  # what many readers make a link of without any mark
+    re.IGNORECASE,
+)
+_MARKDOWN_BEGINS = re.compile(r"^(?=[#>+=-])|^\d{1,9}(?=[.)])")  # headings, quotations, lists
 _MINUS = re.compile(r"(?<![\w-])-(?=\d)")
 
 
 def markdown(view: View) -> str:
     """A pipe table, aligned to be read as it stands, with title and notes around it."""
     titles = _own_titles(view.columns)
-    rows = [[_MARKDOWN_READS.sub(r"\\\1", one_line(cell)) for cell in row] for row in (titles, *view.cells)]
+    rows = [[_markdown_cell(cell) for cell in row] for row in (titles, *view.cells)]
     widths = [max(3, *(cell_len(row[place]) for row in rows)) for place in range(len(titles))]
     numbers = [column.number for column in view.columns]
 
@@ -38,8 +43,17 @@ def markdown(view: View) -> str:
 
     rule = [f"{'-' * (width - 1)}{':' if number else '-'}" for width, number in zip(widths, numbers, strict=True)]
     table = [line(rows[0]), line(rule), *map(line, rows[1:])]
-    title, notes = ([_MARKDOWN_READS.sub(r"\\\1", text) for text in texts] for texts in (view.title, view.notes))
+    title, notes = (list(map(markdown_text, texts)) for texts in (view.title, view.notes))
     return "\n\n".join(filter(None, [*title, "\n".join(table), "\n".join(f"- {note}" for note in notes)])) + "\n"
+
+
+def markdown_text(text: str) -> str:
+    """A paragraph on one line, with everything escaped that Markdown would read as more than text."""
+    return _MARKDOWN_BEGINS.sub(r"\g<0>\\", _markdown_cell(text))
+
+
+def _markdown_cell(text: str) -> str:
+    return _MARKDOWN_READS.sub(r"\\\g<0>", one_line(text).strip())
 
 
 def _own_titles(columns: Sequence[Column]) -> list[str]:

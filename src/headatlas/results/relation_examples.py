@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,8 @@ from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.errors import AtlasError
-from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.files import json_text, parse_json, safetensors_metadata, write_atomically
+from headatlas.limits import LARGEST_EXAMPLES, read_within
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ def save_relation_examples(examples: Sequence[RelationExample], path: Path) -> N
     """Write words, pairs and maps (float16) into one safetensors file."""
     about = [{key: value for key, value in vars(example).items() if key != "weights"} for example in examples]
     maps = {str(number): example.weights.astype(np.float16) for number, example in enumerate(examples)}
-    content = safetensors_numpy.save(maps, metadata={"examples": json.dumps(about, ensure_ascii=False)})
+    content = safetensors_numpy.save(maps, metadata={"examples": json_text(about)})
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
 def load_relation_examples(path: Path) -> list[RelationExample]:
     """Read examples back."""
     try:
-        content = path.read_bytes()
+        content = read_within(path, LARGEST_EXAMPLES)
         maps = safetensors_numpy.load(content)
         about = parse_json(safetensors_metadata(content)["examples"])
         return [_example(one, maps[str(number)]) for number, one in enumerate(about)]

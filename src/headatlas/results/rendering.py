@@ -1,6 +1,8 @@
 """A view as text: for a terminal, as CSV, as Markdown or as LaTeX.
 
-CSV has the values as they are. The others have them as people read them, with title and notes.
+CSV has the values as they are, for programs: a word such as `=` or `-LRB-` stays what it is in the treebank, though a
+spreadsheet may take what begins with `=`, `+`, `-` or `@` for a formula. The others have the values as people read
+them, with title and notes.
 """
 
 from __future__ import annotations
@@ -67,7 +69,7 @@ def _terminal(view: View, width: int | None) -> str:
 
 
 def _prose(lines: Sequence[str], width: int | None) -> str:
-    return "\n".join(textwrap.fill(line, min(width or PROSE_WIDTH, PROSE_WIDTH)) for line in lines)
+    return "\n".join(textwrap.fill(one_line(line), min(width or PROSE_WIDTH, PROSE_WIDTH)) for line in lines)
 
 
 def _blocks(view: View, widths: Sequence[int], width: int | None) -> list[list[int]]:

@@ -10,6 +10,7 @@ There is no tokenizer beside such maps, so special tokens are known by their spe
 
 from __future__ import annotations
 
+import math
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -26,10 +27,11 @@ from headatlas.encoding.kinds import PERIODS_AND_COMMAS, Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_NPZ, RAISE
+from headatlas.models.stacks import MOST_LAYERS, heads_told
+from headatlas.store.checking import find_defect
 from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, Tensors
 from headatlas.store.pickles import load_numbers
 
-ROW_TOLERANCE = 0.01  # how far from 1 a row may sum: float16 and printed numbers are rounded
 SPELLED = {"[CLS]": Kind.CLS, "<s>": Kind.CLS, "[SEP]": Kind.SEP, "</s>": Kind.SEP}
 _SPACES = "Ġ▁ "  # how tokenizers write a space before a word
 _PIECE = "##"  # how WordPiece marks a token within a word
@@ -94,6 +96,8 @@ def read_maps(files: Sequence[Path]) -> Import:
 
 
 def _read_file(path: Path) -> Iterator[tuple[NDArray[Any], Mapping[str, Any]]]:
+    if not path.stat().st_size:
+        raise CorpusError("is an empty file. Give a pickle, or .npz with attn and tokens.", path)
     if zipfile.is_zipfile(path):
         yield _read_npz(path)
         return
@@ -110,13 +114,11 @@ def _read_npz(path: Path) -> tuple[NDArray[Any], Mapping[str, Any]]:
     try:
         with zipfile.ZipFile(path) as archive:
             unpacked = sum(member.file_size for member in archive.infolist())
-        if unpacked > LARGEST_NPZ:
-            problem = f"unpacks to {unpacked:,} bytes, over {LARGEST_NPZ:,}. Save one example a file."
-            raise CorpusError(f"{problem} {RAISE}", path)
+            if unpacked > LARGEST_NPZ:
+                problem = f"unpacks to {unpacked:,} bytes, over {LARGEST_NPZ:,}. Save one example a file."
+                raise CorpusError(f"{problem} {RAISE}", path)
+            _check_headers(archive, path)
         with np.load(path, allow_pickle=False) as arrays:
-            if missing := {"attn", "tokens"} - set(arrays.files):
-                problem = f"has no {' and no '.join(sorted(missing))}. Its arrays: {', '.join(arrays.files)[:80]}."
-                raise CorpusError(problem, path)
             return arrays["attn"], {"tokens": arrays["tokens"].tolist()}
     except CorpusError:
         raise
@@ -126,28 +128,57 @@ def _read_npz(path: Path) -> tuple[NDArray[Any], Mapping[str, Any]]:
         ) from error
 
 
-def _check_maps(maps: NDArray[Any], path: Path, where: str) -> None:
-    if maps.ndim != 4 or maps.shape[2] != maps.shape[3] or 0 in maps.shape or maps.dtype.kind != "f":
-        shape = f"{maps.dtype} of the shape {maps.shape}"
-        raise CorpusError(f"{where}: the maps are {shape}. Give floats [layers, heads, n, n].", path)
-    with np.errstate(invalid="ignore", over="ignore"):  # refused in words, right below
-        sums = maps.sum(-1, dtype=np.float32)
-    if not np.isfinite(sums).all():
-        raise CorpusError(f"{where}: the attention of head {_head(~np.isfinite(sums))} is NaN or infinite.", path)
-    if (negative := maps.min(-1) < 0).any():
-        raise CorpusError(f"{where}: the attention of head {_head(negative)} has negative weights.", path)
-    if (wrong := np.abs(sums - 1) > ROW_TOLERANCE).any():
+def _check_headers(archive: zipfile.ZipFile, path: Path) -> None:
+    """What the arrays say of themselves, before any is unpacked: a small file may hold a very large one."""
+    names = [name.removesuffix(".npy") for name in archive.namelist()]
+    if not names:
+        raise CorpusError("is an empty archive. Save the arrays attn and tokens into it.", path)
+    if missing := {"attn", "tokens"} - set(names):
+        problem = f"has no {' and no '.join(sorted(missing))}. Its arrays: {', '.join(names)[:80]}."
+        raise CorpusError(problem, path)
+    (shape, dtype), (tokens, text) = (_header(archive, f"{name}.npy") for name in ("attn", "tokens"))
+    _check_shape(shape, dtype, path, "attn")
+    if text.kind not in "US" or len(tokens) != 1:
+        problem = f"the tokens are {text} of the shape {tokens}, not text. Save one string for each row of the maps"
+        raise CorpusError(f"{problem}, for example np.array(tokenizer.convert_ids_to_tokens(ids)).", path)
+    if tokens[0] != shape[-1]:
+        raise CorpusError(f"the maps have {shape[-1]} rows, but there are {tokens[0]:,} tokens.", path)
+
+
+def _header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Shape and type of an array in the archive; ValueError where it has objects, or claims more than is there."""
+    with archive.open(name) as file:
+        readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+        version = np.lib.format.read_magic(file)
+        if version not in readers:
+            raise ValueError(f"{name} has an unknown version")
+        shape, _, dtype = readers[version](file)
+    if dtype.hasobject or math.prod(shape) * dtype.itemsize > archive.getinfo(name).file_size:
+        raise ValueError(f"{name} holds objects, or less than it claims")
+    return shape, dtype
+
+
+def _check_shape(shape: tuple[int, ...], dtype: np.dtype[Any], path: Path, where: str) -> None:
+    if len(shape) != 4 or shape[2] != shape[3] or 0 in shape or dtype.kind != "f":
         raise CorpusError(
-            f"{where}: a row of head {_head(wrong)} sums to {sums[wrong][0]:.3f}, not 1. Attention must be stored "
+            f"{where}: the maps are {dtype} of the shape {shape}. Give floats [layers, heads, n, n].", path
+        )
+    try:
+        heads_told([shape[1]] * min(shape[0], MOST_LAYERS + 1))
+    except ValueError as error:
+        raise CorpusError(f"{where}: {error}. Give floats [layers, heads, n, n].", path) from error
+
+
+def _check_maps(maps: NDArray[Any], path: Path, where: str) -> None:
+    _check_shape(maps.shape, maps.dtype, path, where)
+    _, heads, rows, _ = maps.shape
+    if defect := find_defect(maps.reshape(-1, rows, rows)):
+        head, problem = defect
+        raise CorpusError(
+            f"{where}: head {head // heads + 1}-{head % heads + 1} (layer-head) {problem}. Attention must be stored "
             "after the softmax, without padding, as [layers, heads, from, to].",
             path,
         )
-
-
-def _head(wrong: NDArray[np.bool_]) -> str:
-    """The first head at fault, from 1. wrong: [L, H, n]."""
-    layer, head, _ = np.argwhere(wrong)[0]
-    return f"{layer + 1}-{head + 1} (layer-head)"
 
 
 def _check_alike(first: NDArray[Any], maps: NDArray[Any], path: Path, where: str) -> None:

@@ -7,7 +7,6 @@ DIR/maps-00000.safetensors  a shard: for each of its examples, by its number the
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -19,7 +18,8 @@ from headatlas.corpora.checks import tree_defect
 from headatlas.encoding.kinds import Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
-from headatlas.files import parse_json, write_text
+from headatlas.files import json_text, parse_json, write_text
+from headatlas.limits import LARGEST_JSON, LARGEST_MAPS, RAISE, read_within
 from headatlas.models.stacks import HeadShape, Stack, heads_told
 from headatlas.store.examples import Level, StoredExample, units_of
 from headatlas.store.observing import STORED_TYPES, tensor_bytes, windows
@@ -84,10 +84,10 @@ def write_index(folder: Path, index: Index) -> None:
     about["shards"] = [vars(shard) for shard in index.shards]
     places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
     lines = [
-        json.dumps(_record(example) | {"shard": shard, "number": number}, ensure_ascii=False)
+        json_text(_record(example) | {"shard": shard, "number": number})
         for example, (shard, number) in zip(index.examples, places, strict=True)
     ]
-    head = json.dumps(about, indent=1, ensure_ascii=False).removesuffix("\n}")
+    head = json_text(about, indent=1).removesuffix("\n}")
     write_text(folder / INDEX, f'{head},\n "examples": [\n' + ",\n".join(lines) + "\n ]\n}\n")
 
 
@@ -95,13 +95,13 @@ def read_index(folder: Path) -> Index:
     """The index of a folder; AtlasError where there is none or it is damaged."""
     path = folder / INDEX
     try:
-        found = parse_json(path.read_text(encoding="utf-8"))
+        found = parse_json(read_within(path, LARGEST_JSON).decode("utf-8"))
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
             raise AtlasError(f"{path}: not the index of a store of maps.")
         shards = [Shard(**shard) for shard in found.pop("shards")]
         examples = [_example(record, number) for number, record in enumerate(found.pop("examples"))]
         index = Index(**found, shards=shards, examples=examples)
-        _check(index)
+        check_index(index)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise AtlasError(f"{folder}: no store of maps here (no {INDEX}). Make one with: headatlas extract") from error
     except (OSError, KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -150,20 +150,39 @@ def _check_types(index: Index) -> None:
     for about in index.corpora.values():
         if not all(type(count) is int for count in about["left_out"].values()):
             raise ValueError("what was left out is not counted")
-        if not all(isinstance(record, dict) for record in about["files"]):
-            raise ValueError("its files are not described")
+        if not all(isinstance(record[key], str) for record in about["files"] for key in ("file", "sha256")):
+            raise ValueError("the files of a corpus are not described")
 
 
-def _check(index: Index) -> None:
+def _check_sizes(index: Index) -> None:
+    """What is declared of each example must fit into the memory, a layer of it at a time."""
+    for example in index.examples:
+        rows = units_of(example, index.level)
+        for what, numbers in (
+            ("one layer's maps", index.maps * index.shape.most_heads * rows * rows),
+            ("the hidden states", (index.shape.layers + 1) * rows * index.states),
+        ):
+            if 4 * numbers > LARGEST_MAPS:
+                size = f"{4 * numbers / 1e9:,.1f} GB, more than {LARGEST_MAPS / 1e9:g} GB"
+                raise ValueError(f"{what} of example {example.id}, {len(example):,} tokens, take {size}. {RAISE[:-1]}")
+
+
+def check_index(index: Index) -> None:
+    """ValueError where an index does not say what a store must, or declares more than fits into the memory."""
     _check_types(index)
     if index.level not in ("words", "tokens") or index.dtype not in STORED_TYPES:
         raise ValueError(f"level {index.level!r} or dtype {index.dtype!r} is unknown")
     if index.level == "words" and any(example.words is None for example in index.examples):
         raise ValueError("the maps are between words, but some examples have none")
+    _check_sizes(index)
     if len({example.id for example in index.examples}) < len(index.examples):
         raise ValueError("two examples have the same id")
-    planned, listed = [len(places) for places in index.plan()], [shard.examples for shard in index.shards]
+    plan, sizes = index.plan(), index.example_bytes()
+    planned, listed = [len(places) for places in plan], [shard.examples for shard in index.shards]
     if listed != (planned if index.complete else planned[: len(listed)]):
         raise ValueError("the shards listed do not hold the examples listed")
     if [shard.file for shard in index.shards] != [shard_file(number) for number in range(len(index.shards))]:
         raise ValueError("the shards are not in order")
+    for shard, places in zip(index.shards, plan, strict=False):  # of a store that is not complete, the first ones
+        if (declared := sum(sizes[place] for place in places)) > shard.bytes:
+            raise ValueError(f"its examples need {declared:,} bytes in {shard.file}, which has {shard.bytes:,}")

@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import sha256
 from headatlas.models.stacks import HeadShape
+from headatlas.store.checking import Rows, find_defect, is_attention, is_finite, least_sums
 from headatlas.store.examples import Level, StoredExample, TokenMaps, WordMaps, units_of, word_maps
 from headatlas.store.index import INDEX, Index, read_index
 
@@ -27,6 +28,7 @@ class Store:
         self.folder, self.index = folder, index
         self._places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
         self._opened: dict[int, Any] = {}
+        self._least: dict[int, Rows] = {}
 
     @property
     def level(self) -> Level:
@@ -133,13 +135,32 @@ class Store:
         return TokenMaps(example, maps, states)
 
     def _states(self, number: int, units: slice = slice(None)) -> NDArray[np.floating]:
-        return self._read(number, "states", (self.shape.layers + 1, None, self.index.states), (slice(None), units))
+        found = self._read(number, "states", (self.shape.layers + 1, None, self.index.states), (slice(None), units))
+        if not is_finite(found):
+            raise self._unusable(number, "the hidden states hold NaN or infinite numbers")
+        return found
 
     def _part(self, number: int, heads: slice) -> NDArray[np.floating]:
+        """The maps of some heads, which must be attention weights."""
         if not self.index.maps:
             raise SettingError(f"{self.folder}: holds hidden states alone. Extract the maps: headatlas extract")
-        rows = units_of(self.examples[number], self.level)
-        return self._read(number, "maps", (self.shape.total, rows, rows), (heads,))
+        example = self.examples[number]
+        rows = units_of(example, self.level)
+        found = self._read(number, "maps", (self.shape.total, rows, rows), (heads,))
+        if number not in self._least:
+            self._least[number] = least_sums(example, self.level, self.model.get("learned_sink") is True)
+        least = self._least[number]
+        if not is_attention(found, least) and (defect := find_defect(found, least)):
+            layer, head = self.shape.numbered[(heads.start or 0) + defect[0]]
+            raise self._unusable(number, f"head {layer}-{head} (layer-head) {defect[1]}")
+        return found
+
+    def _unusable(self, number: int, problem: str) -> AtlasError:
+        path = self.folder / self.index.shards[self._places[number][0]].file
+        return AtlasError(
+            f"{path}: example {self.examples[number].id}: {problem}. The store is damaged, or was not made by "
+            "headatlas. Extract or import the maps again."
+        )
 
     def _read(
         self, number: int, name: str, shape: tuple[int | None, ...], part: tuple[slice, ...]

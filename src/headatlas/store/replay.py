@@ -43,13 +43,13 @@ class StoredMaps:
         rows = [shown_units(self._store.examples[number], self._store.level) for number in numbers]
         size = batch.mask.shape[1]
         for layer, heads in enumerate(self._store.shape.heads):
-            weights = np.zeros((len(numbers), heads, size, size), dtype=np.float32)
+            weights = torch.zeros((len(numbers), heads, size, size))
             for target, number, kept in zip(weights, numbers, rows, strict=True):
                 maps = self._store.layer(number, layer)
                 if len(kept) < maps.shape[-1]:
                     maps = maps[:, kept][:, :, kept]
-                target[:, : len(kept), : len(kept)] = maps
-            see(layer, torch.from_numpy(weights).to(self.device), None)
+                target[:, : len(kept), : len(kept)] = torch.from_numpy(maps)
+            see(layer, weights.to(self.device), None)
 
 
 def shown_units(example: StoredExample, level: Level) -> NDArray[np.int64]:

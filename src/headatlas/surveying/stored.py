@@ -100,6 +100,7 @@ def _choose_studies(store: Store, names: Sequence[str] | None) -> tuple[list[str
     if not store.has_trees:
         reasons["dependencies"] = "the stored inputs have no dependency trees; extract from a --treebank."
     reasons["coreference"] = "stored inputs have no mentions; survey the model itself with --coreference."
+    reasons["keyphrases"] = "stored inputs have no keyphrases; survey the model itself with --keyphrases."
     for name in names or ():
         if name in reasons:
             raise SettingError(f"The study '{name}' cannot run: {reasons[name]}")

@@ -13,7 +13,7 @@ from headatlas.engine.settings import differences
 from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.store.examples import Tensors
-from headatlas.store.index import INDEX, Index, read_index
+from headatlas.store.index import INDEX, Index, check_index, read_index
 from headatlas.store.reading import Store, open_store
 from headatlas.store.writing import bytes_to_write, counted, megabytes, refuse_without_room, write_store
 
@@ -30,6 +30,10 @@ def fill_store(
 
     Ctrl-C stops after the current batch; the shards that are written stay, and the same call continues.
     """
+    try:
+        check_index(index)
+    except ValueError as error:
+        raise AtlasError(f"{folder}: nothing is written: {error}.") from error
     index = _continued(folder, index)
     if index.complete:
         return open_store(folder)
