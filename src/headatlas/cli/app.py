@@ -123,9 +123,6 @@ def main() -> None:
         typer.secho("Error: ", err=True, fg="red", nl=False)
         typer.echo(str(error), err=True)
         sys.exit(1)
-    except MemoryError as error:
-        typer.echo(f"Error: the memory does not suffice ({error}). Close other programs, or ask for less.", err=True)
-        sys.exit(1)
     except OSError as error:
         if not is_output_full(error):
             raise
