@@ -30,7 +30,7 @@ from headatlas.errors import SettingError
 from headatlas.models.control import randomise
 from headatlas.models.fitted import load_fitted
 from headatlas.models.model import LanguageModel, Model, TaskHead
-from headatlas.models.observing import first_line, observe_network, quiet_transformers
+from headatlas.models.observing import first_line, make_observable, quiet_transformers
 from headatlas.models.placing import DeviceMap, check_device_map, clear_with, place_options
 from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing, saved_class
 from headatlas.models.pruning import pruned_class
@@ -100,7 +100,8 @@ def load_model(
     }
     if as_saved:
         record["unused_tensors"] = unused
-    return observe_network(
+    network.requires_grad_(False)
+    return make_observable(
         network if device_map is not None else network.to(target),
         tokenizer,
         name=name,
