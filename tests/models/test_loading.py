@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -419,3 +421,33 @@ def test_random_weights_observe_differently(
     for model in (load_tiny("bert"), control):
         model.observe(batch_for(model), lambda layer, weights, _: maps.append(weights.clone()) if layer == 0 else None)
     assert not torch.allclose(maps[0], maps[1], atol=0.05)
+
+
+# --- threads ----------------------------------------------------------------------------------------------------
+
+FIRST_LOADS = """
+import sys, threading
+import headatlas as ha
+
+sys.setswitchinterval(1e-5)
+heads, together = [], threading.Barrier(3)
+
+def load():
+    together.wait()
+    heads.append(ha.load_model(sys.argv[1], device="cpu").language_model)
+
+threads = [threading.Thread(target=load) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(heads, ha.load_model(sys.argv[1], device="cpu").language_model)
+"""
+
+
+def test_threads_that_load_the_first_models_at_once_keep_the_heads(tiny_folder: Callable[[str], Path]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_LOADS, str(tiny_folder("bert"))], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "['masked', 'masked', 'masked'] masked", done.stderr
+    assert "missing" not in done.stderr

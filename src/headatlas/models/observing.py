@@ -7,6 +7,7 @@ import hashlib
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _FEWEST_TOKENS = 10  # ordinary ones, of a tokenizer that can read text
 
 _log = logging.getLogger(__name__)
+one_at_a_time = RLock()
 
 
 def observe_network(
@@ -180,17 +182,22 @@ def _set_attention(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase)
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Keep transformers' warnings and bars off the screen: what matters of them becomes an error or a note."""
+    """Keep transformers' warnings and bars off the screen: what matters of them becomes an error or a note.
+
+    One thread at a time: how loud transformers is holds for the whole process, and two threads that load their first
+    models at once would lose both models' heads, as its Auto classes import model files without a lock.
+    """
     chatter = transformers.utils.logging
-    level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
-    chatter.set_verbosity_error()
-    chatter.disable_progress_bar()
-    try:
-        yield
-    finally:
-        chatter.set_verbosity(level)
-        if bars:
-            chatter.enable_progress_bar()
+    with one_at_a_time:
+        level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
+        chatter.set_verbosity_error()
+        chatter.disable_progress_bar()
+        try:
+            yield
+        finally:
+            chatter.set_verbosity(level)
+            if bars:
+                chatter.enable_progress_bar()
 
 
 def first_line(error: BaseException) -> str:
