@@ -17,7 +17,9 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+import headatlas as ha
 from headatlas.errors import ModelError, SettingError
+from headatlas.exploring.live import Explorer
 from headatlas.models.control import randomise
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
@@ -207,13 +209,20 @@ def test_the_tokenizer_of_another_model(copy_of_tiny: CopyOf, tiny_folder: Calla
         load(folder)
 
 
-def test_a_slow_tokenizer_is_refused(copy_of_tiny: CopyOf) -> None:
-    folder = copy_of_tiny("t5")
-    for path in folder.glob("tokenizer*"):
-        path.unlink()
-    transformers.ByT5Tokenizer().save_pretrained(folder)
+def test_a_slow_tokenizer_is_refused_where_words_matter(tmp_path: Path) -> None:
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
+    tokenizer = transformers.ByT5Tokenizer()
+    network = transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=len(tokenizer), **sizes))
+    network.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model = load(tmp_path)
+    (tmp_path / "text.txt").write_text("the dog ran.\nthe cat sat.\n")
     with pytest.raises(ModelError, match="slow tokenizer"):
-        load(folder)
+        ha.survey(model, text=tmp_path / "text.txt", out=tmp_path / "atlas")
+    with pytest.raises(ModelError, match="slow tokenizer"):
+        ha.draw(model, "the dog ran", head="1-1")
+    with pytest.raises(ModelError, match="slow tokenizer"):
+        Explorer(model, "encoder")
 
 
 @pytest.mark.parametrize(
@@ -262,7 +271,7 @@ def test_finite_weights_whose_attention_overflows_are_named(copy_of_tiny: CopyOf
         for part in ("query", "key"):
             tensors[f"bert.encoder.layer.1.attention.self.{part}.weight"][16:24] *= 1e25
 
-    with pytest.raises(ModelError, match=r"head 2-3 .*overflow in torch\.float32"):
+    with pytest.raises(ModelError, match=r"head 2-3 .*overflow in float32\. Some weights are far too large"):
         load(change_tensors(copy_of_tiny("bert"), blow_up))
 
 

@@ -25,7 +25,6 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
 )
 
-from headatlas.encoding.template import require_fast
 from headatlas.errors import SettingError
 from headatlas.models.control import randomise
 from headatlas.models.fitted import load_fitted
@@ -84,7 +83,6 @@ def load_model(
     arguments = source.arguments | {"trust_remote_code": trust_remote_code}
     with quiet_transformers():
         tokenizer = from_pretrained(AutoTokenizer, source, arguments)
-        require_fast(tokenizer)
         placing = {} if device_map is None else place_options(source, device_map)
         network, language_model, found, unused = _load_network(
             source, arguments, placing, number_type, task_head, as_saved

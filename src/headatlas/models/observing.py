@@ -14,7 +14,6 @@ import torch
 import transformers
 from torch import nn
 
-from headatlas.encoding.template import require_fast
 from headatlas.errors import HeadatlasError, ModelError
 from headatlas.models.attention import EAGER, keep_masks_finite
 from headatlas.models.fidelity import compare_once
@@ -51,14 +50,13 @@ def observe_network(
 
     Args:
         network: Any network of transformers.
-        tokenizer: Its fast tokenizer.
+        tokenizer: Its tokenizer; a fast one, unless only whole texts are of interest and never words.
         name: What results call it; by default the folder or hub name it was loaded from, else its class.
         language_model: "masked" or "causal" if the network has such a head, for the gradient study.
         task_head: "classification", "token-classification" or "sequence-to-sequence" if it has such a head.
         record: Where the weights come from, for manifests.
     """
     name = name or network.name_or_path or type(network).__name__
-    require_fast(tokenizer)
     return make_observable(
         _twin(network, name), tokenizer, name=name, language_model=language_model, task_head=task_head, record=record
     )

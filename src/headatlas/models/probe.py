@@ -113,9 +113,11 @@ def _check_finite(name: str, stack: Stack, layer: int, weights: Tensor) -> None:
     bad = (~torch.isfinite(weights)).any(dim=-1).any(dim=-1).any(dim=0)  # [H]
     if not bad.any():
         return
+    narrow = weights.dtype.itemsize < 4
     heads = [f"{layer + 1}-{head + 1}" for head in torch.nonzero(bad)[:, 0].tolist()]
     which = f"all {len(heads)} heads of layer {layer + 1}" if bad.all() else f"head {', '.join(heads)}"
     raise ModelError(
         f"{name}: the {stack} attention of {which} (layer-head, from 1) is not finite, though the weights are: "
-        f"the numbers overflow in {weights.dtype}. Try --dtype float32 or float64."
+        f"the numbers overflow in {str(weights.dtype).removeprefix('torch.')}. "
+        + ("Try --dtype float32." if narrow else "Some weights are far too large: fetch, convert or fit them again.")
     )

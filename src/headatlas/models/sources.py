@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
+
 from headatlas.errors import ModelError
 from headatlas.files import parse_json, sha256
 from headatlas.models.embedded import EMBEDDED
@@ -105,6 +107,7 @@ def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
             f"{name}: {ADAPTER_WEIGHTS} is not the file that {FIT_RECORD} tells of (sha256 {written}, here {here}). "
             f"Restore it, or fit anew with `headatlas fit-mlm`."
         )
+    _check_adapter(name, weights, adapter, fit)
     record = {
         "kind": "fitted",
         "base": {"name": base.name, **base.record, "weights_sha256": found},
@@ -112,6 +115,22 @@ def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
         "rank": _object(fit, "settings").get("rank"),
     }
     return ModelSource(name, base.location, base.arguments, (*base.weights, weights), record, path)
+
+
+def _check_adapter(name: str, weights: Path, adapter: dict[str, Any], fit: dict[str, Any]) -> None:
+    """Refuse settings that are not those the adapter was fitted with, before peft makes matrices of their sizes."""
+    try:
+        with safe_open(weights, "np") as file:
+            ranks = [file.get_slice(key).get_shape()[0] for key in file.keys() if "lora_A" in key]  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{weights}: cannot be read ({error}). Fit anew with `headatlas fit-mlm`.") from error
+    alpha = _object(fit, "settings").get("alpha")
+    for setting, fitted_with in (*(("r", rank) for rank in ranks), ("lora_alpha", alpha)):
+        if adapter.get(setting) != fitted_with:
+            raise ModelError(
+                f"{name}: {ADAPTER_CONFIG} says {setting} {adapter.get(setting)}, but the adapter was fitted with "
+                f"{fitted_with}. Restore the file, or fit anew with `headatlas fit-mlm`."
+            )
 
 
 def _path(name: str) -> Path:
