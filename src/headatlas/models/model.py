@@ -87,8 +87,14 @@ class Model:
 
     @property
     def pad_id(self) -> int:
-        """The id that fills batches; any will do where the tokenizer has none, since padding is masked."""
-        return int(self.tokenizer.pad_token_id or 0)
+        """The id that fills batches.
+
+        The network's own before the tokenizer's: some networks look for it in their input, to number positions
+        (RoBERTa) or to find the last token of a text (classifiers over decoders). Else any will do, as it is masked.
+        """
+        own = getattr(self.network.config.get_text_config(), "pad_token_id", None)
+        known = own is not None and 0 <= own < self.network.get_input_embeddings().weight.shape[0]
+        return int(own if known else self.tokenizer.pad_token_id or 0)
 
     @cached_property
     def kinds(self) -> KindTable:
