@@ -11,6 +11,7 @@ import transformers
 
 import headatlas as ha
 from headatlas.encoding.masking import Masker
+from headatlas.errors import SettingError
 from headatlas.models.loading import load_model
 from headatlas.models.observing import observe_network
 
@@ -101,3 +102,30 @@ def test_a_network_in_memory_needs_no_name(tiny_models, tokenizer_of, tiny_folde
     assert observe_network(tiny_models["bert"](), tokenizer_of("wordpiece")).name == "BertForMaskedLM"
     loaded = transformers.AutoModel.from_pretrained(tiny_folder("bert"))
     assert observe_network(loaded, tokenizer_of("wordpiece")).name == str(tiny_folder("bert"))
+
+
+CALLS = {
+    "survey": lambda network, files: ha.survey(network, text=files / "text.txt", out=files / "out"),
+    "extract": lambda network, files: ha.extract(network, text=files / "text.txt", out=files / "out"),
+    "ablate": lambda network, files: ha.ablate(network, task="masked-lm", text=files / "text.txt", out=files / "out"),
+    "prune": lambda network, files: ha.prune(network, heads=["1-1"], out=files / "out"),
+    "probe": lambda network, files: ha.probe(
+        network, treebank=files / "a.conllu", eval=files / "b.conllu", out=files / "out"
+    ),
+    "layers": lambda network, files: ha.layers(
+        network, task="pos", train=files / "a.conllu", eval=files / "b.conllu", out=files / "out"
+    ),
+    "keyphrases": lambda network, files: ha.keyphrases(network, text=files / "text.txt", out=files / "out"),
+    "draw": lambda network, _: ha.draw(network, "the dog", head="1-1"),
+    "head_view": lambda network, _: ha.head_view(network, "the dog"),
+}
+
+
+@pytest.mark.parametrize("function", list(CALLS))
+def test_a_bare_network_is_told_how_to_be_observed(tiny_models, tmp_path, function):
+    (tmp_path / "text.txt").write_text("the dog ran.\nthe cat sat.\n")
+    for name in ("a", "b"):
+        tree = f"1\t{name}\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
+        (tmp_path / f"{name}.conllu").write_text(tree)
+    with pytest.raises(SettingError, match=r"BertForMaskedLM .*headatlas\.observe_network\(network, tokenizer\)"):
+        CALLS[function](tiny_models["bert"](), tmp_path)

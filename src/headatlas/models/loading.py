@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -92,7 +93,7 @@ def load_model(
     if random_weights:
         network = randomise(network, seed)
     record = source.record | {
-        "commit": getattr(network.config, "_commit_hash", None),
+        "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
         "weights_sha256": source.fingerprint(),
         "random_weights": {"seed": seed} if random_weights else None,
     }
@@ -106,6 +107,18 @@ def load_model(
         language_model=language_model,
         task_head=found,
         record=record,
+    )
+
+
+def open_model(model: str | Path | Model, **options: Any) -> Model:
+    """The model that a caller means: one that is loaded already, or a name to load with options of `load_model`."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str | Path):
+        return load_model(str(model), **options)
+    raise SettingError(
+        f"{type(model).__name__} is not a model of headatlas. Give the name of one, or, if it is a network of "
+        "transformers, make it observable first: headatlas.observe_network(network, tokenizer)."
     )
 
 

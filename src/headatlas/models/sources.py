@@ -15,6 +15,7 @@ from safetensors import SafetensorError, safe_open
 from headatlas.errors import ModelError
 from headatlas.files import parse_json, sha256
 from headatlas.models.embedded import EMBEDDED
+from headatlas.models.hub import ask_hub, suggestion
 from headatlas.models.pruning_record import PRUNING_RECORD, Pruning, read_pruning
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD = "adapter_config.json", "adapter_model.safetensors", "fit.json"
@@ -57,10 +58,9 @@ def find_source(name: str, revision: str | None = None) -> ModelSource:
     if path.is_dir():
         return _folder(name, path)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.suffix == ".gguf":
-        raise ModelError(f"{name}: no such folder. Give a model folder, a hub name or one of: {', '.join(EMBEDDED)}.")
-    return ModelSource(
-        name, name, {"revision": revision or "main"}, (), {"kind": "hub", "revision": revision or "main"}
-    )
+        raise ModelError(f"{name}: no such folder. {suggestion(name)}")
+    branch = {"revision": revision or "main"}
+    return ask_hub(ModelSource(name, name, branch, (), {"kind": "hub"} | branch))
 
 
 def _folder(name: str, path: Path) -> ModelSource:
