@@ -21,6 +21,7 @@ from headatlas.corpora.translations import Translation as TranslatedText
 from headatlas.encoding.batches import plan_batches
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import ModelError
+from headatlas.models.extras import require_package
 from headatlas.models.model import Model
 
 # Beside these, a model's own settings hold: the token to begin with, tokens never to write.
@@ -29,13 +30,7 @@ _GREEDILY = {"num_beams": 1, "do_sample": False, "early_stopping": False, "lengt
 
 def require_sacrebleu() -> Any:
     """The module `sacrebleu`, or how to install it."""
-    try:
-        import sacrebleu
-    except ImportError as error:
-        raise ModelError(
-            'Scoring translations needs sacrebleu. Install it with: pip install "headatlas[translation]"'
-        ) from error
-    return sacrebleu
+    return require_package("sacrebleu", "Scoring translations", "translation")
 
 
 class Translation(Task):

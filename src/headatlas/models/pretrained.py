@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
+from transformers import modeling_gguf_pytorch_utils
 
 from headatlas.errors import ModelError
 from headatlas.models.embedded import EMBEDDED
+from headatlas.models.extras import require_package
 from headatlas.models.observing import first_line
 from headatlas.models.sources import ModelSource
 
@@ -21,9 +27,15 @@ _MOST_NAMED = 3
 
 def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any]) -> Any:
     """What `loader` (one of transformers' Auto classes) makes of a source; every failure is a ModelError."""
+    if "gguf_file" in arguments:
+        require_package("gguf", "A GGUF file", "embedded-decoder")
     try:
-        return loader.from_pretrained(source.location, **arguments)
+        with _no_gguf_bar():
+            return loader.from_pretrained(source.location, **arguments)
     except ImportError as error:
+        if library := re.search(r"requires the (\w[\w-]*) library", str(error)):
+            package = library[1].lower()
+            raise ModelError(f"{source.name}: needs {package}. Install it with: pip install {package}") from error
         raise ModelError(f"{source.name}: a package is missing ({first_line(error)}).") from error
     except Exception as error:
         hint = f"Check the name, or give a local folder, or one of: {', '.join(EMBEDDED)}."
@@ -32,6 +44,17 @@ def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any])
         elif source.weights:
             hint = "Check that the folder holds a whole, undamaged model with its tokenizer."
         raise ModelError(f"{source.name}: cannot be loaded: {first_line(error)}. {hint}") from error
+
+
+@contextmanager
+def _no_gguf_bar() -> Iterator[None]:
+    """Keep the bar off the screen that transformers shows over GGUF files, whatever its settings say about bars."""
+    bar = modeling_gguf_pytorch_utils.tqdm
+    modeling_gguf_pytorch_utils.tqdm = partial(bar, disable=True)
+    try:
+        yield
+    finally:
+        modeling_gguf_pytorch_utils.tqdm = bar
 
 
 def load_network(
