@@ -162,6 +162,17 @@ def test_more_layers_in_the_config_than_in_the_weights(copy_of_tiny: CopyOf) -> 
         load(change_config(copy_of_tiny("bert"), num_hidden_layers=3))
 
 
+@pytest.mark.parametrize(("family", "name"), [("bert", "num_hidden_layers"), ("t5", "num_decoder_layers")])
+@pytest.mark.parametrize("pickled", [False, True])
+def test_a_million_layers_are_not_built(family: str, name: str, pickled: bool, copy_of_tiny: CopyOf) -> None:
+    folder = change_config(copy_of_tiny(family), **{name: 10**6})
+    if pickled:
+        torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+        (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="names 1,000,000 layers"):
+        load(folder)
+
+
 def test_a_missing_shard(copy_of_tiny: CopyOf, load_tiny: Callable[[str], Model]) -> None:
     folder = copy_of_tiny("bert")
     (folder / "model.safetensors").unlink()
@@ -334,6 +345,20 @@ def test_code_of_a_model_runs_only_if_asked(copy_of_tiny: CopyOf, tmp_path: Path
     assert not ran.exists()
     assert load(folder, trust_remote_code=True).shapes["encoder"].layers == 2
     assert ran.exists()
+
+
+def test_a_pickle_that_could_run_code_is_refused_in_our_words(copy_of_tiny: CopyOf, tmp_path: Path) -> None:
+    class Code:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (tmp_path / "ran",)
+
+    folder = copy_of_tiny("bert")
+    (folder / "model.safetensors").unlink()
+    torch.save({"bert.embeddings.word_embeddings.weight": Code()}, folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="could run code on this machine") as caught:
+        load(folder)
+    assert "weights_only" not in str(caught.value)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_name_that_is_nowhere() -> None:

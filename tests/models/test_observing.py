@@ -11,7 +11,7 @@ import transformers
 
 import headatlas as ha
 from headatlas.encoding.masking import Masker
-from headatlas.errors import SettingError
+from headatlas.errors import ModelError, SettingError
 from headatlas.models.loading import load_model
 from headatlas.models.observing import observe_network
 
@@ -129,3 +129,24 @@ def test_a_bare_network_is_told_how_to_be_observed(tiny_models, tmp_path, functi
         (tmp_path / f"{name}.conllu").write_text(tree)
     with pytest.raises(SettingError, match=r"BertForMaskedLM .*headatlas\.observe_network\(network, tokenizer\)"):
         CALLS[function](tiny_models["bert"](), tmp_path)
+
+
+def test_a_network_with_weights_on_disk_is_loaded_by_name(tiny_folder, tokenizer_of, tmp_path):
+    pytest.importorskip("accelerate")
+    places = dict.fromkeys(("model.embed_tokens", "model.layers.0", "model.norm", "model.rotary_emb", "lm_head"), "cpu")
+    network = transformers.AutoModelForCausalLM.from_pretrained(
+        tiny_folder("llama"), device_map=places | {"model.layers.1": "disk"}, offload_folder=tmp_path
+    )
+    with pytest.raises(ModelError, match=r"not in memory .*load_model\(name, device_map"):
+        observe_network(network, tokenizer_of("gpt2"))
+
+
+def test_a_spread_network_in_memory_has_its_maps(tiny_folder, tokenizer_of, load_tiny, batch_for):
+    pytest.importorskip("accelerate")
+    network = transformers.AutoModelForCausalLM.from_pretrained(tiny_folder("llama"), device_map={"": "cpu"})
+    maps = []
+    for model in (observe_network(network, tokenizer_of("gpt2")), load_tiny("llama")):
+        found = []
+        model.observe(batch_for(model), lambda _layer, weights, _mask, found=found: found.append(weights.clone()))
+        maps.append(torch.stack(found))
+    torch.testing.assert_close(*maps)

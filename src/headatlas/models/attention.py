@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
 from threading import Lock
 from types import ModuleType
 from typing import Any
@@ -91,9 +90,8 @@ def _standing_in(network: nn.Module) -> Iterator[None]:
     """Within this context stand-ins take the place of the eager functions of all files that a network's classes,
     or their bases, come from.
     """
-    places = {place for kind in {type(module) for module in network.modules()} for place in _eager_functions(kind)}
     with _placing:
-        stand_ins = [(_stand_in(file, name), file, name) for file, name in places]
+        stand_ins = [(_stand_in(file, name), file, name) for file, name in _eager_functions(network)]
     try:
         yield
     finally:
@@ -113,11 +111,11 @@ def _stand_in(file: ModuleType, name: str) -> _StandIn:
     return stand_in
 
 
-@cache
-def _eager_functions(module_class: type) -> tuple[tuple[ModuleType, str], ...]:
-    """The files of a class and its bases, with the names of their eager functions."""
-    files = {sys.modules[base.__module__] for base in module_class.__mro__ if base.__module__ in sys.modules}
-    return tuple((file, name) for file in files for name in vars(file) if name.endswith(_FUNCTION))
+def _eager_functions(network: nn.Module) -> list[tuple[ModuleType, str]]:
+    """The files of a network's classes and their bases, with the names of their eager functions."""
+    names = {base.__module__ for kind in {type(module) for module in network.modules()} for base in kind.__mro__}
+    files = [sys.modules[name] for name in names if name in sys.modules]
+    return [(file, name) for file in files for name in vars(file) if name.endswith(_FUNCTION)]
 
 
 def keep_masks_finite(module: nn.Module) -> None:

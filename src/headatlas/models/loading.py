@@ -32,7 +32,7 @@ from headatlas.models.fitted import load_fitted
 from headatlas.models.model import LanguageModel, Model, TaskHead
 from headatlas.models.observing import first_line, make_observable, quiet_transformers
 from headatlas.models.placing import DeviceMap, check_device_map, clear_with, place_options
-from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing, saved_class
+from headatlas.models.pretrained import check_layers, from_pretrained, load_network, refuse_missing, saved_class
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
 
@@ -157,6 +157,7 @@ def _load_network(
     if source.adapter is not None:
         return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked", None, []
     config = from_pretrained(AutoConfig, source, arguments)
+    check_layers(source, config)
     loader, language_model = _head_of(config)
     if task_head is not None:
         task_loader, names = _TASK_HEADS[task_head]

@@ -93,8 +93,9 @@ class Model:
         (RoBERTa) or to find the last token of a text (classifiers over decoders). Else any will do, as it is masked.
         """
         own = getattr(self.network.config.get_text_config(), "pad_token_id", None)
-        known = own is not None and 0 <= own < self.network.get_input_embeddings().weight.shape[0]
-        return int(own if known else self.tokenizer.pad_token_id or 0)
+        if own is not None and 0 <= own < self.network.get_input_embeddings().weight.shape[0]:
+            return int(own)
+        return int(self.tokenizer.pad_token_id or 0)
 
     @cached_property
     def kinds(self) -> KindTable:

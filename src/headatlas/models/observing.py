@@ -77,7 +77,7 @@ def make_observable(
     network.eval()
     network.config.return_dict = True
     if record is None:
-        record = {"kind": "in memory", "weights_sha256": {"in memory": _digest(network)}}
+        record = {"kind": "in memory", "weights_sha256": {"in memory": _digest(network, name)}}
     with quiet_transformers():
         uses_interface, shapes = _first_look(network, tokenizer, name)
         weights = None if record.get("random_weights") else record.get("weights_sha256") or record.get("commit")
@@ -127,10 +127,15 @@ def _twin(network: PreTrainedModel, name: str) -> PreTrainedModel:
     return twin
 
 
-def _digest(network: PreTrainedModel) -> str:
+def _digest(network: PreTrainedModel, name: str) -> str:
     """SHA-256 of all weights, so that a survey is never continued with others under the same name."""
     digest = hashlib.sha256()
     for key, tensor in network.state_dict().items():
+        if tensor.is_meta:
+            raise ModelError(
+                f"{name}: some of its weights are not in memory ({key}). Load it with headatlas.load_model(name, "
+                "device_map=...) instead."
+            )
         digest.update(key.encode())
         digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()

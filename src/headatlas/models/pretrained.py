@@ -17,12 +17,14 @@ from headatlas.models.embedded import EMBEDDED
 from headatlas.models.extras import require_package
 from headatlas.models.observing import first_line
 from headatlas.models.sources import ModelSource
+from headatlas.models.weight_files import most_tensors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _HARMLESS_IF_MISSING = ("pooler.", "position_ids", "rotary_emb.")
 _MOST_NAMED = 3
+_MOST_SHARING = 1000  # layers
 
 
 def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any]) -> Any:
@@ -41,6 +43,11 @@ def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any])
         hint = f"Check the name, or give a local folder, or one of: {', '.join(EMBEDDED)}."
         if "trust_remote_code" in str(error):
             hint = "If you trust its authors, pass --trust-remote-code."
+        elif "weights_only" in str(error):
+            raise ModelError(
+                f"{source.name}: its weights are a pickle file with more than tensors in it, which could run code on "
+                "this machine, so it was not opened. Ask its authors for safetensors, or convert it where that is safe."
+            ) from error
         elif source.weights:
             hint = "Check that the folder holds a whole, undamaged model with its tokenizer."
         raise ModelError(f"{source.name}: cannot be loaded: {first_line(error)}. {hint}") from error
@@ -78,6 +85,21 @@ def load_network(
     if network is network.base_model or in_head != missing:
         refuse_missing(source, missing)
     return network, in_head, sorted(info["unexpected_keys"])
+
+
+def check_layers(source: ModelSource, config: Any) -> None:
+    """Refuse a configuration with more layers than its weights have tensors, before all those layers are built.
+
+    Layers may share weights, but not by the thousand.
+    """
+    layers = max(
+        (value for key, value in config.to_dict().items() if "layers" in key and type(value) is int), default=0
+    )
+    if source.weights and layers > max(_MOST_SHARING, sum(map(most_tensors, source.weights))):
+        raise ModelError(
+            f"{source.name}: config.json names {layers:,} layers, but the weights have fewer tensors than that. "
+            "The weights and config.json belong to different models."
+        )
 
 
 def saved_class(config: Any, name: str) -> type[PreTrainedModel]:

@@ -57,7 +57,8 @@ def heard_modules(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) 
 
 def network_to_run(network: PreTrainedModel) -> nn.Module:
     """The part that is run for its maps: without its head, which may want more than texts (choices, labels)."""
-    return network if network.config.is_encoder_decoder else network.base_model
+    part: nn.Module = network if network.config.is_encoder_decoder else network.base_model
+    return part
 
 
 def inputs_to_run(network: PreTrainedModel, input_ids: Tensor) -> dict[str, Any]:

@@ -17,9 +17,9 @@ from headatlas.files import parse_json, sha256
 from headatlas.models.embedded import EMBEDDED
 from headatlas.models.hub import ask_hub, suggestion
 from headatlas.models.pruning_record import PRUNING_RECORD, Pruning, read_pruning
+from headatlas.models.weight_files import WEIGHT_FILES, find_weights
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD = "adapter_config.json", "adapter_model.safetensors", "fit.json"
-WEIGHT_FILES = ("*.safetensors", "pytorch_model*.bin")
 
 
 @dataclass(frozen=True)
@@ -66,11 +66,10 @@ def find_source(name: str, revision: str | None = None) -> ModelSource:
 def _folder(name: str, path: Path) -> ModelSource:
     if not (path / "config.json").is_file():
         raise ModelError(f"{name}: the folder has no config.json, so it is not a Hugging Face model folder.")
-    for pattern in WEIGHT_FILES:
-        if weights := tuple(sorted(path.glob(pattern))):
-            if (path / PRUNING_RECORD).is_file():
-                return _pruned(name, path, weights)
-            return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
+    if weights := find_weights(path):
+        if (path / PRUNING_RECORD).is_file():
+            return _pruned(name, path, weights)
+        return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
     raise ModelError(
         f"{name}: the folder has a config.json but no weights ({' or '.join(WEIGHT_FILES)}). "
         "Download or save the model's weights into it."
