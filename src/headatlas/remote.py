@@ -61,10 +61,14 @@ def fetch_folder(url: str) -> Path:
     return target
 
 
+def cache_folder() -> Path:
+    """Where headatlas keeps what it may need again: the folder named by HEADATLAS_CACHE, else one in the home."""
+    return Path(os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "headatlas")
+
+
 def work_folder(url: str) -> Path:
     """Where a folder that is to be sent to a URL is made: the same for every run with that URL."""
-    cache_folder = os.environ.get(CACHE_VARIABLE) or Path.home() / ".cache" / "headatlas"
-    folder = Path(cache_folder) / "runs" / hashlib.sha256(url.encode()).hexdigest()[:16]
+    folder = cache_folder() / "runs" / hashlib.sha256(url.encode()).hexdigest()[:16]
     if not any((folder / name).exists() for name in MANIFESTS) and _is_there(url):
         _copy_folder(url, folder)
     return folder

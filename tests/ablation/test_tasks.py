@@ -16,6 +16,7 @@ from headatlas.corpora.translations import Translation as TranslatedText
 from headatlas.encoding.masking import IGNORED, Masker
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.loading import load_model
+from headatlas.models.observing import observe_network
 
 PAIRS = [
     MinimalPair("one.0", "the dog ran.", "the dog dog."),
@@ -255,3 +256,45 @@ def test_translations_are_written_and_scored(family, changes, save_tiny):
         labels = torch.tensor([model.tokenizer(text.target)["input_ids"]])
         with torch.no_grad():
             assert losses[text.id] == pytest.approx(float(model.network(**inputs, labels=labels).loss), abs=1e-4)
+
+
+class _TwoWayTokenizer(transformers.ByT5Tokenizer):
+    """Slow, and reads what is written in capitals: as Marian's, which has a tokenizer for each language."""
+
+    written = False
+
+    def _switch_to_target_mode(self):
+        self.written = True
+
+    def _switch_to_input_mode(self):
+        self.written = False
+
+    def _tokenize(self, text):
+        return super()._tokenize(text.upper() if self.written else text)
+
+
+def test_translation_needs_no_fast_tokenizer_and_no_warning(tmp_path, caplog):
+    tokenizer = _TwoWayTokenizer()
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
+    network = transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=len(tokenizer), **sizes))
+    settings = {"max_length": 512, "num_beams": 4, "early_stopping": True, "length_penalty": 2.0}
+    network.generation_config.update(**settings)
+    model = observe_network(network, tokenizer, task_head="sequence-to-sequence")
+    texts = [TranslatedText("0.0", "a dog", "ein Hund"), TranslatedText("0.1", "the cats", "die Katzen")]
+    transformers.logging.enable_propagation()
+    try:
+        task = Translation(model, texts, max_tokens=12, batch_tokens=64)
+        assert all(len(scores) == 2 for scores in all_scores(task).values())
+    finally:
+        transformers.logging.disable_propagation()
+    assert caplog.messages == []
+    labels = task.batches[0].targets["labels"]
+    assert tokenizer.batch_decode(labels.clamp_min(0), skip_special_tokens=True) == ["DIE KATZEN", "EIN HUND"]
+    inputs = task.batches[0].inputs["input_ids"]
+    assert tokenizer.batch_decode(inputs, skip_special_tokens=True) == ["the cats", "a dog"]
+
+
+@pytest.mark.parametrize("family", ["t5", "bart"])
+def test_an_encoder_decoder_is_told_what_it_is(family, load_tiny):
+    with pytest.raises(ModelError, match=rf"is an encoder-decoder \({family}\)\. .* --task translation"):
+        MaskedLM(load_tiny(family), [], batch_tokens=9, seed=0)

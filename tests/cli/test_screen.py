@@ -64,13 +64,14 @@ def test_a_full_output_is_told_in_one_line(atlas, unbuffered):
 
 
 def test_too_little_memory_is_told_in_one_line(monkeypatch, capsys):
-    def fill(**_):
+    def fill(*_, **__):
         raise MemoryError("Unable to allocate 9 TiB")
 
-    monkeypatch.setattr(cli, "app", fill)
+    monkeypatch.setattr("headatlas.results.atlas.open_atlas", fill)
+    monkeypatch.setattr(sys, "argv", ["headatlas", "figures", "somewhere"])
     with pytest.raises(SystemExit, match="1"):
         cli.main()
-    assert capsys.readouterr().err.startswith("Error: the memory does not suffice (Unable to allocate 9 TiB). Close")
+    assert capsys.readouterr().err.startswith("Error: Out of memory in headatlas figures. Use a smaller")
 
 
 def test_a_file_name_that_is_not_utf_8(tiny_folder, tmp_path, monkeypatch, capsys):

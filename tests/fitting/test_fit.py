@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shutil
 
 import pytest
 import torch
@@ -311,3 +312,12 @@ def test_folders_that_do_not_fit_their_base(fit, save_tiny, monkeypatch):
     (made.folder / ADAPTER).unlink()
     with pytest.raises(ModelError, match=f"{ADAPTER} is missing"):
         load_model(str(made.folder))
+
+
+@pytest.mark.parametrize(("setting", "value"), [("lora_alpha", 1e38), ("r", 10**9), ("r", [4])])
+def test_settings_it_was_not_fitted_with_are_refused(once, tmp_path, setting, value):
+    folder = shutil.copytree(once.folder, tmp_path / "changed")
+    config = json.loads((folder / "adapter_config.json").read_text())
+    (folder / "adapter_config.json").write_text(json.dumps(config | {setting: value}))
+    with pytest.raises(ModelError, match=rf"says {setting} .*, but the adapter was fitted with [48]"):
+        load_model(str(folder), device="cpu")

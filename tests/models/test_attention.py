@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import weakref
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +14,7 @@ import pytest
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers import AttentionMaskInterface
+from transformers.models.bert import modeling_bert
 
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
@@ -113,7 +114,7 @@ def test_being_observed_changes_no_output(
     model = load_tiny(family)
     batch = batch_for(model)
     expected = run_eager(family, batch)
-    with torch.no_grad(), attention.listening(lambda *_: None):
+    with torch.no_grad(), attention.listening(model.network, lambda *_: None):
         outputs = model.network(**plain_inputs(model, batch))
     key = "last_hidden_state" if family in BOTH else "logits"
     torch.testing.assert_close(outputs[key][batch.mask], expected[key][batch.mask], **CLOSE)
@@ -189,7 +190,7 @@ def test_which_families_are_on_the_interface(family: str, load_tiny: Load) -> No
     model = load_tiny(family)
     assert model.uses_interface == (family not in FALLBACK)
     assert model.source["observed_through"] == ("attention interface" if model.uses_interface else "output_attentions")
-    assert model.network.config._attn_implementation == ("headatlas" if model.uses_interface else "eager")
+    assert model.network.config._attn_implementation == "eager"
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -240,39 +241,38 @@ def test_with_nobody_listening_the_weights_are_returned(
     torch.testing.assert_close(weights[:: len(weights) // 2], list(expected), **CLOSE)
 
 
-def test_listeners_nest_and_leave_nothing_behind() -> None:
+def test_listeners_nest_and_leave_nothing_behind(load_tiny: Load) -> None:
+    network = load_tiny("bert").network
+    own = modeling_bert.eager_attention_forward
+
     def outer(*_: object) -> None: ...
 
     def inner(*_: object) -> None: ...
 
-    with attention.listening(outer):
-        with contextlib.suppress(RuntimeError), attention.listening(inner):
+    with attention.listening(network, outer):
+        with contextlib.suppress(RuntimeError), attention.listening(network, inner):
             assert attention._hearing.get() is inner
             raise RuntimeError
         assert attention._hearing.get() is outer
+        assert modeling_bert.eager_attention_forward is not own
     assert attention._hearing.get() is None
+    assert modeling_bert.eager_attention_forward is own
 
 
-def test_an_attention_class_without_eager_function_is_refused() -> None:
-    class Lonely(nn.Module): ...
-
-    with pytest.raises(ModelError, match="Lonely"):
-        attention._eager_of(Lonely)
-
-
-def test_a_subclass_in_another_file_finds_its_bases_eager_function() -> None:
-    from transformers.models.bert import modeling_bert
-
+def test_a_subclass_in_another_file_is_heard(load_tiny: Load, batch_for: BatchFor) -> None:
     class Derived(modeling_bert.BertSelfAttention): ...
 
-    assert attention._eager_of(Derived) is modeling_bert.eager_attention_forward
+    model = copy.deepcopy(load_tiny("bert"))
+    for layer in model.network.bert.encoder.layer:
+        layer.attention.self.__class__ = Derived
+    torch.testing.assert_close(observed(model, batch_for(model)), observed(load_tiny("bert"), batch_for(model)))
 
 
 def test_a_layer_that_does_not_show_its_map_is_an_error(
     load_tiny: Load, batch_for: BatchFor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load_tiny("bert")
-    monkeypatch.setitem(model.network.config.__dict__, "_attn_implementation_internal", "eager")
+    monkeypatch.setitem(model.network.config.__dict__, "_attn_implementation_internal", "sdpa")
     with pytest.raises(ModelError, match="0 encoder layers out of 2"):
         observed(model, batch_for(model))
 
@@ -280,31 +280,15 @@ def test_a_layer_that_does_not_show_its_map_is_an_error(
 # --- the traps --------------------------------------------------------------------------------------------------
 
 
-def test_without_our_mask_function_the_padding_check_would_cry_out(
-    load_tiny: Load, batch_for: BatchFor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model, causal = load_tiny("bert"), load_tiny("llama")
-    monkeypatch.delitem(AttentionMaskInterface._global_mapping, attention.NAME)
-    batch = batch_for(model)
-    assert on_padding(observed(model, batch), batch) > 0.01
-    assert all((weights.triu(1) > 0).any() for weights in observed(causal, batch_for(causal)))
-
-
-def test_register_restores_the_mask_function(
-    load_tiny: Load, batch_for: BatchFor, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load_tiny("bert")
-    monkeypatch.delitem(AttentionMaskInterface._global_mapping, attention.NAME)
-    attention.register()
-    batch = batch_for(model)
-    assert on_padding(observed(model, batch), batch) == 0
-
-
 @pytest.mark.parametrize("family", ["albert", "distilbert"])
 def test_layers_are_counted_where_modules_do_not_know_theirs(family: str, load_tiny: Load, batch_for: BatchFor) -> None:
     model = load_tiny(family)
     known: list[object] = []
-    with attention.listening(lambda module, *_: known.append(getattr(module, "layer_idx", None))), torch.no_grad():
+
+    def note(module: nn.Module, *_: object) -> None:
+        known.append(getattr(module, "layer_idx", None))
+
+    with attention.listening(model.network, note), torch.no_grad():
         model.network(input_ids=batch_for(model).input_ids)
     assert known == [None, None], "the trap is gone: this test no longer says anything"
     first, second = observed(model, batch_for(model))

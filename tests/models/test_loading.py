@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,7 +17,9 @@ import transformers
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
+import headatlas as ha
 from headatlas.errors import ModelError, SettingError
+from headatlas.exploring.live import Explorer
 from headatlas.models.control import randomise
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
@@ -158,6 +162,17 @@ def test_more_layers_in_the_config_than_in_the_weights(copy_of_tiny: CopyOf) -> 
         load(change_config(copy_of_tiny("bert"), num_hidden_layers=3))
 
 
+@pytest.mark.parametrize(("family", "name"), [("bert", "num_hidden_layers"), ("t5", "num_decoder_layers")])
+@pytest.mark.parametrize("pickled", [False, True])
+def test_a_million_layers_are_not_built(family: str, name: str, pickled: bool, copy_of_tiny: CopyOf) -> None:
+    folder = change_config(copy_of_tiny(family), **{name: 10**6})
+    if pickled:
+        torch.save(load_file(folder / "model.safetensors"), folder / "pytorch_model.bin")
+        (folder / "model.safetensors").unlink()
+    with pytest.raises(ModelError, match="names 1,000,000 layers"):
+        load(folder)
+
+
 def test_a_missing_shard(copy_of_tiny: CopyOf, load_tiny: Callable[[str], Model]) -> None:
     folder = copy_of_tiny("bert")
     (folder / "model.safetensors").unlink()
@@ -205,13 +220,20 @@ def test_the_tokenizer_of_another_model(copy_of_tiny: CopyOf, tiny_folder: Calla
         load(folder)
 
 
-def test_a_slow_tokenizer_is_refused(copy_of_tiny: CopyOf) -> None:
-    folder = copy_of_tiny("t5")
-    for path in folder.glob("tokenizer*"):
-        path.unlink()
-    transformers.ByT5Tokenizer().save_pretrained(folder)
+def test_a_slow_tokenizer_is_refused_where_words_matter(tmp_path: Path) -> None:
+    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
+    tokenizer = transformers.ByT5Tokenizer()
+    network = transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=len(tokenizer), **sizes))
+    network.save_pretrained(tmp_path)
+    tokenizer.save_pretrained(tmp_path)
+    model = load(tmp_path)
+    (tmp_path / "text.txt").write_text("the dog ran.\nthe cat sat.\n")
     with pytest.raises(ModelError, match="slow tokenizer"):
-        load(folder)
+        ha.survey(model, text=tmp_path / "text.txt", out=tmp_path / "atlas")
+    with pytest.raises(ModelError, match="slow tokenizer"):
+        ha.draw(model, "the dog ran", head="1-1")
+    with pytest.raises(ModelError, match="slow tokenizer"):
+        Explorer(model, "encoder")
 
 
 @pytest.mark.parametrize(
@@ -260,7 +282,7 @@ def test_finite_weights_whose_attention_overflows_are_named(copy_of_tiny: CopyOf
         for part in ("query", "key"):
             tensors[f"bert.encoder.layer.1.attention.self.{part}.weight"][16:24] *= 1e25
 
-    with pytest.raises(ModelError, match=r"head 2-3 .*overflow in torch\.float32"):
+    with pytest.raises(ModelError, match=r"head 2-3 .*overflow in float32\. Some weights are far too large"):
         load(change_tensors(copy_of_tiny("bert"), blow_up))
 
 
@@ -323,6 +345,20 @@ def test_code_of_a_model_runs_only_if_asked(copy_of_tiny: CopyOf, tmp_path: Path
     assert not ran.exists()
     assert load(folder, trust_remote_code=True).shapes["encoder"].layers == 2
     assert ran.exists()
+
+
+def test_a_pickle_that_could_run_code_is_refused_in_our_words(copy_of_tiny: CopyOf, tmp_path: Path) -> None:
+    class Code:
+        def __reduce__(self) -> tuple[Any, ...]:
+            return Path.touch, (tmp_path / "ran",)
+
+    folder = copy_of_tiny("bert")
+    (folder / "model.safetensors").unlink()
+    torch.save({"bert.embeddings.word_embeddings.weight": Code()}, folder / "pytorch_model.bin")
+    with pytest.raises(ModelError, match="could run code on this machine") as caught:
+        load(folder)
+    assert "weights_only" not in str(caught.value)
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_name_that_is_nowhere() -> None:
@@ -419,3 +455,33 @@ def test_random_weights_observe_differently(
     for model in (load_tiny("bert"), control):
         model.observe(batch_for(model), lambda layer, weights, _: maps.append(weights.clone()) if layer == 0 else None)
     assert not torch.allclose(maps[0], maps[1], atol=0.05)
+
+
+# --- threads ----------------------------------------------------------------------------------------------------
+
+FIRST_LOADS = """
+import sys, threading
+import headatlas as ha
+
+sys.setswitchinterval(1e-5)
+heads, together = [], threading.Barrier(3)
+
+def load():
+    together.wait()
+    heads.append(ha.load_model(sys.argv[1], device="cpu").language_model)
+
+threads = [threading.Thread(target=load) for _ in range(3)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(heads, ha.load_model(sys.argv[1], device="cpu").language_model)
+"""
+
+
+def test_threads_that_load_the_first_models_at_once_keep_the_heads(tiny_folder: Callable[[str], Path]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", FIRST_LOADS, str(tiny_folder("bert"))], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "['masked', 'masked', 'masked'] masked", done.stderr
+    assert "missing" not in done.stderr

@@ -10,7 +10,7 @@ import torch
 
 from headatlas.encoding.batches import make_batch
 from headatlas.engine.observer import Observer
-from headatlas.errors import SettingError
+from headatlas.errors import ModelError, SettingError
 from headatlas.models.gates import Gates
 from headatlas.models.loading import load_model
 from headatlas.models.placing import home_of
@@ -67,7 +67,7 @@ def test_maps_that_cannot_be_meant(tiny_folder, options, problem):
 
 def test_without_accelerate(tiny_folder, monkeypatch):
     monkeypatch.setitem(sys.modules, "accelerate", None)
-    with pytest.raises(SettingError, match=r"pip install .headatlas\[large\]"):
+    with pytest.raises(ModelError, match=r"pip install .headatlas\[large\]"):
         load_model(str(tiny_folder("bert")), device_map="auto")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 
 import pytest
 import torch
@@ -13,6 +14,7 @@ from headatlas.models.head_layouts import LAYOUTS, attention_blocks
 from headatlas.models.loading import load_model
 from headatlas.models.pruning import bound_heads, load_pruned, pruned_copy
 from headatlas.models.pruning_record import PRUNING_RECORD, read_pruning
+from headatlas.seals import open_json, seal_json
 
 CPU = torch.device("cpu")
 LAYER_1, LAYER_2 = ([(layer, head) for head in (1, 2, 3, 4)] for layer in (1, 2))
@@ -162,9 +164,27 @@ def test_encoder_decoders_are_refused(family, load_tiny):
 )
 def test_a_damaged_record_is_said(change, said, load_tiny, tmp_path):
     path = saved(load_tiny("bert"), [(1, 2)], tmp_path) / PRUNING_RECORD
-    path.write_text(json.dumps(change(json.loads(path.read_text()))))
+    changed = change(open_json(path.read_text()))
+    path.write_text(seal_json(changed) if changed else json.dumps(changed))
     with pytest.raises(ModelError, match=said):
         load_model(str(tmp_path), device="cpu")
+
+
+@pytest.mark.parametrize("load", [load_pruned, lambda folder: load_model(str(folder), device="cpu")])
+def test_the_record_belongs_to_the_weights(load_tiny, tmp_path, load):
+    folder = saved(load_tiny("bert"), [(1, 2)], tmp_path / "one")
+    other = saved(load_tiny("bert"), [(1, 3)], tmp_path / "other")
+    path = folder / PRUNING_RECORD
+    written = path.read_text()
+    record = json.loads(written)
+    assert record["kept_heads"] == [[1, 3, 4], [1, 2, 3, 4]]
+    path.write_text(json.dumps(record | {"kept_heads": [[1, 2, 4], [1, 2, 3, 4]]}))
+    with pytest.raises(ModelError, match="changed since it was written, so it may name other heads"):
+        load(folder)
+    path.write_text(written)
+    shutil.copy(other / "model.safetensors", folder)
+    with pytest.raises(ModelError, match=r"weights are not those that headatlas_pruning\.json was written for"):
+        load(folder)
 
 
 def test_a_folder_that_is_not_pruned(tiny_folder, tmp_path):

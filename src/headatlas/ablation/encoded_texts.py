@@ -36,13 +36,17 @@ class EncodedTexts(Sequence[range]):
         return self._model.network_inputs(ids, mask, types)
 
 
-def encode_texts(model: Model, texts: Sequence[tuple[str, ...]], max_tokens: int) -> tuple[EncodedTexts, int]:
-    """Encode one text or two together, and say how many were cut: the longer side first, at its end."""
-    pairs = len(texts[0]) == 2
-    firsts, seconds = [text[0] for text in texts], [text[-1] for text in texts] if pairs else None
-    options = {"truncation": True, "max_length": max_tokens, "return_token_type_ids": True}
-    cut = model.tokenizer(firsts, seconds, **options)
-    whole = model.tokenizer(firsts, seconds, verbose=False)
+def encode_texts(
+    model: Model, texts: Sequence[tuple[str, ...]], max_tokens: int, written: bool = False
+) -> tuple[EncodedTexts, int]:
+    """Encode one text or two together, and say how many were cut: the longer side first, at its end.
+
+    written: texts that the model is to write; translation models may have another tokenizer for them.
+    """
+    first, second = ("text_target", "text_pair_target") if written else ("text", "text_pair")
+    given = {first: [text[0] for text in texts]} | ({second: [text[1] for text in texts]} if len(texts[0]) == 2 else {})
+    cut = model.tokenizer(**given, truncation=True, max_length=max_tokens, return_token_type_ids=True)
+    whole = model.tokenizer(**given, verbose=False)
     lengths = [len(ids) for ids in cut["input_ids"]]
     if min(lengths) == 0:
         raise CorpusError(f"The text {texts[lengths.index(0)][0]!r} turns into no tokens.")

@@ -119,7 +119,7 @@ class ProbeParsing(Task):
             seen = self._gates.shown(len(layers), weights) if self._gates else weights
             layers.append(word_attention_torch(seen, units, words + 2, "mean"))  # [CLS] and [SEP] are the last units
 
-        with listening(hear):
+        with listening(self.model.network, hear):
             self.model.network.base_model(**examples.inputs)
         maps = torch.cat(layers, 1).permute(0, 2, 3, 1).float()  # [E, W + 2, W + 2, A]
         special = torch.cat([maps[:, :words, words:], maps[:, words:, :words].transpose(1, 2)], 2)

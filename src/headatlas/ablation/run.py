@@ -29,7 +29,7 @@ from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.heads import check_head, parse_head
-from headatlas.models.loading import choose_device, choose_dtype, load_model
+from headatlas.models.loading import choose_device, choose_dtype, open_model
 from headatlas.models.model import Model, TaskHead, check_length
 from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
@@ -145,17 +145,15 @@ def ablate(
     }
     check_tasks(tasks, [*files, *(["atlas"] if atlas is not None else [])])
     choose_device(device), choose_dtype(dtype)
-    if isinstance(model, str):
-        wanted = next((_HEADS[name] for name in tasks if name in _HEADS), None)
-        model = load_model(
-            model,
-            revision=revision,
-            device=device,
-            dtype=dtype,
-            seed=seed,
-            task_head=wanted,
-            trust_remote_code=trust_remote_code,
-        )
+    model = open_model(
+        model,
+        revision=revision,
+        device=device,
+        dtype=dtype,
+        seed=seed,
+        task_head=next((_HEADS[name] for name in tasks if name in _HEADS), None),
+        trust_remote_code=trust_remote_code,
+    )
     stack = _choose_stack(model, stack, tasks)
     if shard is not None:
         check_sharing(tasks, model)

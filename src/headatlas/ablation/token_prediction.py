@@ -28,11 +28,15 @@ def require_language_model(model: Model, kind: Literal["masked", "causal"], task
     """Refuse a model without the head that a task needs."""
     if model.language_model == kind:
         return
-    has = (
-        f"a {model.language_model} language model" if model.language_model else "a model without a language model head"
-    )
-    fit = " Fit one with `headatlas fit-mlm`." if kind == "masked" and model.language_model is None else ""
-    raise ModelError(f"The task {task} needs a {kind} language model, but {model.name} is {has}.{fit}")
+    has, remedy = "a model without a language model head", ""
+    if model.is_encoder_decoder:
+        has = f"an encoder-decoder ({model.network.config.model_type})"
+        remedy = " For such a model there is --task translation."
+    elif model.language_model:
+        has = f"a {model.language_model} language model"
+    elif kind == "masked":
+        remedy = " Fit one with `headatlas fit-mlm`."
+    raise ModelError(f"The task {task} needs a {kind} language model, but {model.name} is {has}.{remedy}")
 
 
 def predicted_tokens(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor, Tensor]:

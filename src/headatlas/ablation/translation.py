@@ -21,18 +21,16 @@ from headatlas.corpora.translations import Translation as TranslatedText
 from headatlas.encoding.batches import plan_batches
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import ModelError
+from headatlas.models.extras import require_package
 from headatlas.models.model import Model
+
+# Beside these, a model's own settings hold: the token to begin with, tokens never to write.
+_GREEDILY = {"num_beams": 1, "do_sample": False, "early_stopping": False, "length_penalty": 1.0, "max_length": None}
 
 
 def require_sacrebleu() -> Any:
     """The module `sacrebleu`, or how to install it."""
-    try:
-        import sacrebleu
-    except ImportError as error:
-        raise ModelError(
-            'Scoring translations needs sacrebleu. Install it with: pip install "headatlas[translation]"'
-        ) from error
-    return sacrebleu
+    return require_package("sacrebleu", "Scoring translations", "translation")
 
 
 class Translation(Task):
@@ -54,7 +52,7 @@ class Translation(Task):
         self._references = {text.id: text.target for text in texts}
         self._most_written = max_tokens
         sources, cut_sources = encode_texts(model, [(text.source,) for text in texts], max_tokens)
-        targets, cut_targets = encode_texts(model, [(text.target,) for text in texts], max_tokens)
+        targets, cut_targets = encode_texts(model, [(text.target,) for text in texts], max_tokens, written=True)
         batches = []
         for indices in plan_batches(sources, batch_tokens):
             inputs, wanted = sources.batch(indices), targets.batch(indices)
@@ -79,9 +77,8 @@ class Translation(Task):
         names = ("input_ids", "attention_mask")
         written = self.model.network.generate(
             **{name: examples.inputs[name] for name in names},
+            **_GREEDILY,
             max_new_tokens=self._most_written,
-            num_beams=1,
-            do_sample=False,
         )
         texts = self.model.tokenizer.batch_decode(written, skip_special_tokens=True)
         scores = [

@@ -10,7 +10,7 @@ from headatlas.atlas.lines import attention_lines_figure
 from headatlas.atlas.sentence import Sentence, check_texts, head_maps, read_sentence
 from headatlas.errors import SettingError
 from headatlas.models.heads import check_head, parse_head
-from headatlas.models.loading import load_model
+from headatlas.models.loading import open_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.surveying.choices import choose_stack
@@ -43,8 +43,7 @@ def draw(
     """
     heads = [parse_head(name) for name in ([head] if isinstance(head, str) else head)]
     check_texts(text, pair)
-    if isinstance(model, str):
-        model = load_model(model, device=device, revision=revision, trust_remote_code=trust_remote_code)
+    model = open_model(model, device=device, revision=revision, trust_remote_code=trust_remote_code)
     stack = choose_stack(model, stack)
     for layer, number in heads:
         check_head(layer, number, model.shapes[stack], model.name)

@@ -17,7 +17,7 @@ from headatlas.atlas.page.maps import packed_example
 from headatlas.atlas.sentence import check_texts, read_sentence, sentence_example
 from headatlas.files import write_text
 from headatlas.models.heads import check_head, parse_head
-from headatlas.models.loading import load_model
+from headatlas.models.loading import open_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.surveying.choices import choose_stack
@@ -76,8 +76,7 @@ def head_view(
     """
     layer, number = parse_head(head)
     check_texts(text, pair)
-    if isinstance(model, str):
-        model = load_model(model, device=device, revision=revision, trust_remote_code=trust_remote_code)
+    model = open_model(model, device=device, revision=revision, trust_remote_code=trust_remote_code)
     stack = choose_stack(model, stack)
     shape = model.shapes[stack]
     check_head(layer, number, shape, model.name)

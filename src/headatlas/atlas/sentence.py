@@ -13,7 +13,7 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import Segment
-from headatlas.encoding.template import SPECIAL, pair_frame
+from headatlas.encoding.template import SPECIAL, pair_frame, require_fast
 from headatlas.errors import SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
@@ -44,6 +44,7 @@ def check_texts(text: str, pair: str | None) -> None:
 def read_sentence(model: Model, text: str, pair: str | None = None) -> Sentence:
     """Encode a text, or two with a separator between, and find its words."""
     check_texts(text, pair)
+    require_fast(model.tokenizer)
     texts = [text] if pair is None else [text, pair]
     if pair is not None and pair_frame(model.tokenizer) is None:
         raise SettingError(f"{model.name} puts no separator between two texts. Give it one text.")

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.encoding.template import require_fast
+
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
@@ -43,6 +45,7 @@ def kind_table(tokenizer: PreTrainedTokenizerBase) -> KindTable:
     ``[CLS]`` is the tokenizer's cls token or, where it has none, its bos token; ``[SEP]`` is its sep token
     or else its eos token.
     """
+    require_fast(tokenizer)
     vocabulary = tokenizer.get_vocab()
     of_id = np.zeros(max(vocabulary.values()) + 1, dtype=np.uint8)
     numbers = list(vocabulary.values())

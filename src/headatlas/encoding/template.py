@@ -66,11 +66,12 @@ class Frame:
 
 
 def require_fast(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Words are aligned through the fast tokenizers' own offsets, so a slow one is refused."""
+    """Refuse a slow tokenizer where words matter: they are aligned through the fast tokenizers' own offsets."""
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(
-            f"{type(tokenizer).__name__} is a slow tokenizer, which cannot say which word a token belongs to. "
-            "Save the model with a tokenizer.json (a fast tokenizer) and load that folder."
+            f"{type(tokenizer).__name__} is a slow tokenizer, which cannot tell which word a token belongs to. "
+            "Save the model with a tokenizer.json (a fast tokenizer) and load that folder. Without one, only tasks "
+            "over whole texts work: headatlas ablate --task translation or classification."
         )
 
 
@@ -111,6 +112,7 @@ def _probe(
     tokenizer: PreTrainedTokenizerBase, pair: bool = False
 ) -> tuple[tuple[int, ...], tuple[int, ...], list[slice]]:
     """Ids and types of the encoded probe, and the place of each of its spans."""
+    require_fast(tokenizer)
     encoded = tokenizer(_PROBE, _PROBE if pair else None, return_token_type_ids=True)
     of_span = encoded.sequence_ids()
     spans = [[place for place, span in enumerate(of_span) if span == number] for number in range(1 + pair)]

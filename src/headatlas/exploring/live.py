@@ -19,6 +19,7 @@ from torch import Tensor
 from headatlas.atlas.page.maps import packed_example
 from headatlas.atlas.page.packing import FAST
 from headatlas.atlas.sentence import Sentence, read_sentence, sentence_batch, sentence_example, sentence_words
+from headatlas.encoding.template import require_fast
 from headatlas.errors import SettingError
 from headatlas.exploring.predictions import predictions
 from headatlas.exploring.requests import Question
@@ -32,6 +33,7 @@ class Explorer:
     """A model that answers questions about a text; one at a time."""
 
     def __init__(self, model: Model, stack: Stack) -> None:
+        require_fast(model.tokenizer)
         self.model = model
         self.stack = stack
         self.shape = model.shapes[stack]

@@ -14,7 +14,7 @@ from headatlas.atlas.page.content import model_content
 from headatlas.errors import SettingError
 from headatlas.exploring.guard import ADDRESS, hosts_of, new_token
 from headatlas.exploring.live import Explorer
-from headatlas.models.loading import load_model
+from headatlas.models.loading import open_model
 from headatlas.models.model import Model
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.surveying.choices import choose_stack
@@ -59,8 +59,7 @@ def explore(
         options |= as_surveyed
     if revision is not None:
         options["revision"] = revision
-    if isinstance(model, str):
-        model = load_model(model, **options)
+    model = open_model(model, **options)
     with _listening(port) as listener:
         number, token = listener.getsockname()[1], new_token()
         app = explorer_app(model, atlas, token, number)

@@ -58,7 +58,7 @@ def load_base(name: str, *, revision: str | None, force: bool, trust_remote_code
         "name": name,
         **source.record,
         "class": type(network).__name__,
-        "commit": getattr(network.config, "_commit_hash", None),
+        "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
         "weights_sha256": source.fingerprint(),
     }
     return Base(network, tokenizer, record)

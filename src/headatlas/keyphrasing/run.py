@@ -27,7 +27,7 @@ from headatlas.keyphrasing.finetuning import TuningSettings, tune_and_question
 from headatlas.keyphrasing.settings import KeyphraseSettings, check_sources
 from headatlas.keyphrasing.tables import curve_table, found_table, weights_table, words_table
 from headatlas.keyphrasing.word_weights import Weights, word_weights
-from headatlas.models.loading import choose_device, choose_dtype, load_model
+from headatlas.models.loading import choose_device, choose_dtype, open_model
 from headatlas.models.model import Model, check_length
 from headatlas.probes.keyphrases import combine_heads
 from headatlas.results.atlas import Atlas, open_atlas, write_manifest, write_tables
@@ -112,9 +112,8 @@ def keyphrases(
         name: find_files(paths, name, folders=name != "text") for name, paths in given.items() if paths is not None
     }
     choose_device(device), choose_dtype(dtype)
-    if isinstance(model, str):
-        loading: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
-        model = load_model(model, **loading, trust_remote_code=trust_remote_code)
+    loading: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
+    model = open_model(model, **loading, trust_remote_code=trust_remote_code)
     described = {name: describe_files(paths) for name, paths in files.items()}
     decisive = model_identity(model, model.default_stack) | {
         "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},

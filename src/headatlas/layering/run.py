@@ -22,7 +22,7 @@ from headatlas.layering.jobs import Data, Record, Weights, run_task
 from headatlas.layering.records import load_record, save_record, tables_of
 from headatlas.layering.settings import LayerSettings
 from headatlas.layering.sources import Source, families, keep_states, read_source
-from headatlas.models.loading import choose_device, choose_dtype, load_model
+from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
 from headatlas.probes.span_batches import SpanTargets, labels_of
@@ -111,7 +111,7 @@ def layers(
     tasks = choose_tasks([task] if isinstance(task, str) else list(task), [files[part] for part in PARTS])
     loading: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
     loading["trust_remote_code"] = trust_remote_code
-    loaded = load_model(model, **loading) if isinstance(model, str) else model
+    loaded = open_model(model, **loading)
     chosen_stack = choose_stack(loaded, stack)
     check_length(max_tokens, loaded.longest_input, loaded.name)
     decisive = json.loads(json.dumps(model_identity(loaded, chosen_stack) | asdict(settings)))

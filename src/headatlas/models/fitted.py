@@ -8,6 +8,7 @@ import torch
 from transformers import AutoModelForMaskedLM
 
 from headatlas.errors import ModelError
+from headatlas.models.extras import require_package
 from headatlas.models.observing import first_line
 from headatlas.models.pretrained import load_network
 from headatlas.models.sources import ModelSource
@@ -18,11 +19,7 @@ if TYPE_CHECKING:
 
 def require_peft() -> Any:
     """The module `peft`, or how to install it."""
-    try:
-        import peft
-    except ImportError as error:
-        raise ModelError('Fitted models need peft. Install it with: pip install "headatlas[fit]"') from error
-    return peft
+    return require_package("peft", "A fitted model", "fit")
 
 
 def load_fitted(source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype) -> PreTrainedModel:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -25,14 +26,13 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
 )
 
-from headatlas.encoding.template import require_fast
 from headatlas.errors import SettingError
 from headatlas.models.control import randomise
 from headatlas.models.fitted import load_fitted
 from headatlas.models.model import LanguageModel, Model, TaskHead
-from headatlas.models.observing import first_line, observe_network, quiet_transformers
+from headatlas.models.observing import first_line, make_observable, quiet_transformers
 from headatlas.models.placing import DeviceMap, check_device_map, clear_with, place_options
-from headatlas.models.pretrained import from_pretrained, load_network, refuse_missing, saved_class
+from headatlas.models.pretrained import check_layers, from_pretrained, load_network, refuse_missing, saved_class
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
 
@@ -84,7 +84,6 @@ def load_model(
     arguments = source.arguments | {"trust_remote_code": trust_remote_code}
     with quiet_transformers():
         tokenizer = from_pretrained(AutoTokenizer, source, arguments)
-        require_fast(tokenizer)
         placing = {} if device_map is None else place_options(source, device_map)
         network, language_model, found, unused = _load_network(
             source, arguments, placing, number_type, task_head, as_saved
@@ -94,19 +93,32 @@ def load_model(
     if random_weights:
         network = randomise(network, seed)
     record = source.record | {
-        "commit": getattr(network.config, "_commit_hash", None),
+        "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
         "weights_sha256": source.fingerprint(),
         "random_weights": {"seed": seed} if random_weights else None,
     }
     if as_saved:
         record["unused_tensors"] = unused
-    return observe_network(
+    network.requires_grad_(False)
+    return make_observable(
         network if device_map is not None else network.to(target),
         tokenizer,
         name=name,
         language_model=language_model,
         task_head=found,
         record=record,
+    )
+
+
+def open_model(model: str | Path | Model, **options: Any) -> Model:
+    """The model that a caller means: one that is loaded already, or a name to load with options of `load_model`."""
+    if isinstance(model, Model):
+        return model
+    if isinstance(model, str | Path):
+        return load_model(str(model), **options)
+    raise SettingError(
+        f"{type(model).__name__} is not a model of headatlas. Give the name of one, or, if it is a network of "
+        "transformers, make it observable first: headatlas.observe_network(network, tokenizer)."
     )
 
 
@@ -145,6 +157,7 @@ def _load_network(
     if source.adapter is not None:
         return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked", None, []
     config = from_pretrained(AutoConfig, source, arguments)
+    check_layers(source, config)
     loader, language_model = _head_of(config)
     if task_head is not None:
         task_loader, names = _TASK_HEADS[task_head]

@@ -17,7 +17,7 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import changing, listening, register
+from headatlas.models.attention import changing, listening
 from headatlas.models.gates import ChangeOutput, Gates, Instead
 from headatlas.models.losses import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs, states_in_outputs
@@ -61,7 +61,7 @@ class Model:
     device: torch.device
     dtype: torch.dtype
     language_model: LanguageModel | None  # which language model head the weights bring, if any
-    uses_interface: bool  # observed through transformers' attention interface; else through output_attentions
+    uses_interface: bool  # observed through its file's eager attention function; else through output_attentions
     source: dict[str, Any] = field(default_factory=dict)  # where the weights come from, for the manifest
     shapes: dict[Stack, HeadShape] = field(default_factory=dict)
     task_head: TaskHead | None = None  # a head for another task than language modelling
@@ -70,12 +70,6 @@ class Model:
         """What another process gets: the fields, without what was worked out from them here."""
         forget_capturing(self.network)
         return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """Arrive in another process, whose transformers does not know our attention function yet."""
-        self.__dict__ |= state
-        if self.uses_interface:
-            register()
 
     @cached_property
     def _stacks(self) -> StackNames:
@@ -93,7 +87,14 @@ class Model:
 
     @property
     def pad_id(self) -> int:
-        """The id that fills batches; any will do where the tokenizer has none, since padding is masked."""
+        """The id that fills batches.
+
+        The network's own before the tokenizer's: some networks look for it in their input, to number positions
+        (RoBERTa) or to find the last token of a text (classifiers over decoders). Else any will do, as it is masked.
+        """
+        own = getattr(self.network.config.get_text_config(), "pad_token_id", None)
+        if own is not None and 0 <= own < self.network.get_input_embeddings().weight.shape[0]:
+            return int(own)
         return int(self.tokenizer.pad_token_id or 0)
 
     @cached_property
@@ -206,7 +207,7 @@ class Model:
             layer, calls = first_layer + calls % running, calls + 1
             return change(layer, output)
 
-        with changing(changed):
+        with changing(self.network, changed):
             yield
 
     def _inputs(self, network: nn.Module, input_ids: Tensor, batch: Batch) -> dict[str, Any]:
@@ -237,7 +238,7 @@ class Model:
                 see(counts[stack] - 1, weights, mask)
 
         if self.uses_interface:
-            with listening(hear):
+            with listening(self.network, hear):
                 return network(**inputs), counts
         outputs = network(**inputs, output_attentions=True)
         for layer, weights in enumerate(maps_in_outputs(outputs, wanted)):

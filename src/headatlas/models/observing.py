@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
+from torch import nn
 
-from headatlas.encoding.template import require_fast
 from headatlas.errors import HeadatlasError, ModelError
-from headatlas.models import attention
+from headatlas.models.attention import EAGER, keep_masks_finite
+from headatlas.models.fidelity import compare_once
 from headatlas.models.finite import check_weights
-from headatlas.models.model import LanguageModel, Model, TaskHead
+from headatlas.models.model import LanguageModel, Model, TaskHead, forget_capturing
 from headatlas.models.placing import home_of
-from headatlas.models.probe import can_use_interface, see_shapes
+from headatlas.models.probe import heard_modules, see_shapes
 from headatlas.models.stacks import HeadShape, Stack
 
 if TYPE_CHECKING:
@@ -26,29 +29,59 @@ if TYPE_CHECKING:
 _FEWEST_TOKENS = 10  # ordinary ones, of a tokenizer that can read text
 
 _log = logging.getLogger(__name__)
+one_at_a_time = RLock()
 
 
 def observe_network(
     network: PreTrainedModel,
     tokenizer: PreTrainedTokenizerBase,
     *,
-    name: str,
+    name: str | None = None,
     language_model: LanguageModel | None = None,
     task_head: TaskHead | None = None,
     record: Mapping[str, Any] | None = None,
 ) -> Model:
-    """Make a network observable where it is: on its device, in its dtype. Its weights are frozen from then on.
+    """Observe a network that is in memory, on its device and in its dtype, without changing it.
 
-    language_model: "masked" or "causal" where the network has such a head, for the gradient study.
-    task_head: "classification", "token-classification" or "sequence-to-sequence" where it has such a one.
-    record: where the weights come from, for manifests.
+    What is observed is a twin: other modules over the same weights. The network itself keeps its train or eval mode,
+    its gradients, its attention implementation and its configuration, and can go on being trained. The twin sees every
+    training step, since the weights are the same memory; call this function again before the next survey, so that its
+    record names the new weights.
+
+    Args:
+        network: Any network of transformers.
+        tokenizer: Its tokenizer; a fast one, unless only whole texts are of interest and never words.
+        name: What results call it; by default the folder or hub name it was loaded from, else its class.
+        language_model: "masked" or "causal" if the network has such a head, for the gradient study.
+        task_head: "classification", "token-classification" or "sequence-to-sequence" if it has such a head.
+        record: Where the weights come from, for manifests.
     """
-    require_fast(tokenizer)
+    name = name or network.name_or_path or type(network).__name__
+    return make_observable(
+        _twin(network, name), tokenizer, name=name, language_model=language_model, task_head=task_head, record=record
+    )
+
+
+def make_observable(
+    network: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    *,
+    name: str,
+    language_model: LanguageModel | None,
+    task_head: TaskHead | None,
+    record: Mapping[str, Any] | None,
+) -> Model:
+    """Set up a network that is ours alone; see `observe_network`."""
     check_vocabulary(name, network, tokenizer)
     check_weights(network, name)
-    network.eval().requires_grad_(False)
+    network.eval()
+    network.config.return_dict = True
+    if record is None:
+        record = {"kind": "in memory", "weights_sha256": {"in memory": _digest(network, name)}}
     with quiet_transformers():
         uses_interface, shapes, sink = _first_look(network, tokenizer, name)
+        weights = None if record.get("random_weights") else record.get("weights_sha256") or record.get("commit")
+        fidelity = compare_once(network, tokenizer, name, uses_interface, weights)
     if language_model == "causal" and "decoder" not in shapes:
         _log.warning("%s: its attention sees the next token, so there is no loss of predicting it.", name)
         language_model = None
@@ -57,11 +90,10 @@ def observe_network(
         "class": type(network).__name__,
         "parameters": sum(parameter.numel() for parameter in network.parameters()),
         "observed_through": "attention interface" if uses_interface else "output_attentions",
+        "compared_with_eager": fidelity,
     }
     if sink:
         facts["learned_sink"] = True
-    if record is None:
-        record = {"kind": "in memory", "weights_sha256": {"in memory": _digest(network)}}
     source = {**record, **facts}
     return Model(
         name,
@@ -77,10 +109,35 @@ def observe_network(
     )
 
 
-def _digest(network: PreTrainedModel) -> str:
+def _twin(network: PreTrainedModel, name: str) -> PreTrainedModel:
+    """A copy of a network with modules and configuration of its own, over the same weights, which it does not train.
+
+    Weights of other types than torch's own (quantised ones) are the same objects; they cannot be trained anyway.
+    """
+    shared: dict[int, Any] = {id(buffer): buffer for buffer in network.buffers()}
+    for parameter in network.parameters():
+        plain = type(parameter) is nn.Parameter
+        shared[id(parameter)] = nn.Parameter(parameter.detach(), requires_grad=False) if plain else parameter
+    try:
+        twin = copy.deepcopy(network, shared)
+    except (RuntimeError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"{name}: {type(network).__name__} cannot be observed in memory, because its modules cannot be copied "
+            f"({first_line(error)}). Save it with save_pretrained and give that folder to load_model."
+        ) from error
+    forget_capturing(twin)
+    return twin
+
+
+def _digest(network: PreTrainedModel, name: str) -> str:
     """SHA-256 of all weights, so that a survey is never continued with others under the same name."""
     digest = hashlib.sha256()
     for key, tensor in network.state_dict().items():
+        if tensor.is_meta:
+            raise ModelError(
+                f"{name}: some of its weights are not in memory ({key}). Load it with headatlas.load_model(name, "
+                "device_map=...) instead."
+            )
         digest.update(key.encode())
         digest.update(tensor.detach().cpu().contiguous().flatten().view(torch.uint8).numpy().tobytes())
     return digest.hexdigest()
@@ -119,29 +176,33 @@ def _first_look(
 
 
 def _set_attention(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Switch to our attention function; False where the model's file does not use the interface."""
-    attention.register()
-    network.set_attn_implementation(attention.NAME)
-    if network.config._attn_implementation == attention.NAME:
-        if can_use_interface(network, tokenizer):
-            return True
-        network.set_attn_implementation("eager")
-    return False
+    """Switch to eager attention; False where the model's file has no function for it that can be listened to."""
+    network.set_attn_implementation(EAGER)
+    modules = heard_modules(network, tokenizer)
+    if network.dtype == torch.float64:
+        for module in modules:
+            keep_masks_finite(module)
+    return bool(modules)
 
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Keep transformers' warnings and bars off the screen: what matters of them becomes an error or a note."""
+    """Keep transformers' warnings and bars off the screen: what matters of them becomes an error or a note.
+
+    One thread at a time: how loud transformers is holds for the whole process, and two threads that load their first
+    models at once would lose both models' heads, as its Auto classes import model files without a lock.
+    """
     chatter = transformers.utils.logging
-    level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
-    chatter.set_verbosity_error()
-    chatter.disable_progress_bar()
-    try:
-        yield
-    finally:
-        chatter.set_verbosity(level)
-        if bars:
-            chatter.enable_progress_bar()
+    with one_at_a_time:
+        level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
+        chatter.set_verbosity_error()
+        chatter.disable_progress_bar()
+        try:
+            yield
+        finally:
+            chatter.set_verbosity(level)
+            if bars:
+                chatter.enable_progress_bar()
 
 
 def first_line(error: BaseException) -> str:

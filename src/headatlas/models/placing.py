@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from headatlas.errors import SettingError
+from headatlas.models.extras import require_package
 from headatlas.models.sources import ModelSource
 
 if TYPE_CHECKING:
@@ -29,10 +30,7 @@ def check_device_map(device_map: DeviceMap, device: str | torch.device, random_w
         raise SettingError(f"--device {device} and --device-map exclude each other. Leave one of them out.")
     if random_weights:
         raise SettingError("Random weights are drawn on one device. Leave out --device-map.")
-    try:
-        import accelerate  # noqa: F401
-    except ImportError as error:
-        raise SettingError('--device-map needs accelerate. Install it with: pip install "headatlas[large]"') from error
+    require_package("accelerate", "--device-map", "large")
 
 
 def place_options(source: ModelSource, device_map: DeviceMap) -> dict[str, Any]:

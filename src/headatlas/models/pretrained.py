@@ -2,36 +2,66 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
+from transformers import modeling_gguf_pytorch_utils
 
 from headatlas.errors import ModelError
 from headatlas.models.embedded import EMBEDDED
+from headatlas.models.extras import require_package
 from headatlas.models.observing import first_line
 from headatlas.models.sources import ModelSource
+from headatlas.models.weight_files import most_tensors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _HARMLESS_IF_MISSING = ("pooler.", "position_ids", "rotary_emb.")
 _MOST_NAMED = 3
+_MOST_SHARING = 1000  # layers
 
 
 def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any]) -> Any:
     """What `loader` (one of transformers' Auto classes) makes of a source; every failure is a ModelError."""
+    if "gguf_file" in arguments:
+        require_package("gguf", "A GGUF file", "embedded-decoder")
     try:
-        return loader.from_pretrained(source.location, **arguments)
+        with _no_gguf_bar():
+            return loader.from_pretrained(source.location, **arguments)
     except ImportError as error:
+        if library := re.search(r"requires the (\w[\w-]*) library", str(error)):
+            package = library[1].lower()
+            raise ModelError(f"{source.name}: needs {package}. Install it with: pip install {package}") from error
         raise ModelError(f"{source.name}: a package is missing ({first_line(error)}).") from error
     except Exception as error:
         hint = f"Check the name, or give a local folder, or one of: {', '.join(EMBEDDED)}."
         if "trust_remote_code" in str(error):
             hint = "If you trust its authors, pass --trust-remote-code."
+        elif "weights_only" in str(error):
+            raise ModelError(
+                f"{source.name}: its weights are a pickle file with more than tensors in it, which could run code on "
+                "this machine, so it was not opened. Ask its authors for safetensors, or convert it where that is safe."
+            ) from error
         elif source.weights:
             hint = "Check that the folder holds a whole, undamaged model with its tokenizer."
         raise ModelError(f"{source.name}: cannot be loaded: {first_line(error)}. {hint}") from error
+
+
+@contextmanager
+def _no_gguf_bar() -> Iterator[None]:
+    """Keep the bar off the screen that transformers shows over GGUF files, whatever its settings say about bars."""
+    bar = modeling_gguf_pytorch_utils.tqdm
+    modeling_gguf_pytorch_utils.tqdm = partial(bar, disable=True)
+    try:
+        yield
+    finally:
+        modeling_gguf_pytorch_utils.tqdm = bar
 
 
 def load_network(
@@ -55,6 +85,21 @@ def load_network(
     if network is network.base_model or in_head != missing:
         refuse_missing(source, missing)
     return network, in_head, sorted(info["unexpected_keys"])
+
+
+def check_layers(source: ModelSource, config: Any) -> None:
+    """Refuse a configuration with more layers than its weights have tensors, before all those layers are built.
+
+    Layers may share weights, but not by the thousand.
+    """
+    layers = max(
+        (value for key, value in config.to_dict().items() if "layers" in key and type(value) is int), default=0
+    )
+    if source.weights and layers > max(_MOST_SHARING, sum(map(most_tensors, source.weights))):
+        raise ModelError(
+            f"{source.name}: config.json names {layers:,} layers, but the weights have fewer tensors than that. "
+            "The weights and config.json belong to different models."
+        )
 
 
 def saved_class(config: Any, name: str) -> type[PreTrainedModel]:

@@ -50,20 +50,32 @@ def see_shapes(
     return shapes, any(_has_sink(weights) for layers in maps.values() for weights in layers)
 
 
-def can_use_interface(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Whether the attention function reaches this network's layers: some model files ignore it without a word."""
-    return any(_collect(network, tokenizer, uses_interface=True).values())
+def heard_modules(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[nn.Module]:
+    """The modules that attend by their file's eager function: none in files that have no such function."""
+    modules: list[nn.Module] = []
+    inputs = _probe_inputs(network, tokenizer)
+    with torch.inference_mode(), listening(network, lambda module, _weights, _mask: modules.append(module)):
+        network_to_run(network)(**inputs)
+    return modules
+
+
+def network_to_run(network: PreTrainedModel) -> nn.Module:
+    """The part that is run for its maps: without its head, which may want more than texts (choices, labels)."""
+    part: nn.Module = network if network.config.is_encoder_decoder else network.base_model
+    return part
+
+
+def inputs_to_run(network: PreTrainedModel, input_ids: Tensor) -> dict[str, Any]:
+    """What that part is called with for token ids [B, T] without padding: a decoder reads what its encoder reads."""
+    inputs = {"input_ids": input_ids, "attention_mask": torch.ones_like(input_ids)}
+    return inputs | ({"decoder_input_ids": input_ids} if network.config.is_encoder_decoder else {})
 
 
 def _collect(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, uses_interface: bool
 ) -> dict[Stack, list[Tensor]]:
-    encoded = tokenizer(PROBE_TEXT, return_tensors="pt", return_token_type_ids=False).to(home_of(network))
-    inputs: dict[str, Any] = dict(encoded)
+    inputs, run = _probe_inputs(network, tokenizer), network_to_run(network)
     both = bool(network.config.is_encoder_decoder)
-    if both:
-        inputs["decoder_input_ids"] = inputs["input_ids"]
-    run = network if both else network.base_model  # a head may want more than texts: choices, labels
     maps: dict[Stack, list[Tensor]] = {}
     names = StackNames(network, None if both else "encoder")
 
@@ -72,7 +84,7 @@ def _collect(
 
     with torch.inference_mode():
         if uses_interface:
-            with listening(hear):
+            with listening(network, hear):
                 run(**inputs)
         else:
             outputs = run(**inputs, output_attentions=True)
@@ -85,6 +97,11 @@ def _collect(
 
 def _has_sink(weights: Tensor) -> bool:
     return bool((weights.float().sum(-1) < 1 - SINK_SHARE).any())
+
+
+def _probe_inputs(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
+    input_ids = tokenizer(PROBE_TEXT, return_tensors="pt")["input_ids"]
+    return inputs_to_run(network, input_ids.to(home_of(network)))
 
 
 def _is_causal(maps: list[Tensor]) -> bool:
@@ -105,9 +122,11 @@ def _check_finite(name: str, stack: Stack, layer: int, weights: Tensor) -> None:
     bad = (~torch.isfinite(weights)).any(dim=-1).any(dim=-1).any(dim=0)  # [H]
     if not bad.any():
         return
+    narrow = weights.dtype.itemsize < 4
     heads = [f"{layer + 1}-{head + 1}" for head in torch.nonzero(bad)[:, 0].tolist()]
     which = f"all {len(heads)} heads of layer {layer + 1}" if bad.all() else f"head {', '.join(heads)}"
     raise ModelError(
         f"{name}: the {stack} attention of {which} (layer-head, from 1) is not finite, though the weights are: "
-        f"the numbers overflow in {weights.dtype}. Try --dtype float32 or float64."
+        f"the numbers overflow in {str(weights.dtype).removeprefix('torch.')}. "
+        + ("Try --dtype float32." if narrow else "Some weights are far too large: fetch, convert or fit them again.")
     )

@@ -20,6 +20,7 @@ from transformers import AutoConfig
 
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.head_layouts import AttentionBlock, attention_blocks
+from headatlas.models.observing import one_at_a_time
 from headatlas.models.pretrained import saved_class
 from headatlas.models.pruning_record import Pruning, read_pruning
 
@@ -35,9 +36,10 @@ def load_pruned(folder: str | Path, **options: Any) -> PreTrainedModel:
     options: those of `from_pretrained`, such as dtype or attn_implementation.
     """
     pruning = read_pruning(Path(folder))
-    config = AutoConfig.from_pretrained(folder)
-    saved_as = saved_class(config, str(folder))
-    network: PreTrainedModel = pruned_class(saved_as, pruning).from_pretrained(folder, config=config, **options)
+    with one_at_a_time:
+        config = AutoConfig.from_pretrained(folder)
+        saved_as = saved_class(config, str(folder))
+        network: PreTrainedModel = pruned_class(saved_as, pruning).from_pretrained(folder, config=config, **options)
     return network
 
 

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.errors import ModelError
-from headatlas.files import json_text, parse_json, write_text
+from headatlas.files import json_text, parse_json, sha256, write_text
+from headatlas.models.weight_files import find_weights
+from headatlas.seals import open_json, seal_json
 
 PRUNING_RECORD = "headatlas_pruning.json"
-FORMAT = "headatlas-pruning-1"
+FORMAT = "headatlas-pruning-2"
 
 
 @dataclass(frozen=True)
@@ -22,16 +24,23 @@ class Pruning:
     base: Mapping[str, Any]  # the model before any pruning: its name, class, weights
 
     def write(self, folder: Path) -> None:
-        """Leave the record beside the weights."""
-        record = {"format": FORMAT, "base": dict(self.base), "kept_heads": [list(heads) for heads in self.kept_heads]}
-        write_text(folder / PRUNING_RECORD, json_text(record, indent=2) + "\n")
+        """Leave the record beside the weights, with a checksum over both."""
+        record = {
+            "format": FORMAT,
+            "base": dict(self.base),
+            "kept_heads": [list(heads) for heads in self.kept_heads],
+            "weights_sha256": _fingerprint(folder),
+        }
+        checked = parse_json(seal_json(parse_json(json_text(record))))
+        write_text(folder / PRUNING_RECORD, json_text(checked, indent=2) + "\n")
 
 
 def read_pruning(folder: Path) -> Pruning:
-    """The record of a pruned folder; ModelError where it is missing or damaged."""
+    """The record of a pruned folder; ModelError where it is missing, damaged or of other weights than those here."""
     path = folder / PRUNING_RECORD
     try:
-        record = parse_json(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        record = parse_json(text)
     except FileNotFoundError as error:
         raise ModelError(
             f"{folder}: not a pruned model (no {PRUNING_RECORD}). Make one with: headatlas prune"
@@ -39,14 +48,32 @@ def read_pruning(folder: Path) -> Pruning:
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read ({error}). Prune the model again.") from error
     if not isinstance(record, dict) or record.get("format") != FORMAT:
-        raise ModelError(f"{path}: not the record of a pruned model (its format is not {FORMAT}).")
+        raise ModelError(
+            f"{path}: not the record of a pruned model, or one of another version of headatlas (its format is not "
+            f"{FORMAT}). Prune the model again."
+        )
     kept, base = record.get("kept_heads"), record.get("base")
     if not isinstance(base, dict) or not isinstance(kept, list) or not all(map(_names_heads, kept)):
         raise ModelError(
             f"{path}: kept_heads must be a list of each layer's heads, rising from 1, and base an object. "
             "Prune the model again."
         )
+    try:
+        open_json(text)
+    except ValueError as error:
+        raise ModelError(
+            f"{path}: {error}, so it may name other heads than those in the weights. Prune the model again."
+        ) from error
+    if record.get("weights_sha256") != _fingerprint(folder):
+        raise ModelError(
+            f"{folder}: its weights are not those that {PRUNING_RECORD} was written for, so which heads they hold is "
+            "not known. Restore them, or prune the model again."
+        )
     return Pruning(tuple(map(tuple, kept)), base)
+
+
+def _fingerprint(folder: Path) -> dict[str, str]:
+    return {weights.name: sha256(weights) for weights in find_weights(folder)}
 
 
 def _names_heads(heads: Any) -> bool:

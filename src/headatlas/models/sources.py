@@ -10,13 +10,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from safetensors import SafetensorError, safe_open
+
 from headatlas.errors import ModelError
 from headatlas.files import parse_json, sha256
 from headatlas.models.embedded import EMBEDDED
+from headatlas.models.hub import ask_hub, suggestion
 from headatlas.models.pruning_record import PRUNING_RECORD, Pruning, read_pruning
+from headatlas.models.weight_files import WEIGHT_FILES, find_weights
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD = "adapter_config.json", "adapter_model.safetensors", "fit.json"
-WEIGHT_FILES = ("*.safetensors", "pytorch_model*.bin")
 
 
 @dataclass(frozen=True)
@@ -55,20 +58,18 @@ def find_source(name: str, revision: str | None = None) -> ModelSource:
     if path.is_dir():
         return _folder(name, path)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.suffix == ".gguf":
-        raise ModelError(f"{name}: no such folder. Give a model folder, a hub name or one of: {', '.join(EMBEDDED)}.")
-    return ModelSource(
-        name, name, {"revision": revision or "main"}, (), {"kind": "hub", "revision": revision or "main"}
-    )
+        raise ModelError(f"{name}: no such folder. {suggestion(name)}")
+    branch = {"revision": revision or "main"}
+    return ask_hub(ModelSource(name, name, branch, (), {"kind": "hub"} | branch))
 
 
 def _folder(name: str, path: Path) -> ModelSource:
     if not (path / "config.json").is_file():
         raise ModelError(f"{name}: the folder has no config.json, so it is not a Hugging Face model folder.")
-    for pattern in WEIGHT_FILES:
-        if weights := tuple(sorted(path.glob(pattern))):
-            if (path / PRUNING_RECORD).is_file():
-                return _pruned(name, path, weights)
-            return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
+    if weights := find_weights(path):
+        if (path / PRUNING_RECORD).is_file():
+            return _pruned(name, path, weights)
+        return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
     raise ModelError(
         f"{name}: the folder has a config.json but no weights ({' or '.join(WEIGHT_FILES)}). "
         "Download or save the model's weights into it."
@@ -105,6 +106,7 @@ def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
             f"{name}: {ADAPTER_WEIGHTS} is not the file that {FIT_RECORD} tells of (sha256 {written}, here {here}). "
             f"Restore it, or fit anew with `headatlas fit-mlm`."
         )
+    _check_adapter(name, weights, adapter, fit)
     record = {
         "kind": "fitted",
         "base": {"name": base.name, **base.record, "weights_sha256": found},
@@ -112,6 +114,22 @@ def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
         "rank": _object(fit, "settings").get("rank"),
     }
     return ModelSource(name, base.location, base.arguments, (*base.weights, weights), record, path)
+
+
+def _check_adapter(name: str, weights: Path, adapter: dict[str, Any], fit: dict[str, Any]) -> None:
+    """Refuse settings that are not those the adapter was fitted with, before peft makes matrices of their sizes."""
+    try:
+        with safe_open(weights, "np") as file:
+            ranks = [file.get_slice(key).get_shape()[0] for key in file.keys() if "lora_A" in key]  # noqa: SIM118
+    except (OSError, SafetensorError) as error:
+        raise ModelError(f"{weights}: cannot be read ({error}). Fit anew with `headatlas fit-mlm`.") from error
+    alpha = _object(fit, "settings").get("alpha")
+    for setting, fitted_with in (*(("r", rank) for rank in ranks), ("lora_alpha", alpha)):
+        if adapter.get(setting) != fitted_with:
+            raise ModelError(
+                f"{name}: {ADAPTER_CONFIG} says {setting} {adapter.get(setting)}, but the adapter was fitted with "
+                f"{fitted_with}. Restore the file, or fit anew with `headatlas fit-mlm`."
+            )
 
 
 def _path(name: str) -> Path:

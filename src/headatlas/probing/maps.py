@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.errors import SettingError
-from headatlas.models.loading import load_model
+from headatlas.models.loading import load_model, open_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.probing.sources import PARTS, Pair, open_pair
@@ -52,7 +52,7 @@ class MapSource:
             return open_pair(self.stores, self.files)
         if self.model is None:
             raise SettingError("There is no MODEL to probe.")
-        loaded = load_model(self.model, **self.loading) if isinstance(self.model, str) else self.model
+        loaded = open_model(self.model, **self.loading)
         return Pair(*(self._extracted(loaded, part, part, states, drawn[part]) for part in PARTS))
 
     def control(self, pair: Pair) -> Pair:

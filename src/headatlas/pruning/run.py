@@ -16,7 +16,7 @@ from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.files import make_folder, others_write
 from headatlas.models.head_layouts import attention_blocks
-from headatlas.models.loading import choose_device, choose_dtype, load_model
+from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import bound_heads, pruned_copy
@@ -72,15 +72,9 @@ def prune(
     _check_choice(heads, by, share, ablation, task, text)
     files = find_files(text, "text") if text is not None else []
     choose_device(device), choose_dtype(dtype)
-    if isinstance(model, str):
-        model = load_model(
-            model,
-            revision=revision,
-            device=device,
-            dtype=dtype,
-            as_saved=True,
-            trust_remote_code=trust_remote_code,
-        )
+    model = open_model(
+        model, revision=revision, device=device, dtype=dtype, as_saved=True, trust_remote_code=trust_remote_code
+    )
     blocks = attention_blocks(model.network, model.name)
     stack, described = model.default_stack, describe_files(files)
     settings: dict[str, Any] = {

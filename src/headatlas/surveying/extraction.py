@@ -19,7 +19,7 @@ from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
-from headatlas.models.loading import choose_device, choose_dtype, load_model
+from headatlas.models.loading import choose_device, choose_dtype, open_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.placing import DeviceMap
 from headatlas.models.stacks import Stack
@@ -101,11 +101,9 @@ def extract(
     settings.check()
     choose_device(device), choose_dtype(dtype)
     described = describe_files(files)
-    if isinstance(model, str):
-        options: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
-        options |= {"random_weights": random_weights, "trust_remote_code": trust_remote_code}
-        options["device_map"] = device_map
-        model = load_model(model, **options)
+    options: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
+    options |= {"random_weights": random_weights, "trust_remote_code": trust_remote_code}
+    model = open_model(model, **options, device_map=device_map)
     stack = choose_stack(model, stack)
     check_length(max_tokens, model.longest_input, model.name)
     inputs, relations, left_out = _read(model, corpus, files, settings)

@@ -9,7 +9,7 @@ from typing import Any
 from headatlas.corpora.files import Files, describe_files
 from headatlas.encoding.kinds import KindTable
 from headatlas.errors import SettingError
-from headatlas.models.loading import choose_device, choose_dtype, load_model
+from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
 from headatlas.models.model import Model, Observable, check_length
 from headatlas.models.stacks import Stack
 from headatlas.results.example import Example
@@ -53,7 +53,7 @@ def model_subject(
     check_studies(studies, files)
     choose_device(loading["device"]), choose_dtype(loading["dtype"])
     described = {name: describe_files(paths) for name, paths in files.items()}
-    loaded = load_model(model, random_weights=random_weights, **loading) if isinstance(model, str) else model
+    loaded = open_model(model, random_weights=random_weights, **loading)
     chosen_stack = choose_stack(loaded, stack)
     check_length(settings.max_tokens, loaded.longest_input, loaded.name)
     chosen, skipped = choose_studies(loaded, studies, files)
