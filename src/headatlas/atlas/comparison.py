@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from headatlas.atlas.differences import SURFACE, best_heads_figure, surface_figure
 from headatlas.atlas.matches import head_matches_figure, heads_moved_figure
 from headatlas.atlas.style import FORMATS, save_figure
+from headatlas.results.naming import short_name
 
 
 class Compared(Protocol):
@@ -35,8 +36,13 @@ def write_comparison_figures(
 
 def names_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
     """What to call the two sides: their models, with what tells them apart."""
-    a, b = (_name(manifest[end]["model"]) for end in "ab")
+    a, b = models_of(manifest)
     return (a, b) if a != b else (f"A, {a}", f"B, {b}")
+
+
+def models_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """The names of the two sides' models, which may be the same."""
+    return _name(manifest["a"]["model"]), _name(manifest["b"]["model"])
 
 
 def _figures(comparison: Compared) -> Iterator[tuple[str, Figure]]:
@@ -53,5 +59,5 @@ def _figures(comparison: Compared) -> Iterator[tuple[str, Figure]]:
 
 
 def _name(model: Mapping[str, Any]) -> str:
-    name = Path(model["name"]).name
+    name = short_name(model)
     return f"{name} with random weights" if model.get("random_weights") else name

@@ -94,4 +94,4 @@ def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
 
 
 def _apart_from_files(manifest: Manifest) -> dict[str, Any]:
-    return {name: value for name, value in manifest["corpora"]["text"].items() if name != "files"}
+    return {name: value for name, value in manifest["corpora"]["text"].items() if name not in ("files", "unknown")}
