@@ -45,6 +45,21 @@ def models_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
     return _name(manifest["a"]["model"]), _name(manifest["b"]["model"])
 
 
+def only_causal(manifest: Mapping[str, Any]) -> int | None:
+    """Which of the sides, 0 or 1, is the only one whose words see none of those after them; None where neither is.
+
+    Such a mask alone makes heads predict a neighbour: of rows that are nearly uniform over ever more words, the next
+    word's is the one that attends most to a word. So accuracies of a causal and another model are no fair comparison.
+    """
+    causal = [manifest[end]["model"].get("attention") == "decoder" for end in "ab"]
+    return None if causal[0] == causal[1] else causal.index(True)
+
+
+def relations_by(manifest: Mapping[str, Any]) -> str:
+    """What the best heads of relations are compared by: accuracy, or their lead over the best fixed offset."""
+    return "accuracy" if only_causal(manifest) is None else "lead"
+
+
 def _figures(comparison: Compared) -> Iterator[tuple[str, Figure]]:
     tables, names = comparison.tables, names_of(comparison.manifest)
     if "head_matches" in tables:
@@ -53,7 +68,7 @@ def _figures(comparison: Compared) -> Iterator[tuple[str, Figure]]:
         yield "head_matches", head_matches_figure(tables["cross_distances"], tables["head_matches"], names)
     differences = tables["differences"]
     if (differences["scope"] == "best").any():
-        yield "best_heads", best_heads_figure(differences, names)
+        yield "best_heads", best_heads_figure(differences, names, relations_by(comparison.manifest))
     if ((differences["scope"] == "head") & differences["table"].isin([table for table, _, _ in SURFACE])).any():
         yield "surface", surface_figure(differences, names)
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import orthogonal_procrustes
 
-from headatlas.atlas.comparison import Compared, models_of, names_of
+from headatlas.atlas.comparison import Compared, models_of, names_of, relations_by
 from headatlas.atlas.comparison_about import comparison_warnings, not_compared
 from headatlas.atlas.comparison_findings import comparison_findings
 from headatlas.atlas.page.content import model_content
@@ -51,6 +51,7 @@ def comparison_content(comparison: PageComparison) -> dict[str, Any]:
     return model_content(models[0]) | {
         "name": f"{names[0]} and {names[1]}",
         "views": list(COMPARISON_VIEWS),
+        "relations_by": relations_by(manifest),
         "lead": f"A is {called[0]}, {sizes[0]}; B is {called[1]}, {sizes[1]}. Differences are B - A.",
         "findings": comparison_findings(comparison),
         "caveats": list(CAVEATS),
