@@ -141,8 +141,9 @@ def _dependencies(table: pd.DataFrame) -> Iterator[str]:
     better = relations[(relations["p_value"] < SIGNIFICANT) & (relations["held_out"] > relations["baseline_held_out"])]
     clearest = better.assign(lead=better["held_out"] - better["baseline_held_out"]).nlargest(MOST_RELATIONS, "lead")
     named = ", ".join(
-        f"{row.relation} {row.layer}-{row.head} {percent(row.held_out)} (offset: {percent(row.baseline_held_out)})"
-        for row in clearest.itertuples()
+        f"{row['relation']} {row['layer']}-{row['head']} {percent(row['held_out'])} "
+        f"(offset: {percent(row['baseline_held_out'])})"
+        for row in clearest.to_dict("records")
     )
     untested = f", {len(relations) - len(tested)} not tested" if len(tested) < len(relations) else ""
     have = "has" if len(better) == 1 else "have"
@@ -154,11 +155,12 @@ def _dependencies(table: pd.DataFrame) -> Iterator[str]:
 
 def _coreference(table: pd.DataFrame) -> Iterator[str]:
     rows = table[(table["mention_type"] == "all") & (table["candidates"] == "preceding")]
-    for row in rows.itertuples():
-        held_out = "too few documents to hold any out" if pd.isna(row.held_out) else f"{percent(row.held_out)} held out"
+    for row in rows.to_dict("records"):
+        missing = pd.isna(row["held_out"])
+        held_out = "too few documents to hold any out" if missing else f"{percent(row['held_out'])} held out"
         yield (
-            f"head {row.layer}-{row.head} picks an antecedent for {percent(row.accuracy)} of mentions among those "
-            f"before them ({held_out})"
+            f"head {row['layer']}-{row['head']} picks an antecedent for {percent(row['accuracy'])} of mentions among "
+            f"those before them ({held_out})"
         )
 
 
