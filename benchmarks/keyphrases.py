@@ -68,7 +68,7 @@ def _times(model: Model, documents: list[Document]) -> dict[str, float]:
     options: dict[str, Any] = {"pooling": "mean", "rows": "all", "max_tokens": 512, "batch_tokens": 4096}
 
     def attention(some: list[Document]) -> None:
-        received = word_weights(model, some, stack=model.default_stack, left_out=Counter(), **options)
+        received, _ = word_weights(model, some, stack=model.default_stack, left_out=Counter(), **options)
         for one, weights in zip(some, received, strict=True):
             score_candidates(_candidates(one), combined(weights, [0]))
 

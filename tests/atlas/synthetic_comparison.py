@@ -80,7 +80,7 @@ def made_up_side(heads: Sequence[int], seed: int) -> Side:
     relations = ["all", "det", "nsubj"]
     tables["dependency_best"] = pd.DataFrame(
         {"relation": relations, "layer": 1, "head": 1, "accuracy": random.uniform(size=3), "held_out": 0.1, "count": 9}
-    ).assign(direction="dependent_to_head")
+    ).assign(direction="dependent_to_head", baseline=0.5)
     replicates = {
         name: table["nats" if "nats" in table else "accuracy" if "accuracy" in table else "value"].to_numpy()
         + 0.01 * random.normal(size=(40, len(table)))

@@ -53,6 +53,13 @@ def test_a_marked_word_has_all_its_tokens_red(bert):
     assert red(draw(bert, TEXT, head="1-1", red="##e", words=False).axes[0]) == ["##e"]
 
 
+def test_a_word_that_the_model_saw_as_unknown_is_marked(bert):
+    axes = draw(bert, "the \u2603 ran", head="1-1", red="\u2603").axes[0]
+    assert left(axes) == ["[CLS]", "the", "[UNK] \u2603", "ran", "[SEP]"]
+    assert red(axes) == ["[UNK] \u2603"]
+    assert left(draw(bert, "the \u2603 ran", head="1-1", words=False).axes[0])[2] == "[UNK]"
+
+
 def test_a_word_that_is_not_there_cannot_be_marked(bert):
     with pytest.raises(SettingError, match=r"'cat' is no word of the text. There are: \[CLS\], The, oldest, dog"):
         draw(bert, TEXT, head="1-1", red="cat")

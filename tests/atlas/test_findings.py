@@ -79,3 +79,48 @@ def test_heads_as_classifiers_are_quoted_held_out():
     assert findings({"coreference_best": coreference}) == [
         "head 3-5 picks an antecedent for 76% of mentions among those before them (75% held out)"
     ]
+
+
+BEST = ["relation", "layer", "head", "accuracy", "held_out", "baseline", "baseline_held_out", "p_value"]
+
+
+def test_nothing_to_hold_out_is_said_in_words():
+    every = ("all", 3, 9, 0.56, np.nan, 0.44, np.nan, 1.0)
+    alone = findings({"dependency_best": pd.DataFrame([every], columns=BEST)})
+    assert alone == [
+        "the treebank is too small to hold half of it out: the best head, 3-9, finds the heads of 56% of all words, a "
+        "fixed offset 44%, both chosen for these very words",
+        "no relation has enough words for a best head (see --least-count)",
+    ]
+    rare = ("det", 1, 1, 0.5, np.nan, 0.5, np.nan, 1.0)
+    assert findings({"dependency_best": pd.DataFrame([every, rare], columns=BEST)})[1] == (
+        "no relation is tested: none of 1 with enough words for a best head occurs in both halves of the treebank"
+    )
+    tested = ("obj", 3, 1, 0.7, 0.7, 0.3, 0.3, 0.001)
+    assert findings({"dependency_best": pd.DataFrame([every, rare, tested], columns=BEST)})[1].startswith(
+        "1 of 2 relations has a head that beats every fixed offset (p < 0.01, 1 not tested); furthest"
+    )
+    columns = ["mention_type", "candidates", "layer", "head", "accuracy", "held_out"]
+    coreference = pd.DataFrame([("all", "preceding", 1, 1, 1.0, np.nan)], columns=columns)
+    assert findings({"coreference_best": coreference}) == [
+        "head 1-1 picks an antecedent for 100% of mentions among those before them (too few documents to hold any out)"
+    ]
+    keyphrases = pd.DataFrame({"layer": [1], "head": [1], "first_half": [0.4], "second_half": [np.nan]})
+    assert findings({"keyphrase_heads": keyphrases}) == [
+        "no head is known to find keyphrases: there are too few documents to choose one on half of them"
+    ]
+
+
+def distances(within, between, p_value):
+    measures = {"within_layers": within, "between_layers": between, "p_layers": p_value}
+    return pd.DataFrame({"measure": list(measures), "distance": "js", "value": list(measures.values())})
+
+
+def test_heads_of_a_layer_are_closer_only_where_a_test_says_so():
+    claim = "heads of one layer are closer to each other than to those of other layers: mean distance "
+    (closer,) = findings({"similarity": distances(0.1, 0.2, 0.001)})
+    assert closer == f"{claim}0.1 within, 0.2 between (p = 0.001)"
+    for within, between, p_value in ((0.1, 0.2, 0.06), (0.2, 0.1, 0.9), (0.2, 0.1, 0.001)):
+        (sentence,) = findings({"similarity": distances(within, between, p_value)})
+        assert sentence.startswith(f"there is no evidence that {claim}")
+    assert not findings({"similarity": distances(0.1, 0.2, np.nan)})

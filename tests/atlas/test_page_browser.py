@@ -306,3 +306,36 @@ def test_the_numbers_of_a_link_are_those_of_the_atlas(opened, tmp_path):
     one = opened("")
     assert one.head() == f"Head {table['layer']:.0f}-{table['head']:.0f}"
     assert f"{100 * table['value']:.1f} %" in one.page.inner_text(".card")
+
+
+OVERLAPS = """() => {
+    const picture = document.querySelector("main .stage svg");
+    const { left, right } = picture.getBoundingClientRect();
+    const panels = [...picture.querySelectorAll(":scope > g")];
+    const boxes = (panel, kind) => [...panel.querySelectorAll(kind)].map((node) => node.getBoundingClientRect());
+    const found = [];
+    panels.forEach((panel, place) => {
+        const ticks = boxes(panel, "text.layer");
+        ticks.forEach((box, at) => at && box.left < ticks[at - 1].right + 2 && found.push("layers run together"));
+        const [title] = boxes(panel, "text.title");
+        const [next] = panels[place + 1] ? boxes(panels[place + 1], "text.title") : [];
+        const beside = next && Math.abs(next.bottom - title.bottom) < 8;
+        if (beside && title.right > next.left) found.push("a title runs into the next");
+        for (const box of boxes(panel, "text")) if (box.right > right + 1 || box.left < left - 1) found.push("cut");
+    });
+    return [panels.length, found, panels.map((panel) => panel.querySelector("text.title").textContent)];
+}"""
+
+
+@pytest.mark.parametrize("layers", [1, 12, 24, 96])
+def test_labels_of_the_overview_are_apart_and_whole_at_any_depth(browser, tmp_path, layers):
+    address = write_page(synthetic_atlas(tmp_path, [2] * layers, examples=1)).as_uri()
+    one = Tab(browser)
+    for width in (390, 700, 1280, 1900):
+        one.page.set_viewport_size({"width": width, "height": 900})
+        number, found, titles = one.go(address).page.evaluate(OVERLAPS)
+        assert number >= 6
+        assert found == []
+        assert "|dL/da| towards other tokens" in titles
+    one.check()
+    one.page.close()

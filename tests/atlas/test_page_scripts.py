@@ -136,6 +136,14 @@ def test_attention_between_words_is_that_of_the_studies(run, how):
     np.testing.assert_allclose(np.reshape(found["map"], (5, 5)), expected[np.ix_(order, order)], atol=1e-6)
 
 
+def test_words_that_the_model_saw_as_unknown_are_marked(run):
+    example = {"word_of": [-1, 0, 1, 1, 2, -1], "words": ["a", "\u732b", "[UNK]"]}
+    example["tokens"] = ["[CLS]", "a", "[UNK]", "b", "[UNK]", "[SEP]"]
+    code = "return m.wordUnits(x[0], x[1]).units.map((unit) => unit.text);"
+    assert run("attention", code, [example, "[UNK]"]) == ["[CLS]", "a", "[UNK] \u732b", "[UNK]", "[SEP]"]
+    assert run("attention", code, [example, None]) == ["[CLS]", "a", "\u732b", "[UNK]", "[SEP]"]
+
+
 def test_verdicts_on_a_tree(run):
     tree = {"heads": [1, -1, 1, 2], "relations": ["det", "root", "poss", "x"], "counts_as": [0, 1, 3, 3]}
     by_row, by_column = [1, 0, 0, 1], [255, 255, 255, 2]

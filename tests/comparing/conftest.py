@@ -58,6 +58,17 @@ def corpora(tmp_path_factory):
 
 
 @pytest.fixture(scope="session")
+def compare(tmp_path_factory):
+    """Compare two atlases quietly; keyword arguments change the call."""
+
+    def call(a, b, **options):
+        out = tmp_path_factory.mktemp("comparison") / "out"
+        return ha.compare(a, b, **{"out": out, "device": "cpu", "progress": False} | options)
+
+    return call
+
+
+@pytest.fixture(scope="session")
 def survey(corpora, tmp_path_factory):
     """Survey a model's folder quietly; keyword arguments change the call."""
 

@@ -133,7 +133,7 @@ def test_only_the_first_value_column_has_replicates():
 def test_best_heads_are_compared_by_what_they_are_best_at():
     def side(rows):
         frame = pd.DataFrame(rows, columns=["relation", "layer", "head", "accuracy", "held_out", "count"])
-        return Side({"dependency_best": frame}, {}, (4, 4))
+        return Side({"dependency_best": frame.assign(baseline=0.6)}, {}, (4, 4))
 
     a = side([("det", 1, 2, 0.5, 0.4, 10), ("amod", 1, 1, 0.3, 0.2, 5)])
     b = side([("nsubj", 2, 2, 0.9, 0.9, 8), ("det", 2, 3, 0.75, 0.7, 9)])
@@ -141,7 +141,9 @@ def test_best_heads_are_compared_by_what_they_are_best_at():
     row = table[table["column"] == "accuracy"].iloc[0]
     assert (row["measure"], row["scope"], row["difference"]) == ("relation=det", "best", 0.25)
     assert (row["layer_a"], row["head_a"], row["layer_b"], row["head_b"]) == (1, 2, 2, 3)
-    assert len(table) == 2
+    assert len(table) == 3
+    lead = table[table["column"] == "lead"].iloc[0]  # A's head is worse than a fixed offset: no lead
+    assert lead[["value_a", "value_b", "difference"]].tolist() == pytest.approx([0, 0.15, 0.15])
     assert rows_in_one_only(a, b, "dependency_best") == {"a": 1, "b": 1}
 
 

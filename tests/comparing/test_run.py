@@ -20,15 +20,6 @@ MATCHED = {"head_matches", "match_summary", "cross_distances"}
 
 
 @pytest.fixture(scope="session")
-def compare(tmp_path_factory):
-    def call(a, b, **options):
-        out = tmp_path_factory.mktemp("comparison") / "out"
-        return ha.compare(a, b, **{"out": out, "device": "cpu", "progress": False} | options)
-
-    return call
-
-
-@pytest.fixture(scope="session")
 def compared(compare, atlas, other):
     return compare(atlas, other)
 

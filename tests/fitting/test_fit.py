@@ -246,7 +246,7 @@ def test_text_that_cannot_work(fit, tmp_path, caplog):
         made = fit(text=strange)
     rate = made.record["corpus"]["unknown_token_rate"]
     assert rate > 0.05
-    assert f"{100 * rate:.1f} % of the text's tokens are unknown" in made.record["warnings"][0]
+    assert f"{100 * rate:.1f} % of the tokens of the text are unknown" in made.record["warnings"][0]
     assert made.record["warnings"][0] in caplog.text
 
 

@@ -27,7 +27,7 @@ DOCUMENTS = [document(text, name=f"0.{number}") for number, (text, _) in enumera
 
 def weights_of(model, documents, **options):
     usual = {"pooling": "mean", "rows": "all", "max_tokens": 64, "batch_tokens": 60, "left_out": Counter()}
-    return word_weights(model, documents, stack=model.default_stack, **usual | options)
+    return word_weights(model, documents, stack=model.default_stack, **usual | options)[0]
 
 
 def by_hand(model, one, pooling, rows):

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_rows
 from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
@@ -67,13 +68,19 @@ class Task(ABC):
     def __init__(self, model: Model, batches: Sequence[Examples]) -> None:
         self.model = model
         self.batches = batches
-        self.about: dict[str, Any] = {"examples": len(self.ids)}  # for the manifest
+        self.about: dict[str, Any] = {"examples": len(self.ids), "unknown": self._unknown()}  # for the manifest
         self.left_out: dict[str, int] = {}  # reason -> how many
 
     @property
     def ids(self) -> list[str]:
         """All examples, batch after batch."""
         return [name for batch in self.batches for name in batch.ids]
+
+    def _unknown(self) -> UnknownCounts:
+        """What of the inputs the tokenizer does not know."""
+        inputs = ((batch.inputs["input_ids"], batch.inputs["attention_mask"]) for batch in self.batches)
+        tokenizer = self.model.tokenizer
+        return add_up(count_in_rows(ids.cpu().numpy(), mask.cpu().numpy() > 0, tokenizer) for ids, mask in inputs)
 
     @contextmanager
     def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:

@@ -3,14 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from headatlas.corpora.files import name_files
+from headatlas.encoding.unknown import MUCH_UNKNOWN, much_unknown, unknown_share
+from headatlas.wording import counted, fine_percent
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
-    """One phrase a corpus: how much of it the model saw."""
-    return [_READ[about.get("kind", name)](about) for name, about in manifest["corpora"].items()]
+    """One phrase a corpus: how much of it the model saw, and a small share that its tokenizer does not know."""
+    return [
+        _READ[about.get("kind", name)](about) + _little_unknown(about.get("unknown"))
+        for name, about in manifest["corpora"].items()
+    ]
+
+
+def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
+    """Of each corpus whose tokens the model's tokenizer does not know to a large part."""
+    name = Path(manifest["model"]["name"]).name
+    return [
+        warning
+        for corpus, about in manifest["corpora"].items()
+        for warning in unknown_warning(about.get("unknown"), _called(corpus, about), name)
+    ]
+
+
+def unknown_warning(counts: Mapping[str, Any] | None, corpus: str, model: str) -> list[str]:
+    """A sentence where a large part of a corpus ("the text") is unknown; else nothing."""
+    in_words = f", in {fine_percent(unknown_share(counts, 'words'))} of its words" if "words" in (counts or {}) else ""
+    consequence = "the model cannot tell such words apart, so what its heads do with them means little"
+    return much_unknown(unknown_share(counts), corpus, model, consequence, in_words)
+
+
+def _called(corpus: str, about: Mapping[str, Any]) -> str:
+    """What to call a corpus in a sentence, by its name in a manifest: an option's, a task's, or tasks with a part."""
+    if corpus in _CALLED:
+        return f"the {_CALLED[corpus]}"
+    return f"the {'texts' if about.get('kind') == 'spans' else 'inputs'} of {corpus}"
+
+
+def _little_unknown(counts: Mapping[str, Any] | None) -> str:
+    share = unknown_share(counts)
+    return f", {fine_percent(share)} of its tokens unknown to the tokenizer" if 0 < share < MUCH_UNKNOWN else ""
 
 
 def left_out(manifest: Mapping[str, Any]) -> list[str]:
@@ -24,42 +59,55 @@ def left_out(manifest: Mapping[str, Any]) -> list[str]:
 
 def _text(about: Mapping[str, Any]) -> str:
     return (
-        f"{about['segments']:,} segments ({about['tokens']:,} tokens) of {about['segments_available']:,} in "
-        f"{about['documents']:,} documents of {name_files(about['files'])}"
+        f"{counted(about['segments'], 'segment')} ({counted(about['tokens'], 'token')}) of "
+        f"{about['segments_available']:,} in {counted(about['documents'], 'document')} of {name_files(about['files'])}"
     )
 
 
 def _treebank(about: Mapping[str, Any]) -> str:
     silver = f", parsed by {about['parsed_by']}: silver trees" if about.get("parsed_by") else ""
     return (
-        f"{about['sentences']:,} parsed sentences ({about['words']:,} words, {about['label_set']} labels{silver}) in "
-        f"{about['documents']:,} documents of {name_files(about['files'])}"
+        f"{counted(about['sentences'], 'parsed sentence')} ({counted(about['words'], 'word')}, {about['label_set']} "
+        f"labels{silver}) in {counted(about['documents'], 'document')} of {name_files(about['files'])}"
     )
 
 
 def _coreference(about: Mapping[str, Any]) -> str:
+    stretches = "1 stretch" if about["segments"] == 1 else f"{about['segments']:,} stretches"
     return (
-        f"{about['mentions']:,} mentions ({about['segments']:,} stretches of {about['words']:,} words) in "
-        f"{about['documents']:,} documents of {name_files(about['files'])}"
+        f"{counted(about['mentions'], 'mention')} ({stretches} of {counted(about['words'], 'word')}) in "
+        f"{counted(about['documents'], 'document')} of {name_files(about['files'])}"
     )
 
 
 def _keyphrases(about: Mapping[str, Any]) -> str:
     return (
-        f"{about['keyphrases']:,} keyphrases, {about['keyphrases_in_text']:,} of them in the text, of "
-        f"{about['documents']:,} documents ({about['words']:,} words) of {name_files(about['files'])}"
+        f"{counted(about['keyphrases'], 'keyphrase')}, {about['keyphrases_in_text']:,} in the text, of "
+        f"{counted(about['documents'], 'document')} ({counted(about['words'], 'word')}) of "
+        f"{name_files(about['files'])}"
     )
 
 
 def _spans(about: Mapping[str, Any]) -> str:
     targets = ", ".join(f"{count:,} of {task}" for task, count in about["targets"].items())
-    return f"{about['texts']:,} texts ({about['tokens']:,} tokens; targets: {targets}) of {name_files(about['files'])}"
+    texts, tokens = counted(about["texts"], "text"), counted(about["tokens"], "token")
+    return f"{texts} ({tokens}; targets: {targets}) of {name_files(about['files'])}"
 
 
 def _documents(about: Mapping[str, Any]) -> str:
-    return f"{about['documents']:,} documents ({about['words']:,} words) of {name_files(about['files'])}"
+    documents, words = counted(about["documents"], "document"), counted(about["words"], "word")
+    return f"{documents} ({words}) of {name_files(about['files'])}"
 
 
+_CALLED = {
+    "text": "text",
+    "treebank": "treebank",
+    "coreference": "coreference corpus",
+    "keyphrases": "keyphrase corpus",
+    "eval": "treebank to score on",
+    "train": "documents to train on",
+    "data": "documents to score on",
+}
 _READ = {
     "documents": _documents,
     "spans": _spans,

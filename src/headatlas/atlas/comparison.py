@@ -13,6 +13,7 @@ from headatlas.atlas.differences import SURFACE, best_heads_figure, surface_figu
 from headatlas.atlas.matches import head_matches_figure, heads_moved_figure
 from headatlas.atlas.style import FORMATS, save_figure
 from headatlas.files import own_subfolder
+from headatlas.results.naming import short_name
 
 
 class Compared(Protocol):
@@ -36,8 +37,28 @@ def write_comparison_figures(
 
 def names_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
     """What to call the two sides: their models, with what tells them apart."""
-    a, b = (_name(manifest[end]["model"]) for end in "ab")
+    a, b = models_of(manifest)
     return (a, b) if a != b else (f"A, {a}", f"B, {b}")
+
+
+def models_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
+    """The names of the two sides' models, which may be the same."""
+    return _name(manifest["a"]["model"]), _name(manifest["b"]["model"])
+
+
+def only_causal(manifest: Mapping[str, Any]) -> int | None:
+    """Which of the sides, 0 or 1, is the only one whose words see none of those after them; None where neither is.
+
+    Such a mask alone makes heads predict a neighbour: of rows that are nearly uniform over ever more words, the next
+    word's is the one that attends most to a word. So accuracies of a causal and another model are no fair comparison.
+    """
+    causal = [manifest[end]["model"].get("attention") == "decoder" for end in "ab"]
+    return None if causal[0] == causal[1] else causal.index(True)
+
+
+def relations_by(manifest: Mapping[str, Any]) -> str:
+    """What the best heads of relations are compared by: accuracy, or their lead over the best fixed offset."""
+    return "accuracy" if only_causal(manifest) is None else "lead"
 
 
 def _figures(comparison: Compared) -> Iterator[tuple[str, Figure]]:
@@ -48,11 +69,11 @@ def _figures(comparison: Compared) -> Iterator[tuple[str, Figure]]:
         yield "head_matches", head_matches_figure(tables["cross_distances"], tables["head_matches"], names)
     differences = tables["differences"]
     if (differences["scope"] == "best").any():
-        yield "best_heads", best_heads_figure(differences, names)
+        yield "best_heads", best_heads_figure(differences, names, relations_by(comparison.manifest))
     if ((differences["scope"] == "head") & differences["table"].isin([table for table, _, _ in SURFACE])).any():
         yield "surface", surface_figure(differences, names)
 
 
 def _name(model: Mapping[str, Any]) -> str:
-    name = Path(model["name"]).name
+    name = short_name(model)
     return f"{name} with random weights" if model.get("random_weights") else name

@@ -11,7 +11,7 @@ def comparison_warnings(manifest: Mapping[str, Any]) -> list[str]:
     distances = manifest["distances"]
     return [
         *(
-            f"The {corpus} of A is not that of B: differences are of both, model and corpus."
+            f"A and B were not surveyed on the same {corpus}: differences are of both, model and corpus."
             for corpus, about in manifest["corpora"].items()
             if not about["same_files"]
         ),

@@ -7,23 +7,40 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.atlas.comparison import Compared, names_of
+from headatlas.atlas.comparison import Compared, names_of, only_causal, relations_by
 from headatlas.atlas.differences import SURFACE
+from headatlas.wording import counted
 
 CHANCE = 0.05  # of 95 % intervals exclude 0 where nothing differs
 MOST_NAMED = 5
+SMALLEST_SHOWN = 0.005  # nats: a smaller distance would be written as 0.00
 
 
 def comparison_findings(comparison: Compared) -> list[str]:
     """What differs, in sentences, as far as the tables tell."""
     tables = comparison.tables
     names = names_of(comparison.manifest)
-    found = [*_surface(tables["differences"], names), *_best(tables["differences"], names)]
+    found = [
+        *_mask(comparison.manifest, names),
+        *_surface(tables["differences"], names),
+        *_best(tables["differences"], names, relations_by(comparison.manifest)),
+    ]
     if "match_summary" in tables:
         found += _matches(tables)
     if "behaviour_matches" in tables:
         found += _labels(tables["behaviour_matches"])
     return [*found, *_intervals(tables["differences"])]
+
+
+def _mask(manifest: Mapping[str, Any], names: tuple[str, str]) -> Iterator[str]:
+    """What one causal side alone does to every difference."""
+    causal = only_causal(manifest)
+    if causal is not None:
+        yield (
+            f"words of {names[causal]} see no later words, those of {names[1 - causal]} see all: differences may come "
+            "from that alone, so relations are compared by how far the best head leads the best fixed offset (0 where "
+            "it does not), not by accuracy"
+        )
 
 
 def _surface(table: pd.DataFrame, names: tuple[str, str]) -> Iterator[str]:
@@ -36,15 +53,27 @@ def _surface(table: pd.DataFrame, names: tuple[str, str]) -> Iterator[str]:
             yield f"{words}, mean over heads: {a} in {names[0]}, {b} in {names[1]}{_change(row)}"
 
 
-def _best(table: pd.DataFrame, names: tuple[str, str]) -> Iterator[str]:
-    rows = table[(table["table"] == "dependency_best") & (table["column"] == "accuracy")]
+def _best(table: pd.DataFrame, names: tuple[str, str], column: str) -> Iterator[str]:
+    """The best heads of relations. column: accuracy or lead."""
+    rows = table[(table["table"] == "dependency_best") & (table["column"] == column)]
     rows = rows[~rows["measure"].str.startswith("relation=all")]
     if rows.empty:
         return
-    better, worse = rows[rows["low"] > 0], rows[rows["high"] < 0]
+    what = "is" if column == "accuracy" else "leads the best fixed offset by"
+    more, less = ("better", "worse") if column == "accuracy" else ("more", "less")
+    relations = counted(len(rows), "relation")
+    tested = rows.dropna(subset=["low", "high"])
+    if tested.empty:
+        yield (
+            f"whether the best head of {names[1]} {what} {more} or {less} at any of {relations} than that of "
+            f"{names[0]} was not tested, since there are no intervals; largest differences, in points{_named(rows)}"
+        )
+        return
+    better, worse = tested[tested["low"] > 0], tested[tested["high"] < 0]
+    untested = f", {len(rows) - len(tested)} not tested" if len(tested) < len(rows) else ""
     yield (
-        f"of {len(rows)} relations the best head of {names[1]} is better at {len(better)}{_named(better)} "
-        f"and worse at {len(worse)}{_named(worse)} than that of {names[0]} (95 % intervals)"
+        f"of {relations} the best head of {names[1]} {what} {more} at {len(better)}{_named(better)} "
+        f"and {less} at {len(worse)}{_named(worse)} than that of {names[0]} (95 % intervals{untested})"
     )
 
 
@@ -59,9 +88,14 @@ def _matches(tables: Mapping[str, pd.DataFrame]) -> Iterator[str]:
             f"{value['place_kept']:.0f} of {value['heads_a']:.0f} heads are matched with their own place (by chance: "
             f"1), {value['layer_kept']:.0f} with their own layer (by chance: {value['layer_kept_by_chance']:.0f})"
         )
-        moved = tables["head_matches"].nlargest(MOST_NAMED, "own")
+        matches = tables["head_matches"]
+        moved = matches[matches["own"] >= SMALLEST_SHOWN].nlargest(MOST_NAMED, "own")
         named = ", ".join(f"{row.layer_a}-{row.head_a} {row.own:.2f}" for row in moved.itertuples())
-        yield f"heads that differ most from the one in their place: {named}"
+        yield (
+            f"heads that differ most from the one in their place: {named}"
+            if named
+            else f"no head differs from the one in its place: all distances are under {SMALLEST_SHOWN} nats"
+        )
 
 
 def _labels(table: pd.DataFrame) -> Iterator[str]:

@@ -26,9 +26,12 @@ _ROW_INCHES = 0.19
 
 
 @styled
-def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
-    """The best head's accuracy in both models with intervals, and beside it the difference, a row a relation."""
-    rows = _best_rows(differences)
+def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str], column: str = "accuracy") -> Figure:
+    """The best head's accuracy in both models with intervals, and beside it the difference, a row a relation.
+
+    column: "lead" shows how far the best heads of relations lead the best fixed offset instead.
+    """
+    rows = _best_rows(differences, column)
     places = np.arange(len(rows), dtype=np.float64)
     figure = Figure(figsize=(6.4, 0.9 + _ROW_INCHES * len(rows)), layout="constrained")
     both, change = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
@@ -42,7 +45,8 @@ def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figu
     both.set_yticks(places, rows["shown"], family=families_for(rows["shown"]))
     both.set_ylim(len(rows) - 0.5, -0.5)
     both.set_xlim(0, 1)
-    both.set_xlabel("accuracy of the best head")
+    leads = (rows["column"] == "lead").any()
+    both.set_xlabel("lead of the best head over the best fixed offset" if leads else "accuracy of the best head")
     change.set_xlabel("difference, B - A")
     for axes in (both, change):
         axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
@@ -88,12 +92,19 @@ def surface_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
     return figure
 
 
-def _best_rows(differences: pd.DataFrame) -> pd.DataFrame:
-    """Relations, then mentions with antecedents chosen among those before them."""
-    best = differences[(differences["scope"] == "best") & (differences["column"] == "accuracy")]
-    relations = best[best["table"] == "dependency_best"]
+def _best_rows(differences: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Relations, then mentions with antecedents chosen among those before them; with leads, which have no such form for
+    mentions, relations alone where there are some.
+    """
+    best = differences[differences["scope"] == "best"]
+    relations = best[(best["table"] == "dependency_best") & (best["column"] == column)]
     ending = " candidates=preceding"
-    mentions = best[(best["table"] == "coreference_best") & best["measure"].str.endswith(ending)]
+    mentions = best[
+        (best["table"] == "coreference_best")
+        & (best["column"] == "accuracy")
+        & best["measure"].str.endswith(ending)
+        & (column == "accuracy" or relations.empty)
+    ]
     shown = [
         *relations["measure"].str.removeprefix("relation="),
         *("antecedent: " + mentions["measure"].str.removesuffix(ending).str.removeprefix("mention_type=")),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from headatlas.atlas.lines import attention_lines_figure
-from headatlas.atlas.sentence import Sentence, check_texts, head_maps, read_sentence
+from headatlas.atlas.sentence import Sentence, check_texts, head_maps, read_sentence, word_labels
 from headatlas.errors import SettingError
 from headatlas.models.heads import check_head, parse_head
 from headatlas.models.loading import open_model
@@ -40,6 +40,8 @@ def draw(
     hide_special: leave out the tokens around the text and the attention they get, often most of it.
     red: words to mark, with the lines that leave them.
     stack: for an encoder-decoder, whose heads: "encoder" (default) or "decoder".
+
+    A word that the tokenizer does not know stands after the token that the model saw in its place, such as [UNK].
     """
     heads = [parse_head(name) for name in ([head] if isinstance(head, str) else head)]
     check_texts(text, pair)
@@ -52,7 +54,7 @@ def draw(
     hidden = {int(sentence.unit[place]) if words else place for place in sentence.special} if hide_special else set()
     maps = head_maps(model, sentence, heads, stack, by_word=words)
     captions = [f"Head {layer}-{number}" for layer, number in heads]
-    labels = sentence.words if words else sentence.tokens
+    labels = word_labels(model, sentence) if words else sentence.tokens
     return attention_lines_figure(labels, list(zip(captions, maps, strict=True)), red=marked, hidden=hidden)
 
 

@@ -26,6 +26,7 @@ from headatlas.files import own_subfolder
 from headatlas.published.views import Surveyed
 from headatlas.results.atlas import open_atlas
 from headatlas.results.behaviours import main_labels
+from headatlas.results.naming import short_name
 from headatlas.results.relation_examples import RelationExample
 
 
@@ -96,7 +97,7 @@ def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Se
         atlas = open_atlas(one)
         if "layer_mix" not in atlas.tables:
             raise AtlasError(f"{one}: holds no layers to draw. Make them with: headatlas layers")
-        sides.append((Path(atlas.manifest["model"]["name"]).name, atlas.tables))
+        sides.append((short_name(atlas.manifest["model"]), atlas.tables))
     return save_figure(mix_figure(sides), (out or own_subfolder(folder, "figures")) / "layers_figureA3_beside", formats)
 
 

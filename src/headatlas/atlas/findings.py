@@ -8,12 +8,14 @@ from collections.abc import Iterator, Mapping
 import pandas as pd
 
 from headatlas.atlas.layer_findings import layer_findings
+from headatlas.wording import counted, percent
 
 MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
 BROAD = 0.1  # mean largest weight of the paper's broad heads: at most 10 % on any one word
 MOST_NAMED = 8
 MOST_RELATIONS = 5
-SIGNIFICANT = 0.01
+SIGNIFICANT = 0.01  # of tests for many relations
+LIKELY_CHANCE = 0.05  # from this p value on, a single test is no evidence
 
 
 def findings(tables: Mapping[str, pd.DataFrame]) -> list[str]:
@@ -91,11 +93,10 @@ def _similarity(table: pd.DataFrame) -> Iterator[str]:
     measures = table[table["distance"] == "js"].set_index("measure")["value"]
     within, between, p_value = (float(measures[name]) for name in ("within_layers", "between_layers", "p_layers"))
     if not math.isnan(p_value):
-        closer = "closer" if within < between else "no closer"
-        yield (
-            f"heads of one layer are {closer} to each other than to those of other layers: mean "
-            f"distance {within:.3g} within, {between:.3g} between (p = {p_value:.3f})"
-        )
+        claim = "heads of one layer are closer to each other than to those of other layers"
+        if within >= between or p_value >= LIKELY_CHANCE:
+            claim = f"there is no evidence that {claim}"
+        yield f"{claim}: mean distance {within:.3g} within, {between:.3g} between (p = {p_value:.3f})"
 
 
 def _layer_distances(table: pd.DataFrame) -> Iterator[str]:
@@ -113,31 +114,53 @@ def _layer_distances(table: pd.DataFrame) -> Iterator[str]:
 
 
 def _dependencies(table: pd.DataFrame) -> Iterator[str]:
-    """Held-out scores are quoted, since the best of many flatters itself."""
+    """Held-out scores are quoted, since the best of many flatters itself; where there are none, that is said."""
     overall = table[table["relation"] == "all"].iloc[0]
-    yield (
-        f"no single head parses: the best, {overall['layer']}-{overall['head']}, finds the heads of "
-        f"{overall['held_out']:.0%} of all words (held out), a fixed offset {overall['baseline_held_out']:.0%}"
-    )
+    name = f"{overall['layer']}-{overall['head']}"
+    if pd.isna(overall["held_out"]):
+        yield (
+            f"the treebank is too small to hold half of it out: the best head, {name}, finds the heads of "
+            f"{percent(overall['accuracy'])} of all words, a fixed offset {percent(overall['baseline'])}, both chosen "
+            "for these very words"
+        )
+    else:
+        yield (
+            f"no single head parses: the best, {name}, finds the heads of {percent(overall['held_out'])} of all words "
+            f"(held out), a fixed offset {percent(overall['baseline_held_out'])}"
+        )
     relations = table[~table["relation"].str.startswith("all")]
+    tested = relations.dropna(subset=["held_out", "p_value"])
+    if tested.empty:
+        yield (
+            f"no relation is tested: none of {len(relations)} with enough words for a best head occurs in both halves "
+            "of the treebank"
+            if len(relations)
+            else "no relation has enough words for a best head (see --least-count)"
+        )
+        return
     better = relations[(relations["p_value"] < SIGNIFICANT) & (relations["held_out"] > relations["baseline_held_out"])]
     clearest = better.assign(lead=better["held_out"] - better["baseline_held_out"]).nlargest(MOST_RELATIONS, "lead")
     named = ", ".join(
-        f"{row.relation} {row.layer}-{row.head} {row.held_out:.0%} (offset: {row.baseline_held_out:.0%})"
-        for row in clearest.itertuples()
+        f"{row['relation']} {row['layer']}-{row['head']} {percent(row['held_out'])} "
+        f"(offset: {percent(row['baseline_held_out'])})"
+        for row in clearest.to_dict("records")
     )
+    untested = f", {len(relations) - len(tested)} not tested" if len(tested) < len(relations) else ""
+    have = "has" if len(better) == 1 else "have"
     yield (
-        f"{len(better)} of {len(relations)} relations have a head that beats every fixed offset (p < {SIGNIFICANT})"
-        + (f"; furthest above it, held out: {named}" if named else "")
+        f"{len(better)} of {counted(len(relations), 'relation')} {have} a head that beats every fixed offset "
+        f"(p < {SIGNIFICANT}{untested})" + (f"; furthest above it, held out: {named}" if named else "")
     )
 
 
 def _coreference(table: pd.DataFrame) -> Iterator[str]:
     rows = table[(table["mention_type"] == "all") & (table["candidates"] == "preceding")]
-    for row in rows.itertuples():
+    for row in rows.to_dict("records"):
+        missing = pd.isna(row["held_out"])
+        held_out = "too few documents to hold any out" if missing else f"{percent(row['held_out'])} held out"
         yield (
-            f"head {row.layer}-{row.head} picks an antecedent for {row.accuracy:.0%} of mentions among those before "
-            f"them ({row.held_out:.0%} held out)"
+            f"head {row['layer']}-{row['head']} picks an antecedent for {percent(row['accuracy'])} of mentions among "
+            f"those before them ({held_out})"
         )
 
 
@@ -145,6 +168,7 @@ def _keyphrases(table: pd.DataFrame) -> Iterator[str]:
     """The head that is best on one half of the documents, scored on the other, and the other way round."""
     halves = table.dropna(subset=["first_half", "second_half"])
     if halves.empty:
+        yield "no head is known to find keyphrases: there are too few documents to choose one on half of them"
         return
     on_first, on_second = (halves.nlargest(1, name) for name in ("first_half", "second_half"))
     names = dict.fromkeys(f"{row.layer}-{row.head}" for best in (on_first, on_second) for row in best.itertuples())

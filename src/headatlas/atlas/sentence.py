@@ -109,6 +109,14 @@ def sentence_words(sentence: Sentence) -> tuple[list[int], tuple[str, ...]]:
     return places, tuple(sentence.words[number] for number in kept)
 
 
+def word_labels(model: Model, sentence: Sentence) -> list[str]:
+    """What to write for each word: the word, after the unknown token's name where the model saw that in its place."""
+    name, number = model.tokenizer.unk_token, model.tokenizer.unk_token_id
+    places = enumerate(sentence.segment.ids.tolist())
+    unknown = {int(sentence.unit[place]) for place, own in places if own == number and place not in sentence.special}
+    return [f"{name} {word}" if unit in unknown else word for unit, word in enumerate(sentence.words)]
+
+
 def _units(encoded: BatchEncoding, texts: Sequence[str]) -> NDArray[np.int64]:
     """Number the words: one ends where the tokenizer's own word does, or where a space stands between two tokens."""
     spans = encoded.sequence_ids()

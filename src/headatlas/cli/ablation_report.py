@@ -10,8 +10,11 @@ import typer
 
 from headatlas.atlas.about import left_out
 from headatlas.atlas.figures import write_figures
+from headatlas.cli.report import tell_unknown
 from headatlas.corpora.files import name_files
 from headatlas.results.atlas import Atlas
+from headatlas.results.naming import layers_and_heads, model_named
+from headatlas.wording import counted
 
 _SHOWN = 3
 
@@ -20,16 +23,17 @@ def finish(atlas: Atlas, draw: bool) -> None:
     """Print what was found on each task and what was left out; draw the figures; end with their place."""
     manifest = atlas.manifest
     model = manifest["model"]
-    typer.echo(f"\n{model['name']}: {model['layers']} layers, {sum(model['heads'])} heads, on")
+    typer.echo(f"\n{model_named(model)}: {layers_and_heads(model)}, on")
     for task, summary in manifest["summary"].items():
         about = manifest["corpora"][task]
         if task == "causal":
             _say_causal(atlas.tables["causal"], summary)
         else:
-            typer.echo(f"  {task}: {about['examples']:,} examples of {name_files(about['files'])}")
+            typer.echo(f"  {task}: {counted(about['examples'], 'example')} of {name_files(about['files'])}")
             _say_task(atlas.tables["ablation"].query("task == @task"), summary)
             if "removal_curve" in atlas.tables:
                 _say_curve(atlas.tables["removal_curve"].query("task == @task"))
+    tell_unknown(manifest)
     if omitted := left_out(manifest):
         typer.echo(f"Left out: {', '.join(omitted)}")
     typer.echo(f"Tables:  {atlas.folder / 'tables'}")

@@ -159,14 +159,19 @@ def extract(
 
 def tell_store(store: Store, more: str = "") -> None:
     """What the folder holds and what was left out."""
-    from headatlas.store.writing import counted, megabytes
+    from headatlas.atlas.about import unknown_warning
+    from headatlas.results.naming import model_named
+    from headatlas.surveying.stored import stored_unknown
+    from headatlas.wording import counted, megabytes
 
     index = store.index
     size = megabytes(sum(shard.bytes for shard in index.shards))
     states = f", hidden states of {index.states} numbers" if index.states else ""
     what = f"maps between {store.level} of {counted(len(store), 'example')}{states}"
     where = f"{size} in {counted(len(index.shards), 'shard')}{'; ' * bool(more)}{more}"
-    typer.echo(f"{store.model['name']}: {store.shape}, {what}, {index.dtype}, {where}")
+    typer.echo(f"{model_named(store.model)}: {store.shape}, {what}, {index.dtype}, {where}")
+    for warning in unknown_warning(stored_unknown(store), "the inputs", Path(store.model["name"]).name):
+        typer.secho(warning, fg="yellow")
     for about in index.corpora.values():
         for reason, number in about["left_out"].items():
             typer.echo(f"Left out: {reason} {number:,}")

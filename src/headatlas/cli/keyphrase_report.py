@@ -6,7 +6,7 @@ import typer
 
 from headatlas.atlas.figures import write_figures
 from headatlas.atlas.shaded import write_shaded
-from headatlas.cli.report import tell_omissions
+from headatlas.cli.report import tell_omissions, tell_unknown
 from headatlas.results.atlas import Atlas
 
 _SHOWN_DOCUMENTS, _SHOWN_PHRASES = 3, 8
@@ -19,6 +19,7 @@ def report(found: Atlas, draw: bool) -> None:
     form = f"{chosen['pooling']} of {chosen['rows']} rows"
     names = ", ".join(chosen["names"])
     typer.echo(f"\n{manifest['model']['name']}: heads {names} ({chosen['origin']}); {form}")
+    tell_unknown(manifest)
     phrases = tables["keyphrases"]
     for name, own in list(phrases.groupby("document", sort=False))[:_SHOWN_DOCUMENTS]:
         first = own.nsmallest(_SHOWN_PHRASES, "rank")["phrase"]

@@ -107,6 +107,7 @@ def probe(
 
     `headatlas probe --maps-train maps-train --maps-eval maps-dev --mdl --control-task --out probes`
     """
+    from headatlas.cli.report import tell_unknown
     from headatlas.probing import probe as run
     from headatlas.published.views import view_of
     from headatlas.results.rendering import render
@@ -146,6 +147,7 @@ def probe(
     typer.echo(render(view_of(found, "probes"), "terminal"), nl=False)
     for name, reason in found.manifest["studies_skipped"].items():
         typer.secho(f"Not run: {name}: {reason}", fg="yellow")
+    tell_unknown(found.manifest)
     for part, about in found.manifest["corpora"].items():
         left_out = {**about["left_out"], "also_in_train": about.get("also_in_train", 0)}
         unknown = about.get("without_vector", {"words": 0})["words"]

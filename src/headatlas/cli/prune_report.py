@@ -31,7 +31,7 @@ def report(pruned: PrunedFolder) -> None:
     for part, words in (("attention_blocks", "attention blocks"), ("model", "whole model")):
         speed, memory = manifest["speed"][part], manifest["weights_in_memory"][part]
         typer.echo(
-            f"  - {words}: {speed['ratio']:.2f} of the time ({1000 * speed['seconds_before']:.1f} ms before, "
+            f"  - {words}: {speed['ratio']:.2f} times the time ({1000 * speed['seconds_before']:.1f} ms before, "
             f"{1000 * speed['seconds_after']:.1f} ms after), {memory['after'] / memory['before']:.2f} of the weights"
         )
     peak, (rows, tokens) = manifest["peak_memory"], manifest["measured_on"]["inputs"]

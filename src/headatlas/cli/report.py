@@ -7,8 +7,8 @@ from typing import Any
 
 import typer
 
-from headatlas.atlas.about import corpora_read, left_out
-from headatlas.atlas.comparison import names_of, write_comparison_figures
+from headatlas.atlas.about import corpora_read, left_out, unknown_warnings
+from headatlas.atlas.comparison import models_of, write_comparison_figures
 from headatlas.atlas.comparison_about import comparison_warnings, not_compared
 from headatlas.atlas.comparison_findings import comparison_findings
 from headatlas.atlas.figures import write_figures
@@ -16,15 +16,17 @@ from headatlas.atlas.findings import findings
 from headatlas.atlas.page import write_page
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
+from headatlas.results.naming import layers_and_heads, model_named
 
 
 def finish(atlas: Atlas, draw: bool) -> None:
     """Print the findings and what was left out; draw the figures and the page; end with their place."""
     manifest = atlas.manifest
     model = manifest["model"]
-    typer.echo(f"\n{model['name']}: {model['layers']} layers, {sum(model['heads'])} heads, on")
+    typer.echo(f"\n{model_named(model)}: {layers_and_heads(model)}, on")
     for corpus in corpora_read(manifest):
         typer.echo(f"  {corpus}")
+    tell_unknown(manifest)
     for finding in findings(atlas.tables):
         typer.echo(f"  - {finding}")
     tell_omissions(manifest)
@@ -33,6 +35,12 @@ def finish(atlas: Atlas, draw: bool) -> None:
         write_figures(atlas)
         typer.echo(f"Figures: {atlas.folder / 'figures'}")
         typer.echo(f"Page:    {write_page(atlas)}")
+
+
+def tell_unknown(manifest: Mapping[str, Any]) -> None:
+    """Warn of corpora that the tokenizer hardly knows, whose tables look like results."""
+    for warning in unknown_warnings(manifest):
+        typer.secho(warning, fg="yellow")
 
 
 def tell_omissions(manifest: Mapping[str, Any]) -> None:
@@ -46,9 +54,9 @@ def tell_omissions(manifest: Mapping[str, Any]) -> None:
 def finish_comparison(comparison: Comparison, draw: bool) -> None:
     """Print what differs and what was not compared; draw the figures and the page; end with their place."""
     manifest = comparison.manifest
-    for end, name in zip("ab", names_of(manifest), strict=True):
+    for end, name in zip("ab", models_of(manifest), strict=True):
         model = manifest[end]["model"]
-        typer.echo(f"{end.upper()}: {name}, {len(model['heads'])} layers, {sum(model['heads'])} heads")
+        typer.echo(f"{end.upper()}: {name}, {layers_and_heads(model)}")
     for warning in comparison_warnings(manifest):
         typer.secho(warning, fg="yellow")
     for finding in comparison_findings(comparison):

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from headatlas.comparing.measures import MEASURES, SIMILARITY_MEASURES, Measures
 from headatlas.statistics.resampling import percentile_interval
+from headatlas.studies.dependencies import lead_over
 
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
@@ -35,7 +36,7 @@ class Side:
     """What is compared of one atlas."""
 
     tables: Mapping[str, pd.DataFrame]
-    replicates: Mapping[str, Array]  # table -> [R, rows]
+    replicates: Mapping[str, Array]  # table, or table/value where that is not the table's first -> [R, rows]
     heads: tuple[int, ...]  # of each layer
 
 
@@ -139,7 +140,7 @@ def _of_side(
         for name in ("layer", "head", "count")
     }
     columns["value"] = group_means(frame[column].to_numpy(np.float64), groups)
-    replicates = side.replicates.get(table) if column == MEASURES[table].values[0] else None
+    replicates = side.replicates.get(table if column == MEASURES[table].values[0] else f"{table}/{column}")
     drawn = None if replicates is None else group_means(replicates, groups)
     columns["low"], columns["high"] = _nothing(len(groups)) if drawn is None else percentile_interval(drawn)
     return columns, drawn
@@ -165,6 +166,9 @@ def group_means(values: Array, groups: list[list[int]]) -> Array:
 
 def _rows_of(table: str, side: Side) -> pd.DataFrame:
     frame = side.tables[table]
+    if table == "dependency_best":
+        baseline, accuracy = (frame[name].to_numpy(np.float64) for name in ("baseline", "accuracy"))
+        return frame.assign(lead=lead_over(baseline, accuracy))
     return frame[frame["measure"].isin(SIMILARITY_MEASURES)] if table == "similarity" else frame
 
 

@@ -11,8 +11,8 @@ class Measures:
     """How the rows of a table are told apart and what is measured in them.
 
     rows: ``heads``, one for every head (and its keys); ``best``, one for the best head; ``other``, no head's.
-    values: columns; bootstrap replicates, where a study has them, are of the first. same: what both models must have
-    as many of, for a row to mean the same in both.
+    values: columns, or what follows from them (the lead of the best head); of some a study has bootstrap replicates.
+    same: what both models must have as many of, for a row to mean the same in both.
     """
 
     corpus: Literal["text", "treebank", "coreference", "keyphrases"]
@@ -29,7 +29,7 @@ MEASURES: dict[str, Measures] = {
     "max_attention": Measures("text", "heads", (), ("value", "highest")),
     "gradients": Measures("text", "heads", ("kind",)),
     "dependencies": Measures("treebank", "heads", ("relation", "direction"), ("accuracy",)),
-    "dependency_best": Measures("treebank", "best", ("relation",), ("accuracy", "held_out")),
+    "dependency_best": Measures("treebank", "best", ("relation",), ("accuracy", "held_out", "lead")),
     "coreference": Measures("coreference", "heads", ("mention_type", "candidates"), ("accuracy",)),
     "coreference_best": Measures("coreference", "best", ("mention_type", "candidates"), ("accuracy", "held_out")),
     "coreference_baselines": Measures("coreference", "other", ("baseline", "mention_type"), ("accuracy",)),

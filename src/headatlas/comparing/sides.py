@@ -32,6 +32,8 @@ _READING = {
     "coreference": ("coreference_format",),
     "keyphrases": ("keyphrase_format", "max_tokens"),
 }
+_UNITS = {"text": "segment", "treebank": "sentence", "coreference": "document", "keyphrases": "document"}
+"""What the bootstrap resamples in each corpus."""
 _NO_MATTER = frozenset({"model", "weights", "random_weights", "attention", "batch_tokens", "corpora", "studies"})
 
 
@@ -55,11 +57,16 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     problem = None
     try:
         for study in reopen_studies(atlas):
-            replicates |= study.replicates()
+            unit = _UNITS[study.corpus]
+            if atlas.manifest["corpora"][study.corpus].get(f"{unit}s") == 1:
+                problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
+            else:
+                replicates |= study.replicates()
     except AtlasError as error:
         problem = str(error)
     tables = {name: atlas.tables[name] for name in atlas.tables}
-    for name, drawn in replicates.items():
+    for key, drawn in replicates.items():
+        name = key.partition("/")[0]
         if name in tables and drawn.shape[1] != len(tables[name]):
             raise AtlasError(
                 f"{atlas.folder}: the table {name} has {len(tables[name])} rows, the sums in state/ are of "
@@ -94,4 +101,4 @@ def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
 
 
 def _apart_from_files(manifest: Manifest) -> dict[str, Any]:
-    return {name: value for name, value in manifest["corpora"]["text"].items() if name != "files"}
+    return {name: value for name, value in manifest["corpora"]["text"].items() if name not in ("files", "unknown")}

@@ -18,6 +18,7 @@ from headatlas.corpora.mentions import Mention, MentionDocument
 from headatlas.encoding.template import Frame, require_fast, single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
 from headatlas.errors import CorpusError
+from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -80,7 +81,8 @@ def mention_segments(
     if not segments:
         raise CorpusError(
             f"The coreference corpus gives nothing to ask: no stretch of at most {max_tokens} tokens of its "
-            f"{len(documents):,} documents holds two mentions. Raise --max-tokens, or use --coreference-windows."
+            f"{counted(len(documents), 'document')} holds two mentions. Raise --max-tokens, or use "
+            "--coreference-windows."
         )
     return MentionSample(
         segments,

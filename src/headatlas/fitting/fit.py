@@ -10,6 +10,7 @@ from typing import Any
 
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat
+from headatlas.encoding.unknown import much_unknown
 from headatlas.engine.locking import alone_in_out
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, make_folder, parse_json, sha256, write_text
@@ -29,7 +30,6 @@ from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD
 from headatlas.versions import moment, versions
 
 STATE = "state.safetensors"
-MUCH_UNKNOWN = 0.05
 SECONDS_BETWEEN_SAVES = 120.0
 
 _log = logging.getLogger(__name__)
@@ -188,12 +188,7 @@ def _describe(corpus: FitCorpus, files: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _warnings(corpus: FitCorpus, model: str) -> list[str]:
-    warnings = []
-    if corpus.unknown_rate > MUCH_UNKNOWN:
-        warnings.append(
-            f"{100 * corpus.unknown_rate:.1f} % of the text's tokens are unknown to the tokenizer of {model}: the head "
-            "will learn little. Give a text in a script that this model knows."
-        )
+    warnings = much_unknown(corpus.unknown_rate, "the text", model, "the head will learn little")
     for warning in warnings:
         _log.warning("%s", warning)
     return warnings

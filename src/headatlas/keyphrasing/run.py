@@ -14,6 +14,7 @@ import pandas as pd
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.keyphrases import KeyphraseDocument, KeyphraseFormat, read_keyphrases
 from headatlas.corpora.text import TextFormat, read_text
+from headatlas.encoding.unknown import UnknownCounts
 from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
@@ -168,9 +169,9 @@ class Extraction:
         if "train" in files:
             found, left_out = self._read(files["train"])
             documents = with_keyphrases(found)
-            weights = self._weights(documents, settings.pooling, settings.rows, left_out)
+            weights, unknown = self._weights(documents, settings.pooling, settings.rows, left_out)
             trained = documents, weights
-            corpora["train"] = _about(documents, left_out)
+            corpora["train"] = _about(documents, left_out, unknown)
             if choice is None:
                 choice = found_on(documents, weights, self._candidates(documents), settings.pooling, settings.rows)
         if choice is None:
@@ -182,13 +183,13 @@ class Extraction:
         else:
             left_out = Counter()
             documents = of_texts(read_text(files["text"], settings.text_format), left_out)
-        weights = self._weights(documents, choice.pooling, choice.rows, left_out)
+        weights, unknown = self._weights(documents, choice.pooling, choice.rows, left_out)
         candidates = self._candidates(documents)
         scored = [
             score_candidates(own, combined(received, choice.heads))
             for own, received in zip(candidates, weights, strict=True)
         ]
-        corpora[scored_name] = _about(documents, left_out)
+        corpora[scored_name] = _about(documents, left_out, unknown)
         tables = {
             "keyphrases": found_table(documents, scored, settings.top),
             "keyphrase_words": words_table(documents, weights, choice.heads, scored, settings.top),
@@ -243,7 +244,9 @@ class Extraction:
             left_out["document_not_sampled"] = len(found) - len(chosen)
         return chosen, left_out
 
-    def _weights(self, documents: Sequence[Document], pooling: str, rows: str, left_out: Counter[str]) -> list[Weights]:
+    def _weights(
+        self, documents: Sequence[Document], pooling: str, rows: str, left_out: Counter[str]
+    ) -> tuple[list[Weights], UnknownCounts]:
         return word_weights(
             self._model,
             documents,
@@ -280,12 +283,13 @@ def rank_all(
     return rankings, skipped
 
 
-def _about(documents: Sequence[Document], left_out: Counter[str]) -> dict[str, Any]:
+def _about(documents: Sequence[Document], left_out: Counter[str], unknown: UnknownCounts) -> dict[str, Any]:
     """What the manifest says of documents."""
     return {
         "kind": "documents",
         "documents": len(documents),
         "words": sum(len(document.words) for document in documents),
+        "unknown": unknown,
         "documents_in_windows": left_out.pop("document_in_windows", 0),
         "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
     }

@@ -18,6 +18,7 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.keyphrase_segments import KeyphraseSegment, text_windows
 from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.unknown import UnknownCounts, count_unknown
 from headatlas.engine.progress import TokenProgress
 from headatlas.errors import CorpusError
 from headatlas.keyphrasing.documents import Document
@@ -39,8 +40,10 @@ def word_weights(
     batch_tokens: int,
     left_out: Counter[str],
     progress: bool = False,
-) -> list[Weights]:
-    """Of every document, what each word receives from each head (layer after layer); 0 where a word has no token."""
+) -> tuple[list[Weights], UnknownCounts]:
+    """Of every document, what each word receives from each head (layer after layer), 0 where a word has no token; and
+    what of them the tokenizer does not know.
+    """
     shape = model.shapes[stack]
     ids, texts = [document.id for document in documents], [document.words for document in documents]
     segments = list(text_windows(ids, texts, model.tokenizer, max_tokens, left_out))
@@ -58,7 +61,7 @@ def word_weights(
                 counted = np.flatnonzero(segment.counted)
                 found[segment.document][segment.first + counted] = weights[:, counted].T
             bar.advance(batch.tokens)
-    return [found[name] for name in ids]
+    return [found[name] for name in ids], count_unknown(segments, model.tokenizer)
 
 
 def _received(model: Model, batch: Batch, form: int, pooling: str, stack: Stack) -> list[Tensor]:

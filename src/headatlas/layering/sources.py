@@ -14,6 +14,7 @@ from headatlas.corpora.files import describe_files
 from headatlas.corpora.span_tasks import COREFERENCE, SpanTask, is_json, read_span_texts
 from headatlas.corpora.tree_spans import TREE_TASKS
 from headatlas.encoding.span_segments import SpanSegment, coreference_segments, span_segments
+from headatlas.encoding.unknown import count_unknown
 from headatlas.errors import CorpusError, SettingError
 from headatlas.layering.settings import LayerSettings
 from headatlas.models.model import Model
@@ -112,6 +113,7 @@ def _read_part(
         "texts": len(kept),
         "words": sum(segment.size for segment in kept),
         "tokens": sum(map(len, kept)),
+        "unknown": count_unknown(kept, model.tokenizer),
         "targets": {name: sum(len(segment.targets[name]) for segment in kept) for name in names},
         "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
     }

@@ -14,6 +14,7 @@ from headatlas.engine.settings import differences
 from headatlas.errors import SettingError
 from headatlas.store.examples import StoredExample
 from headatlas.store.reading import Store, open_store
+from headatlas.surveying.stored import stored_unknown
 
 PARTS = ("train", "eval")
 OPTIONS = {"train": "--treebank", "eval": "--eval"}
@@ -98,6 +99,7 @@ def describe_part(store: Store) -> dict[str, Any]:
         "sentences": len(store),
         "words": sum(len(example.words or ()) for example in store.examples),
         "tokens": sum(map(len, store.examples)),
+        "unknown": stored_unknown(store),
         "left_out": about["left_out"],
         "maps": str(store.folder),
     }

@@ -34,8 +34,10 @@ def reproduction_view(table: pd.DataFrame, model: str) -> View:
 
 def counts(table: pd.DataFrame) -> str:
     """How many rows of each verdict there are, in words."""
-    found = table["verdict"].value_counts()
-    return ", ".join(f"{found.get(verdict, 0)} {verdict}" for verdict in ("reproduced", "differs", "input missing"))
+    reproduced, differing, missing = (
+        int((table["verdict"] == verdict).sum()) for verdict in ("reproduced", "differs", "input missing")
+    )
+    return f"{reproduced} reproduced, {differing} {'differs' if differing == 1 else 'differ'}, {missing} input missing"
 
 
 def _interval(low: float, high: float) -> str:

@@ -13,6 +13,7 @@ from headatlas.errors import AtlasError
 from headatlas.published.compare import compare_coreference, compare_dependencies
 from headatlas.published.compare_probes import compare_probes
 from headatlas.published.reproduction import reproduction_view
+from headatlas.results.naming import model_named
 from headatlas.results.schema import TABLES
 from headatlas.results.schemas.layers import LAYERS
 from headatlas.results.view import View, plain_view
@@ -93,7 +94,7 @@ def _surveyed(atlas: Surveyed, corpus: str) -> str:
     about = _about(atlas, corpus)
     files = name_files(about["files"])
     parsed = f", trees by {about['parsed_by']}" if about.get("parsed_by") else ""
-    return f"{atlas.manifest['model']['name']} on {files}{parsed}"
+    return f"{model_named(atlas.manifest['model'])} on {files}{parsed}"
 
 
 def _about(atlas: Surveyed, corpus: str) -> dict[str, Any]:

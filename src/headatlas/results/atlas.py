@@ -23,6 +23,7 @@ from headatlas.files import json_text, make_folder, own_subfolder, write_atomica
 from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
 from headatlas.results.example import Example, load_examples, save_examples
 from headatlas.results.manifests import parse_manifest
+from headatlas.results.naming import heads_in_layers, model_named
 from headatlas.results.relation_examples import RelationExample, load_relation_examples
 from headatlas.results.schema import conform
 from headatlas.results.summary import summary_html
@@ -138,7 +139,7 @@ class Atlas:
 
     def _repr_html_(self) -> str:
         model = self.manifest["model"]
-        title = f"Atlas of {model['name']}: {sum(model['heads'])} heads in {len(model['heads'])} layers"
+        title = f"Atlas of {model_named(model)}: {heads_in_layers(model)}"
         more = "atlas.tables[name] is a pandas frame; atlas.show() is the page."
         return summary_html(title, self.manifest.get("tables", {}), more)
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import COMPARISON, Atlas, Tables, open_atlas, read_manifest, write_manifest
+from headatlas.results.naming import model_named
 from headatlas.results.summary import summary_html
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ class Comparison:
         return show_atlas(self, height)
 
     def _repr_html_(self) -> str:
-        names = [self.manifest[side]["model"]["name"] for side in ("a", "b")]
+        names = [model_named(self.manifest[side]["model"]) for side in ("a", "b")]
         more = "comparison.tables[name] is a pandas frame; comparison.show() is the page."
         return summary_html(f"Comparison of {names[0]} and {names[1]}", self.manifest.get("tables", {}), more)
 

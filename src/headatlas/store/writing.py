@@ -17,6 +17,7 @@ from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically
 from headatlas.store.examples import Tensors
 from headatlas.store.index import Index, Shard, shard_file, write_index
+from headatlas.wording import megabytes
 
 OVERHEAD_BYTES = 400  # of an example, beside its numbers: names in the shard, a line in the index
 ALIGNMENT = 8  # bytes, of a safetensors file's header and of its length
@@ -94,13 +95,3 @@ def refuse_without_room(folder: Path, needed: int) -> int:
             "--dtype-stored float16, no --hidden-states."
         )
     return free
-
-
-def megabytes(number: int) -> str:
-    """A size as people read it."""
-    return f"{number / 1e9:,.1f} GB" if number >= 1e9 else f"{number / 1e6:,.1f} MB"
-
-
-def counted(number: int, noun: str) -> str:
-    """So many of something, in words."""
-    return f"{number:,} {noun}{'s' * (number != 1)}"

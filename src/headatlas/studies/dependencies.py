@@ -90,6 +90,15 @@ def offsets_right(words: Instances, clamp: bool) -> NDArray[np.bool_]:
     return right
 
 
+def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much a head is right more often than a baseline; 0 where it is not.
+
+    A head that is worse than a fixed offset tells nothing that the offset does not, however far it stays behind. So two
+    models that attend by position alone, each in its own way, have the same lead: none.
+    """
+    return np.maximum(accuracy - baseline, 0)
+
+
 class Dependencies(Study):
     """How often each head finds the heads of words, by relation, beside fixed offsets.
 
@@ -201,13 +210,18 @@ class Dependencies(Study):
         return pd.DataFrame(rows, columns=columns)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
-        """Bootstrap accuracies of the rows of both tables, [R, rows]; NaN where a relation was not drawn."""
-        every, best = [], []
+        """Bootstrap accuracies of the rows of both tables, [R, rows]; NaN where a relation was not drawn.
+
+        And of the best head's lead over the best fixed offset, see `lead_over`.
+        """
+        every, best, leads = [], [], []
         for relation, scores in self._scored():
             every.append(scores.drawn)
             if self._has_best(relation, scores):
-                best.append(scores.drawn[:, [scores.best]])
-        found = {self.name: every, "dependency_best": best}
+                accuracy = scores.drawn[:, [scores.best]]
+                best.append(accuracy)
+                leads.append(lead_over(scores.baselines_drawn[:, [scores.best_baseline]], accuracy))
+        found = {self.name: every, "dependency_best": best, "dependency_best/lead": leads}
         return {name: np.concatenate(columns, axis=1) for name, columns in found.items() if columns}
 
     def _has_best(self, relation: str, scores: Scores) -> bool:

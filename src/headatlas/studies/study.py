@@ -91,7 +91,11 @@ class Study(ABC):
         return {self.name: self.table()}
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
-        """Bootstrap values of the rows of each table that has them, [R, rows], in the rows' order."""
+        """Bootstrap values of the rows of each table that has them, [R, rows], in the rows' order.
+
+        Under a table's name are those of its first value; under "table/value" those of another, or of one that follows
+        from the table's columns.
+        """
         return {}
 
 

@@ -18,6 +18,7 @@ from headatlas.corpora.trees import ROOT, Sentence
 from headatlas.encoding.keyphrase_segments import keyphrase_segments
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.segments import Segment, sample_segments
+from headatlas.encoding.unknown import count_unknown
 from headatlas.encoding.word_segments import ParsedSample, parsed_segments
 from headatlas.models.model import Model
 from headatlas.studies import TEXT_STUDIES, Study
@@ -46,7 +47,7 @@ class Part:
 def read_parts(
     model: Model, files: dict[str, list[Path]], chosen: Sequence[str], settings: SurveySettings, causal: bool
 ) -> list[Part]:
-    """Read every corpus that a chosen study needs."""
+    """Read every corpus that a chosen study needs, and count what of it the tokenizer does not know."""
     parts = []
     if names := [name for name in chosen if name in TEXT_STUDIES]:
         parts.append(_text(model, files["text"], names, settings, causal))
@@ -56,6 +57,8 @@ def read_parts(
         parts.append(_coreference(model, files["coreference"], settings, causal))
     if "keyphrases" in chosen:
         parts.append(_keyphrases(model, files["keyphrases"], settings, causal))
+    for part in parts:
+        part.about["unknown"] = count_unknown(part.segments, model.tokenizer)
     return parts
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from headatlas.corpora.label_sets import LABEL_SETS, possessive_clitic
 from headatlas.corpora.trees import Sentence
 from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_input
 from headatlas.encoding.word_segments import ParsedSample
 from headatlas.errors import SettingError
 from headatlas.files import sha256
@@ -124,7 +125,23 @@ def _parts(store: Store, chosen: Sequence[str], settings: SurveySettings, causal
         parts.append(Part("text", segments, text_studies(names, settings, causal), about, left_out))
     if "dependencies" in chosen:
         parts.append(_treebank(store, settings, causal, left_out))
+    for part in parts:
+        part.about["unknown"] = stored_unknown(store)
     return parts
+
+
+def stored_unknown(store: Store) -> UnknownCounts:
+    """What of the stored inputs the tokenizer did not know, by the name of its unknown token."""
+    special = store.model.get("special_tokens")
+    name = special.get("unk") if isinstance(special, dict) else None
+    return add_up(
+        count_in_input(
+            example.word_of,
+            np.array([token == name for token in example.tokens], dtype=np.bool_),
+            None if example.words is None else len(example.words),
+        )
+        for example in store.examples
+    )
 
 
 def _treebank(store: Store, settings: SurveySettings, causal: bool, left_out: dict[str, int]) -> Part:

@@ -15,7 +15,8 @@ from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.store.examples import Tensors
 from headatlas.store.index import INDEX, Index, check_index, read_index
 from headatlas.store.reading import Store, open_store
-from headatlas.store.writing import bytes_to_write, counted, megabytes, refuse_without_room, write_store
+from headatlas.store.writing import bytes_to_write, refuse_without_room, write_store
+from headatlas.wording import counted, megabytes
 
 Advance = Callable[[int], None]
 """Told how many more tokens are done."""

@@ -98,6 +98,7 @@ def describe_model(model: Model, stack: Stack) -> dict[str, Any]:
     shape = model.shapes[stack]
     return model.source | {
         "attention": stack,
+        "encoder_decoder": model.is_encoder_decoder,
         "layers": shape.layers,
         "heads": list(shape.heads),
         "dtype": str(model.dtype).removeprefix("torch."),
@@ -107,5 +108,6 @@ def describe_model(model: Model, stack: Stack) -> dict[str, Any]:
         "special_tokens": {
             "cls": model.tokenizer.cls_token or model.tokenizer.bos_token,
             "sep": model.tokenizer.sep_token or model.tokenizer.eos_token,
+            "unk": model.tokenizer.unk_token,
         },
     }

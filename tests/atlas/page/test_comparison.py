@@ -22,7 +22,7 @@ def test_the_page_holds_the_comparison_and_both_sides(tmp_path):
     )
     assert "5 heads in 2 layers; B is tuned, 9 heads in 3 layers" in content["lead"]
     assert content["notes"][:3] == [
-        "The text of A is not that of B: differences are of both, model and corpus.",
+        "A and B were not surveyed on the same text: differences are of both, model and corpus.",
         "Surveyed otherwise: seed is 0 in A, 1 in B",
         "Heads are matched by how they attend to the same 5 segments (25 tokens).",
     ]

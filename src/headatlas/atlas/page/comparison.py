@@ -13,11 +13,12 @@ import numpy as np
 import pandas as pd
 from scipy.linalg import orthogonal_procrustes
 
-from headatlas.atlas.comparison import Compared, names_of
+from headatlas.atlas.comparison import Compared, models_of, names_of, relations_by
 from headatlas.atlas.comparison_about import comparison_warnings, not_compared
 from headatlas.atlas.comparison_findings import comparison_findings
 from headatlas.atlas.page.content import model_content
 from headatlas.atlas.page.tables import packed_table
+from headatlas.results.naming import heads_in_layers
 
 COMPARISON_VIEWS = ("overview", "sides", "differences", "tables")
 LEFT_AWAY = ("low", "high", "count", "correct", "uniform_nats")  # of the sides' tables: the differences have them
@@ -43,14 +44,15 @@ class PageComparison(Compared, Protocol):
 def comparison_content(comparison: PageComparison) -> dict[str, Any]:
     """All that a comparison's page says, as JSON can carry it."""
     manifest, tables = comparison.manifest, comparison.tables
-    names = names_of(manifest)
+    names, called = names_of(manifest), models_of(manifest)
     models = [manifest[end]["model"] for end in "ab"]
-    sizes = [f"{sum(model['heads'])} heads in {len(model['heads'])} layers" for model in models]
+    sizes = [heads_in_layers(model) for model in models]
     places = turned_map(comparison)
     return model_content(models[0]) | {
         "name": f"{names[0]} and {names[1]}",
         "views": list(COMPARISON_VIEWS),
-        "lead": f"A is {names[0]}, {sizes[0]}; B is {names[1]}, {sizes[1]}. Differences are B - A.",
+        "relations_by": relations_by(manifest),
+        "lead": f"A is {called[0]}, {sizes[0]}; B is {called[1]}, {sizes[1]}. Differences are B - A.",
         "findings": comparison_findings(comparison),
         "caveats": list(CAVEATS),
         "notes": [

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any, Protocol
 
-from headatlas.atlas.about import corpora_read, left_out
+from headatlas.atlas.about import corpora_read, left_out, unknown_warnings
 from headatlas.atlas.figures import SurveyedAtlas
 from headatlas.atlas.findings import findings
 from headatlas.atlas.page.layers import caveats_of, views_of
 from headatlas.atlas.page.tables import nearest_heads, packed_table
 from headatlas.published.views import comparisons
 from headatlas.results.example import Example
+from headatlas.results.naming import heads_in_layers, model_named, short_name
 from headatlas.results.view import View
 
 CAVEATS = (
@@ -37,13 +37,13 @@ def page_content(atlas: PageAtlas) -> dict[str, Any]:
     """Everything but the examples, as JSON can carry it."""
     manifest = atlas.manifest
     model = manifest["model"]
-    heads = f"{sum(model['heads'])} heads in {len(model['heads'])} layers"
+    heads = heads_in_layers(model)
     distances = "head_distances"
     return model_content(model) | {
         "views": views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": manifest["settings"].get("words_from", "mean"),
-        "findings": findings(atlas.tables),
+        "findings": [*unknown_warnings(manifest), *findings(atlas.tables)],
         "caveats": [*CAVEATS, *caveats_of(atlas.tables)],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",
@@ -60,7 +60,7 @@ def model_content(model: Mapping[str, Any]) -> dict[str, Any]:
     """A page that knows the model's heads and nothing of them; model: as a manifest tells of it."""
     local = model.get("kind") in ("folder", "gguf file")
     return {
-        "name": Path(model["name"]).name if local else model["name"],
+        "name": short_name(model) if local else model_named(model),
         "heads": list(model["heads"]),
         "special": {kind: token for kind, token in model.get("special_tokens", {}).items() if token},
         "views": [],

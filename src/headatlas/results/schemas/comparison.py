@@ -10,7 +10,11 @@ COMPARISON: dict[str, Table] = {
         "what differs between two atlases, B - A, in every number that both have",
         (
             ("table", "str", "the table of the atlases"),
-            ("column", "str", "its column"),
+            (
+                "column",
+                "str",
+                "its column; lead: how far a relation's best head is above the best fixed offset, 0 where it is not",
+            ),
             ("measure", "str", "its other keys, such as offset=-1, or relation=dobj direction=dependent_to_head"),
             (
                 "scope",

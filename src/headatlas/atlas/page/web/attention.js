@@ -10,10 +10,11 @@ export function tokenMap(maps, head, length) {
 }
 
 /**
- * Words in the order of the text, each special token as one of its own.
+ * Words in the order of the text, each special token as one of its own; a word that the model saw as the unknown token
+ * stands after that token's name.
  * @returns {{units: {text: string, word: number, tokens: number[]}[], unitOf: number[]}} word is -1 for special tokens
  */
-export function wordUnits(example) {
+export function wordUnits(example, unknown) {
   const units = [];
   const byWord = new Map();
   const unitOf = example.word_of.map((word, token) => {
@@ -25,6 +26,10 @@ export function wordUnits(example) {
     units[unit].tokens.push(token);
     return unit;
   });
+  for (const unit of units) {
+    const unseen = unit.word >= 0 && unit.tokens.some((token) => example.tokens[token] === unknown);
+    if (unseen && !unit.text.includes(unknown)) unit.text = `${unknown} ${unit.text}`;
+  }
   return { units, unitOf };
 }
 

@@ -28,7 +28,7 @@ function create({ atlas, store, palette, room }) {
   let rows = [];
   let lines = [];
 
-  const group = () => groups.get(store.shown.among) ?? groups.get("dependency_best/accuracy") ?? [...groups.values()][0];
+  const group = () => groups.get(store.shown.among) ?? groups.get(`dependency_best/${atlas.content.relations_by}`) ?? [...groups.values()][0];
   const scope = () => (group().scopes.has(store.shown.scope) ? store.shown.scope : Object.keys(SCOPES).find((name) => group().scopes.has(name)));
 
   function drawControls() {
@@ -75,7 +75,7 @@ function create({ atlas, store, palette, room }) {
     const colours = palette();
     const width = room().width - STAGE_PADDING;
     const at = layout(width);
-    const share = isShare(now.table, now.column) || now.column === "held_out";
+    const share = isShare(now.table, now.column) || ["held_out", "lead"].includes(now.column);
     const values = ["value_a", "value_b", "difference"].flatMap((name) => shown.map((row) => frame.get(name)[row]));
     const number = numberFormat(values);
     const format = (value) => (value === null ? "–" : share ? (100 * value).toFixed(1) : number(value));

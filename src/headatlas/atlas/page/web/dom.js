@@ -55,14 +55,14 @@ export function textWidth(text, size, weight = 400) {
 }
 
 /** A text cut to a width, with a mark where it was cut. Characters that turn or break a line are made visible. */
-export function fitted(text, size, width) {
+export function fitted(text, size, width, weight = 400) {
   const shown = visible(text);
-  if (textWidth(shown, size) <= width) return shown;
+  if (textWidth(shown, size, weight) <= width) return shown;
   const letters = Array.from(shown);
   let [low, high] = [0, letters.length];
   while (low < high) {
     const middle = (low + high + 1) >> 1;
-    if (textWidth(letters.slice(0, middle).join("") + "…", size) <= width) low = middle;
+    if (textWidth(letters.slice(0, middle).join("") + "…", size, weight) <= width) low = middle;
     else high = middle - 1;
   }
   return letters.slice(0, low).join("") + "…";

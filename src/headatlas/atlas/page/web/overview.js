@@ -1,6 +1,6 @@
 /** The overview: what was found, in sentences, and how it runs through the layers (figures 2, 3 and 4). */
 
-import { FONT, element, fitted, svg } from "./dom.js";
+import { FONT, element, fitted, svg, textWidth } from "./dom.js";
 import { range } from "./measures.js";
 import { savers } from "./saving.js";
 import { tip } from "./tip.js";
@@ -15,7 +15,9 @@ const PANELS = [
   "gradients/sep",
   "gradients/other",
 ];
-const PANEL = { narrowest: 205, widest: 330, left: 36, bottom: 22, top: 24 };
+const PANEL = { narrowest: 205, widest: 330, left: 36, right: 14, bottom: 22, top: 24 };
+const TITLE = { size: 12, least: 9, weight: 600 }; // a long one begins further left, then is smaller, then cut
+const LABEL = { size: 11, gap: 6 }; // of the axes; pixels between two of them
 const MOST_COLUMNS = 4;
 const BOTH = "A: blue circles, full line. B: orange squares, broken line. Lines are means of layers.";
 const APART = 4; // pixels between the points of two sides and their layer's place
@@ -53,7 +55,7 @@ function create({ atlas, store, palette, room }) {
     const wide = Math.min(PANEL.widest, Math.floor(inside / columns));
     const size = { width: wide, height: Math.round(80 + wide * 0.42) };
     const total = { width: columns * size.width, height: Math.ceil(measures.length / columns) * size.height };
-    const picture = svg("svg", { viewBox: `0 0 ${total.width} ${total.height}`, width: total.width, height: total.height, role: "img", "aria-label": `Values of all heads by layer; the line is the layer's mean${sides.length > 1 ? "; circles and full line A, squares and broken line B" : ""}`, "font-family": FONT, "font-size": 11 });
+    const picture = svg("svg", { viewBox: `0 0 ${total.width} ${total.height}`, width: total.width, height: total.height, role: "img", "aria-label": `Values of all heads by layer; the line is the layer's mean${sides.length > 1 ? "; circles and full line A, squares and broken line B" : ""}`, "font-family": FONT, "font-size": LABEL.size });
     rings = measures.map((measure, place) => {
       const panel = panelOf(sides.map((side) => [side.measureOf.get(measure.id), side.heads]), colours, size);
       panel.node.setAttribute("transform", `translate(${(place % columns) * size.width} ${Math.floor(place / columns) * size.height})`);
@@ -95,20 +97,25 @@ function create({ atlas, store, palette, room }) {
 function panelOf(series, colours, { width, height }) {
   const [measure] = series[0];
   const [low, high] = range(measure);
-  const { left, bottom, top } = PANEL;
+  const { right, bottom, top } = PANEL;
+  const ends = [short(measure, high), short(measure, low)];
+  const left = Math.max(PANEL.left, 8 + Math.max(...ends.map((end) => textWidth(end, LABEL.size))));
   const layers = Math.max(...series.map(([, heads]) => heads.layers));
-  const x = (layer) => left + ((layer - 0.5) / layers) * (width - left - 14);
+  const x = (layer) => left + ((layer - 0.5) / layers) * (width - left - right);
   const y = (value) => height - bottom - ((value - low) / (high - low)) * (height - bottom - top - 6);
   const node = svg("g");
   const text = (at, words, attributes) => svg("text", { ...at, text: words, fill: colours.faint, ...attributes });
+  const title = measure.label.replace(/^attention /, "");
+  const [long, room] = [textWidth(title, TITLE.size, TITLE.weight), width - LABEL.gap];
+  const size = Math.max(TITLE.least, Math.min(TITLE.size, (TITLE.size * room) / long));
   node.append(
-    text({ x: left - 4, y: 14 }, fitted(measure.label.replace(/^attention /, ""), 12, width - left), { fill: colours.ink, "font-weight": 600, "font-size": 12 }),
-    svg("path", { d: `M${left} ${top}V${height - bottom}H${width - 14}`, fill: "none", stroke: colours.rule }),
-    text({ x: left - 5, y: y(high) + 4 }, short(measure, high), { "text-anchor": "end" }),
-    text({ x: left - 5, y: y(low) + 4 }, short(measure, low), { "text-anchor": "end" }),
+    text({ x: Math.max(0, Math.min(left - 4, room - long)), y: 14 }, fitted(title, size, room, TITLE.weight), { class: "title", fill: colours.ink, "font-weight": TITLE.weight, "font-size": size }),
+    svg("path", { d: `M${left} ${top}V${height - bottom}H${width - right}`, fill: "none", stroke: colours.rule }),
+    text({ x: left - 5, y: y(high) + 4 }, ends[0], { "text-anchor": "end" }),
+    text({ x: left - 5, y: y(low) + 4 }, ends[1], { "text-anchor": "end" }),
   );
-  const step = Math.ceil(layers / 12);
-  for (let layer = 1; layer <= layers; layer += step) node.append(text({ x: x(layer), y: height - bottom + 14 }, String(layer), { "text-anchor": "middle" }));
+  const step = Math.ceil((textWidth(String(layers), LABEL.size) + LABEL.gap) / (x(2) - x(1)));
+  for (let layer = 1; layer <= layers; layer += step) node.append(text({ x: x(layer), y: height - bottom + 14 }, String(layer), { class: "layer", "text-anchor": "middle" }));
   const drawn = series.map(([own, heads], side) => {
     const aside = series.length > 1 ? (side ? APART : -APART) : 0;
     const at = (layer) => x(layer) + aside;

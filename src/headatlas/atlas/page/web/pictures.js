@@ -44,7 +44,7 @@ export function headPictures({ atlas, store, palette, room }, exampleNow, nameNo
   /** What both pictures are drawn from. */
   function compose(example) {
     const { shown } = store;
-    const division = shown.unit === "words" ? wordUnits(example) : tokenUnits(example);
+    const division = shown.unit === "words" ? wordUnits(example, atlas.content.special.unk) : tokenUnits(example);
     const weights = tokenMap(example.maps, shown.head, example.tokens.length);
     const map = shown.unit === "words" ? unitMap(weights, example.tokens.length, division, atlas.content.words_from) : weights;
     const all = division.units.length;

@@ -45,7 +45,7 @@ function create({ atlas, store, palette, room }) {
     const { shown } = store;
     const example = await atlas.example(shown.example);
     if (mine !== turn) return;
-    const division = shown.unit === "words" ? wordUnits(example) : tokenUnits(example);
+    const division = shown.unit === "words" ? wordUnits(example, atlas.content.special.unk) : tokenUnits(example);
     const weights = received(tokenMap(example.maps, shown.head, example.tokens.length), example.tokens.length, division, pooling);
     const words = division.units
       .map((unit, place) => ({ ...unit, weight: weights[place], key: unit.word >= 0 && Boolean(example.key?.[unit.word]) }))

@@ -1,0 +1,44 @@
+"""Numbers as people read them: counts with their nouns, shares, sizes, and words where there is no number."""
+
+from __future__ import annotations
+
+import math
+
+
+def counted(number: int, noun: str) -> str:
+    """A count with its noun in the singular or plural.
+
+    >>> counted(1, "document"), counted(1200, "document")
+    ('1 document', '1,200 documents')
+    """
+    return f"{number:,} {noun}{'s' * (number != 1)}"
+
+
+def percent(share: float) -> str:
+    """A share of 1 in whole percent; in words where there is none, which happens when a corpus is very small.
+
+    >>> percent(0.553), percent(float("nan"))
+    ('55%', 'not measured')
+    """
+    return "not measured" if math.isnan(share) else f"{share:.0%}"
+
+
+def fine_percent(share: float) -> str:
+    """A share of 1 with one decimal; a small one is never written as nothing.
+
+    >>> fine_percent(0.583), fine_percent(0.00002)
+    ('58.3 %', 'under 0.1 %')
+    """
+    return "under 0.1 %" if 0 < share < 0.0005 else f"{share:.1%}".replace("%", " %")
+
+
+def megabytes(number: int) -> str:
+    """A number of bytes in the unit that suits it.
+
+    >>> megabytes(2_500_000_000), megabytes(1_300_000), megabytes(4_200)
+    ('2.5 GB', '1.3 MB', '4.2 kB')
+    """
+    for size, unit in ((1e9, "GB"), (1e6, "MB")):
+        if number >= size:
+            return f"{number / size:,.1f} {unit}"
+    return f"{number / 1e3:,.1f} kB"
