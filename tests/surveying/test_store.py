@@ -206,7 +206,7 @@ def test_a_damaged_index_is_a_clear_error(words, tmp_path, damage):
 def test_without_room_nothing_begins(extract, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(writing.shutil, "disk_usage", lambda _: usage._replace(free=10_000))
-    with pytest.raises(AtlasError, match=r"the maps take about 0\.\d MB, but only 0\.0 MB are free.*--out"):
+    with pytest.raises(AtlasError, match=r"the maps take about [\d.]+ kB, but only 10\.0 kB are free.*--out"):
         extract()
     assert not (tmp_path / "maps").exists()
 
