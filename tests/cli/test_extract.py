@@ -43,7 +43,7 @@ def test_import_and_survey(npz, tmp_path):
     told = run("extract", "--import", npz, "--out", tmp_path / "maps", "--dtype-stored", "float32")
     assert "fox: 2 layers x 3 heads, maps between tokens of 1 example, float32" in told
     surveyed = run("survey", "--maps", tmp_path / "maps", "--out", tmp_path / "atlas", "--no-figures")
-    assert "6 heads, on\n  1 segments (4 tokens)" in surveyed
+    assert "6 heads, on\n  1 segment (4 tokens)" in surveyed
     assert "Not run: gradients: stored maps have no loss" in surveyed
     assert (tmp_path / "atlas" / "tables" / "token_kinds.csv").exists()
 

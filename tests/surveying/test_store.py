@@ -246,7 +246,7 @@ def test_what_could_not_be_read_is_not_written(extract, tmp_path, monkeypatch):
 def test_without_room_nothing_begins(extract, tmp_path, monkeypatch):
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(writing.shutil, "disk_usage", lambda _: usage._replace(free=10_000))
-    with pytest.raises(AtlasError, match=r"the maps take about 0\.\d MB, but only 0\.0 MB are free.*--out"):
+    with pytest.raises(AtlasError, match=r"the maps take about [\d.]+ kB, but only 10\.0 kB are free.*--out"):
         extract()
     assert not (tmp_path / "maps").exists()
 

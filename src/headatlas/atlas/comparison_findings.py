@@ -60,7 +60,7 @@ def _best(table: pd.DataFrame, names: tuple[str, str], column: str) -> Iterator[
     if rows.empty:
         return
     what = "is" if column == "accuracy" else "leads the best fixed offset by"
-    more, less = ("better", "worse") if column == "accuracy" else ("more", "less")
+    more, less = ("better", "worse") if column == "accuracy" else ("more", "by less")
     relations = counted(len(rows), "relation")
     tested = rows.dropna(subset=["low", "high"])
     if tested.empty:

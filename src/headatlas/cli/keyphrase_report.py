@@ -8,6 +8,7 @@ from headatlas.atlas.figures import write_figures
 from headatlas.atlas.shaded import write_shaded
 from headatlas.cli.report import tell_omissions, tell_unknown
 from headatlas.results.atlas import Atlas
+from headatlas.results.naming import model_named
 
 _SHOWN_DOCUMENTS, _SHOWN_PHRASES = 3, 8
 
@@ -18,7 +19,7 @@ def report(found: Atlas, draw: bool) -> None:
     chosen = manifest["heads_chosen"]
     form = f"{chosen['pooling']} of {chosen['rows']} rows"
     names = ", ".join(chosen["names"])
-    typer.echo(f"\n{manifest['model']['name']}: heads {names} ({chosen['origin']}); {form}")
+    typer.echo(f"\n{model_named(manifest['model'])}: heads {names} ({chosen['origin']}); {form}")
     tell_unknown(manifest)
     phrases = tables["keyphrases"]
     for name, own in list(phrases.groupby("document", sort=False))[:_SHOWN_DOCUMENTS]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from headatlas.atlas.about import corpora_read, left_out
+from headatlas.atlas.about import corpora_read, left_out, unknown_warnings
 from headatlas.published.reproduction import counts, reproduction_view
 from headatlas.published.tables import source
 from headatlas.published.views import COMPARED, NEEDS, view_of
@@ -63,6 +63,7 @@ def report_text(atlas: Atlas, probed: Atlas | None) -> str:
 def _corpora(atlas: Atlas, probed: Atlas | None) -> Iterator[str]:
     """What was read and what was left out of it."""
     yield from corpora_read(atlas.manifest)
+    yield from unknown_warnings(atlas.manifest)
     if probed is not None:
         train, scored = (probed.manifest["corpora"][part] for part in ("treebank", "eval"))
         vectors = probed.manifest["vectors"]
