@@ -67,7 +67,7 @@ def test_too_little_memory_is_told_in_one_line(monkeypatch, capsys):
     def fill(*_, **__):
         raise MemoryError("Unable to allocate 9 TiB")
 
-    monkeypatch.setattr("headatlas.results.atlas.open_atlas", fill)
+    monkeypatch.setattr("headatlas.results.comparison.open_results", fill)
     monkeypatch.setattr(sys, "argv", ["headatlas", "figures", "somewhere"])
     with pytest.raises(SystemExit, match="1"):
         cli.main()
