@@ -50,11 +50,9 @@ def by_hand(model, ids, removed=()):
     batch = torch.tensor([ids])
     try:
         with torch.inference_mode():
-            model.network.set_attn_implementation("eager")
             outputs = model.network(batch, output_attentions=True)
             attentions, logits = outputs.attentions, outputs.logits
     finally:
-        model.network.set_attn_implementation("headatlas")
         for handle in handles:
             handle.remove()
     return torch.cat([one[0] for one in attentions]).numpy(), logits[0].float().softmax(-1)

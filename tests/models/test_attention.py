@@ -180,6 +180,8 @@ def test_float64_does_not_turn_padding_outside_a_window_into_nan(
     real = batch.mask[:, None, :, None].expand(-1, 4, -1, batch.mask.shape[1])
     for ours, theirs in zip(observed(double, batch), observed(single, batch), strict=True):
         torch.testing.assert_close(ours[real].float(), theirs[real], **CLOSE)
+    with torch.no_grad():  # nor in passes that nobody observes
+        assert double.network(**plain_inputs(double, batch)).logits[batch.mask].isfinite().all()
 
 
 # --- how they are observed --------------------------------------------------------------------------------------

@@ -46,7 +46,6 @@ def checkpoint(load_tiny, tmp_path):
     def save(family, name):
         model, folder = load_tiny(family), tmp_path / name
         config = copy.deepcopy(model.network.config)
-        config._attn_implementation = "eager"
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(1)
             network = getattr(transformers, name)(config)

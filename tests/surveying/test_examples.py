@@ -106,10 +106,8 @@ def test_maps_words_and_gold_belong_together(load_tiny, corpora):
         assert model.tokenizer.convert_tokens_to_ids(example.tokens) == one.ids.tolist()
         ids, types = (torch.from_numpy(part.astype(np.int64))[None] for part in (one.ids, one.type_ids))
         network = model.network
-        network.set_attn_implementation("eager")
         with torch.inference_mode():
             maps = network.base_model(input_ids=ids, token_type_ids=types, output_attentions=True).attentions
-        network.set_attn_implementation("headatlas")
         np.testing.assert_allclose(example.maps, torch.cat(maps).numpy(), atol=1e-5)
         assert (example.tree is not None, bool(example.mentions)) == (corpus == "treebank", corpus == "coreference")
     assert examples[3].tree.heads[0] == ROOT
