@@ -100,7 +100,7 @@ def bad_maps(change):
         (tokens_example("a", "b", "c", attns=bad_maps(lambda m: m[0, 0, 0].put([0, 1, 2], [-1, 1, 1]))), "negative"),
         (tokens_example("a", "b", "c", attns=softmax_maps(3, layers=4)), "4 layers x 3 heads, the first one 2 layers"),
         (tokens_example("a", "b", "c", attns=softmax_maps(3, causal=True)), "attends to no later token"),
-        (tokens_example("a", attns=np.ones((2_500, 1, 1, 1))), "heads in .* layers: none, or more than any model has"),
+        (tokens_example("a", attns=np.ones((2_500, 1, 1, 1))), "2,500 layers of 1 heads, more than any model has"),
         (words_example(), "some maps are between words, others between tokens"),
         (words_example(heads=[2, 0]), "3 words, 2 heads and 3 relations"),
         (words_example(heads=None), "need lists heads and relns"),

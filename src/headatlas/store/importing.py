@@ -27,7 +27,7 @@ from headatlas.encoding.kinds import PERIODS_AND_COMMAS, Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_NPZ, RAISE
-from headatlas.models.stacks import MOST_LAYERS, heads_told
+from headatlas.models.stacks import MOST_HEADS, MOST_LAYERS
 from headatlas.store.checking import find_defect
 from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, Tensors
 from headatlas.store.pickles import load_numbers
@@ -163,10 +163,9 @@ def _check_shape(shape: tuple[int, ...], dtype: np.dtype[Any], path: Path, where
         raise CorpusError(
             f"{where}: the maps are {dtype} of the shape {shape}. Give floats [layers, heads, n, n].", path
         )
-    try:
-        heads_told([shape[1]] * min(shape[0], MOST_LAYERS + 1))
-    except ValueError as error:
-        raise CorpusError(f"{where}: {error}. Give floats [layers, heads, n, n].", path) from error
+    if shape[0] > MOST_LAYERS or shape[0] * shape[1] > MOST_HEADS:
+        count = f"{shape[0]:,} layers of {shape[1]:,} heads, more than any model has"
+        raise CorpusError(f"{where}: the maps are of {count}. Give floats [layers, heads, n, n].", path)
 
 
 def _check_maps(maps: NDArray[Any], path: Path, where: str) -> None:

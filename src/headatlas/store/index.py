@@ -150,8 +150,8 @@ def _check_types(index: Index) -> None:
     for about in index.corpora.values():
         if not all(type(count) is int for count in about["left_out"].values()):
             raise ValueError("what was left out is not counted")
-        if not all(isinstance(record[key], str) for record in about["files"] for key in ("file", "sha256")):
-            raise ValueError("the files of a corpus are not described")
+        if not all(isinstance(dict(record).get(key), str) for record in about["files"] for key in ("file", "sha256")):
+            raise ValueError("the files of a corpus are not told by file and sha256")
 
 
 def _check_sizes(index: Index) -> None:
