@@ -5,11 +5,12 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 
+import pytest
 from typer.testing import CliRunner
 
 from headatlas.cli import app as cli
+from headatlas.fitting.training import Trainer
 
 run = CliRunner().invoke
 
@@ -32,19 +33,24 @@ def test_help_needs_no_torch_and_shows_examples():
     assert "headatlas fit-mlm embedded --text wiki.txt --out fitted" in shown.output
 
 
-def test_ctrl_c_exits_130_and_the_same_command_continues(headless, easy_text, tmp_path):
+def test_ctrl_c_exits_130_and_the_same_command_continues(headless, easy_text, tmp_path, monkeypatch, capsys):
     out = tmp_path / "fitted"
-    options = ["--tokens", "20000", "--max-tokens", "24", "--batch-tokens", "48", "--device", "cpu", "--out", str(out)]
+    options = ["--tokens", "800", "--max-tokens", "24", "--batch-tokens", "48", "--device", "cpu", "--out", str(out)]
     arguments = ["fit-mlm", str(headless("bert")), "--text", str(easy_text), *options]
-    command = [sys.executable, "-m", "headatlas.cli.app", *arguments]
-    running = subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    while not (out / "fit.json").exists() and running.poll() is None:
-        time.sleep(0.05)
-    time.sleep(1.0)
-    running.send_signal(signal.SIGINT)
-    _, errors = running.communicate(timeout=60)
-    assert running.returncode == 130, errors
-    assert "the same command continues" in errors
+    whole = Trainer.step
+
+    def step(self, batch, seen):
+        if seen > 200:
+            signal.raise_signal(signal.SIGINT)
+        return whole(self, batch, seen)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "step", step)
+        patch.setattr(sys, "argv", ["headatlas", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    assert ended.value.code == 130
+    assert "the same command continues" in capsys.readouterr().err
     assert (out / "state.safetensors").exists()
     done = run(cli.app, arguments)
     assert done.exit_code == 0, done.output
