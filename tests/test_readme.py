@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from headatlas.atlas.style import save_figure
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
 from headatlas.corpora.sample import sample_text, sample_treebank
@@ -62,15 +61,6 @@ def workplace(save_tiny, tmp_path, monkeypatch):
     with zipfile.ZipFile("Inspec.zip", "w") as inspec:
         inspec.writestr("1.abstr", "Graph kernels\nWe measure the similarity of molecules with graph kernels.")
         inspec.writestr("1.uncontr", "graph kernels; molecules")
-
-
-@pytest.fixture
-def one_format(monkeypatch):
-    """Pictures in one format: that there are more is tested with the figures, and drawing takes most of the time."""
-    for module in ("headatlas.atlas.figures", "headatlas.atlas.comparison"):
-        monkeypatch.setattr(
-            f"{module}.save_figure", lambda figure, stem, formats: save_figure(figure, stem, formats[:1])
-        )
 
 
 def test_the_readme_has_commands():
