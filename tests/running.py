@@ -58,7 +58,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """A file's tests share what they have made and stay in one process, except those of `SHARED_OUT`."""
+    """With --dist loadfile the tests of a file stay in one process and share what they make; `SHARED_OUT`'s do not."""
+    if config.getoption("dist") != "loadfile":
+        return None
     from xdist.scheduler import LoadFileScheduling
 
     class ByFile(LoadFileScheduling):
