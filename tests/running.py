@@ -70,6 +70,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return ByFile(config, log)
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Say in the last lines what was skipped, how many tests and why; the reason says how to get what was missing."""
     reports = terminalreporter.stats.get("skipped", [])

@@ -14,6 +14,7 @@ from hypothesis import settings
 import running
 from patience import cpu_seconds
 from running import heed_ctrl_c, pytest_terminal_summary
+from tests.atlas.chromium import chromium
 
 SHOW = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
 
@@ -44,6 +45,16 @@ def test_skips_are_told_in_the_last_lines_once_for_each_reason():
     terminal = SimpleNamespace(stats={"skipped": reports}, write_line=lambda line, **_: lines.append(line))
     pytest_terminal_summary(terminal)
     assert lines == ["Skipped 2 tests: a", "Skipped 1 test: b"]
+
+
+def test_a_missing_browser_is_skipped_but_not_where_it_is_needed(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda _: None)
+    monkeypatch.delenv("HEADATLAS_NEED_BROWSER", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="apt install chromium"):
+        chromium().__enter__()
+    monkeypatch.setenv("HEADATLAS_NEED_BROWSER", "1")
+    with pytest.raises(pytest.fail.Exception, match="apt install chromium"):
+        chromium().__enter__()
 
 
 def test_tests_are_marked_by_what_they_use_and_where_they_are(request):
