@@ -3,15 +3,21 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint format bench clean
+# Two processes with one thread each: most tests are too small to share out.
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+.PHONY: demo test quick lint format bench clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/ready
 	$(BIN)/headatlas demo --out atlas-demo
 
-# Two workers with one thread each: most tests are too small to share out.
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(PYTEST)
+
+# Without real weights, browser, kills and Ray: for the while between two changes.
+quick: lint
+	$(PYTEST) -m 'not (weights or browser or kills or ray)'
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .

@@ -13,7 +13,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import shutil
 import string
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from headatlas.encoding.template import SPECIAL
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 
+pytest_plugins = ["running"]
 torch.set_num_threads(1)  # tiny networks: more threads only get in each other's way
 
 WORDS = (
@@ -127,14 +128,6 @@ def _t5() -> PreTrainedTokenizerFast:
 
 
 _TOKENIZERS = {"wordpiece": _wordpiece, "gpt2": _gpt2, "roberta": _roberta, "t5": _t5}
-
-
-LONG_FILES = ("test_readme.py", "test_real_weights.py", "test_kills.py", "test_commands.py", "test_ray_team.py")
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with the files that take longest: two processes share them out, and neither waits long for the other."""
-    items.sort(key=lambda item: item.path.name not in LONG_FILES)
 
 
 @pytest.fixture(scope="session")
@@ -304,6 +297,32 @@ def copy_of_tiny(tiny_folder: Callable[[str], Path], tmp_path: Path) -> Callable
 def load_tiny(tiny_folder: Callable[[str], Path]) -> Callable[[str], Model]:
     """A family's tiny model, loaded by `load_model` on the CPU; the same all session, not to be altered."""
     return cache(lambda family: load_model(str(tiny_folder(family)), device="cpu"))
+
+
+@pytest.fixture(scope="session")
+def load_embedded() -> Callable[[str], Model]:
+    """An embedded model with its real weights, loaded on the CPU; the same all session, not to be altered."""
+    return cache(lambda name: load_model(name, device="cpu"))
+
+
+@pytest.fixture(scope="module")
+def one_format() -> Iterator[None]:
+    """Pictures as SVG alone: that there are other formats is tested with the figures, and drawing them takes long."""
+    from headatlas.atlas.style import save_figure
+
+    with pytest.MonkeyPatch.context() as patch:
+        for module in ("headatlas.atlas.figures", "headatlas.atlas.comparison"):
+            patch.setattr(f"{module}.save_figure", lambda figure, stem, formats: save_figure(figure, stem, formats[:1]))
+        yield
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, driven by playwright; tests that use it are skipped where it is not installed."""
+    from tests.atlas.chromium import chromium
+
+    with chromium() as browser:
+        yield browser
 
 
 # --- batches ----------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -33,9 +34,18 @@ def test_a_second_condition_counts():
     assert not Result("x", 1, 2, also_holds=False).line()["holds"]
 
 
-def test_the_ratio_is_that_of_neighbours():
-    calls = []
-    assert ratio(lambda: calls.append("one"), lambda: calls.append("other"), rounds=2) > 0
+def test_the_ratio_is_that_of_neighbours(monkeypatch):
+    """On a clock of our own: `one` takes three times as long as `other` in one round, seven times in the next."""
+    calls, seconds = [], {"one": iter((9, 3, 14)), "other": iter((1, 1, 2))}
+    now = 0
+
+    def call(name):
+        nonlocal now
+        calls.append(name)
+        now += next(seconds[name])
+
+    monkeypatch.setattr("benchmarks.measuring.time", SimpleNamespace(perf_counter=lambda: now))
+    assert ratio(lambda: call("one"), lambda: call("other"), rounds=2) == 5
     assert calls == ["one", "other", "one", "other", "other", "one"]
 
 

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.weights
 
 
 @pytest.fixture(scope="module")
-def demo(tmp_path_factory):
+def demo(tmp_path_factory, one_format):
     folder = tmp_path_factory.mktemp("demo") / "atlas"
     done = CliRunner().invoke(app, ["demo", "--out", str(folder)])
     assert done.exit_code == 0, done.output

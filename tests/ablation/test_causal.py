@@ -33,7 +33,7 @@ def segments(load_tiny):
     st.integers(0, 5),
     st.integers(1, 10),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_matches_are_alike_outside_and_used_once(words, split, most):
     relation = RelationWords("r", 0, 0, frozenset(words[:split]))
 

@@ -1,12 +1,17 @@
 """A real browser for the tests of the page: Debian's chromium, driven by playwright."""
 
+import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
+from patience import SECONDS
+
+NAMES = ("chromium", "chromium-browser", "google-chrome")
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -20,21 +25,32 @@ FLAGS = [
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser; the test is skipped where it is not installed."""
-    path = shutil.which("chromium")
+    """The browser. Where it is not installed, the test is skipped, or fails if HEADATLAS_NEED_BROWSER is set."""
+    path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
-        pytest.skip("chromium is not installed (Debian: apt install chromium)")
+        reason = "chromium is not installed (Debian: apt install chromium)"
+        if os.environ.get("HEADATLAS_NEED_BROWSER"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    expect.set_options(timeout=1000 * SECONDS)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS, timeout=1000 * SECONDS)
         yield browser
         browser.close()
+
+
+def new_page(browser: Browser, **options: Any) -> Page:
+    """A page that waits long enough for what it is asked, also on a busy machine."""
+    page = browser.new_page(**{"viewport": {"width": 1280, "height": 800}} | options)
+    page.set_default_timeout(1000 * SECONDS)
+    return page
 
 
 class Tab:
     """A tab with what went wrong in it."""
 
     def __init__(self, browser, **options):
-        self.page = browser.new_page(viewport={"width": 1280, "height": 800}, **options)
+        self.page = new_page(browser, **options)
         self.problems, self.requests = [], []
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("console", lambda message: self.problems.append(message.text))

@@ -1,14 +1,8 @@
-"""One browser and one tab for the tests of a file; a file that opens pages has a fixture `address`."""
+"""One tab for the tests of a file; a file that opens pages has a fixture `address`."""
 
 import pytest
 
-from tests.atlas.chromium import Tab, chromium
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
+from tests.atlas.chromium import Tab
 
 
 @pytest.fixture(scope="module")

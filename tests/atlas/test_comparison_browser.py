@@ -171,9 +171,10 @@ def test_dark_and_narrow(browser, address):
     one = Tab(browser, color_scheme="dark").go(address + "#view=sides")
     assert one.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 18, 25)"
     one.page.set_viewport_size({"width": 480, "height": 800})
-    one.page.wait_for_timeout(150)
-    first, second = (one.page.locator("main svg svg").nth(number).bounding_box() for number in (0, 1))
-    assert second["y"] >= first["y"] + first["height"], "below each other where there is no room"
+    one.page.wait_for_function("""() => {
+        const [first, second] = document.querySelectorAll("main svg svg");  // below each other where there is no room
+        return second.getBoundingClientRect().top >= first.getBoundingClientRect().bottom;
+    }""")
     one.check()
     one.page.close()
 

@@ -4,7 +4,7 @@ import pytest
 
 from headatlas.atlas.page import write_page
 from headatlas.results.atlas import Atlas, write_manifest, write_tables
-from tests.atlas.chromium import chromium
+from tests.atlas.chromium import new_page
 from tests.atlas.synthetic_layers import layer_tables
 
 HOSTILE = '[1 "><script>window.hurt=1</script>] \u202eb [2 <img src=x onerror="window.hurt=1">]'
@@ -25,17 +25,16 @@ def address(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(address):
-    with chromium() as browser:
-        page = browser.new_page(viewport={"width": 1280, "height": 900})
-        page.problems = []
-        page.on("pageerror", lambda error: page.problems.append(str(error)))
-        page.on("console", lambda message: page.problems.append(message.text))
-        page.goto(f"{address}#view=layers")
-        page.wait_for_selector("html[data-ready]")
-        yield page
-        assert page.problems == []
-        assert page.evaluate("window.hurt") is None
+def page(address, browser):
+    page = new_page(browser, viewport={"width": 1280, "height": 900})
+    page.problems = []
+    page.on("pageerror", lambda error: page.problems.append(str(error)))
+    page.on("console", lambda message: page.problems.append(message.text))
+    page.goto(f"{address}#view=layers")
+    page.wait_for_selector("html[data-ready]")
+    yield page
+    assert page.problems == []
+    assert page.evaluate("window.hurt") is None
 
 
 def test_a_page_of_layers_has_its_views(page):

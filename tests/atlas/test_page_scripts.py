@@ -7,33 +7,32 @@ import pytest
 import torch
 
 from headatlas.statistics.words import word_attention
-from tests.atlas.chromium import chromium
+from tests.atlas.chromium import new_page
 
 WEB = files("headatlas.atlas.page") / "web"
 ADDRESS = "http://page.test/"
 
 
 @pytest.fixture(scope="module")
-def run():
+def run(browser):
     """Evaluate JavaScript; `modules` are imported by the names of their files, their exports in one object `m`."""
-    with chromium() as browser:
-        page = browser.new_page()
+    page = new_page(browser)
 
-        def serve(route):
-            name = route.request.url.removeprefix(ADDRESS)
-            if name.endswith(".js"):
-                route.fulfill(body=(WEB / name).read_text(encoding="utf-8"), content_type="text/javascript")
-            else:
-                route.fulfill(body="<!doctype html><title>t</title>", content_type="text/html")
+    def serve(route):
+        name = route.request.url.removeprefix(ADDRESS)
+        if name.endswith(".js"):
+            route.fulfill(body=(WEB / name).read_text(encoding="utf-8"), content_type="text/javascript")
+        else:
+            route.fulfill(body="<!doctype html><title>t</title>", content_type="text/html")
 
-        page.route(f"{ADDRESS}**", serve)
-        page.goto(ADDRESS)
+    page.route(f"{ADDRESS}**", serve)
+    page.goto(ADDRESS)
 
-        def evaluate(modules, code, argument=None):
-            imports = ", ".join(f"...await import('/{name}.js')" for name in modules.split())
-            return page.evaluate(f"async (x) => {{ const m = {{ {imports} }}; {code} }}", argument)
+    def evaluate(modules, code, argument=None):
+        imports = ", ".join(f"...await import('/{name}.js')" for name in modules.split())
+        return page.evaluate(f"async (x) => {{ const m = {{ {imports} }}; {code} }}", argument)
 
-        yield evaluate
+    return evaluate
 
 
 def test_heads_of_layers_of_different_width(run):

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from headatlas.atlas.page import write_page
-from tests.atlas.chromium import Tab, chromium
+from tests.atlas.chromium import Tab
 from tests.atlas.synthetic_atlas import WORDS, synthetic_atlas
 
 KEY = (False, False, True, False, False, True, True, False)
@@ -25,11 +25,10 @@ def atlas(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def page(atlas):
-    with chromium() as browser:
-        tab = Tab(browser).go(f"{write_page(atlas).as_uri()}#view=weights&head=1-2")
-        yield tab.page
-        tab.check()
+def page(atlas, browser):
+    tab = Tab(browser).go(f"{write_page(atlas).as_uri()}#view=weights&head=1-2")
+    yield tab.page
+    tab.check()
 
 
 def column_means(example, layer, head):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from headatlas.cli import app as cli
@@ -30,17 +31,39 @@ def text(tmp_path):
     return path
 
 
-def headatlas(*arguments: object, **options: object) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "headatlas.cli.app", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, **options)
+@pytest.fixture
+def headatlas(monkeypatch, capsys):
+    """Run the whole program, as `headatlas` in a terminal does, but in this process, which has imported everything."""
+
+    def call(*arguments: object) -> SimpleNamespace:
+        monkeypatch.setattr(sys, "argv", ["headatlas", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+        output, errors = capsys.readouterr()
+        return SimpleNamespace(returncode=ended.value.code, stdout=output, stderr=errors)
+
+    return call
 
 
-@pytest.mark.parametrize("command", [*cli.COMMANDS, ""])
-def test_help_teaches(command):
-    shown = run(cli.app, [*([command] if command else []), "--help"], env={"COLUMNS": "200"})
-    assert shown.exit_code == 0
-    example = {"": "headatlas survey bert", "survey": "headatlas survey bert", "figures": "headatlas figures atlas"}
-    assert example.get(command, "") in plain(shown.output)
+def test_help_lists_every_command_and_begins_with_an_example():
+    shown = plain(run(cli.app, ["--help"], env={"COLUMNS": "200"}).output)
+    assert "headatlas survey bert-base-uncased --text wiki.txt --out atlas" in shown
+    assert all(re.search(rf"│ {command} +[A-Z]", shown) for command in cli.COMMANDS)
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_teaches_by_examples_with_options_that_exist(command):
+    shown = plain(run(cli.app, [command, "--help"], env={"COLUMNS": "200"}).output)
+    explained = re.search(r"^ Examples? *$(.*?)^╭", shown, re.MULTILINE | re.DOTALL)
+    if command in ("demo", "models"):  # they need nothing but their name
+        assert explained is None
+        return
+    examples = [line.split() for line in explained[1].splitlines() if line.startswith(" headatlas ")]
+    assert command in {words[1] for words in examples}
+    for _, name, *words in examples:
+        parameters = get_command(cli.app).commands[name].params
+        known = {option for one in parameters for option in (*one.opts, *one.secondary_opts)}
+        assert {word for word in words if word.startswith("--")} <= known
 
 
 def test_every_survey_option_is_explained():
@@ -90,7 +113,7 @@ def test_figures_can_be_drawn_elsewhere(tiny_folder, text, tmp_path):
     assert all(Path(line).stat().st_size > 1000 for line in drawn.output.split())
 
 
-def test_several_texts_and_studies_in_a_row(tiny_folder, text, tmp_path):
+def test_several_texts_and_studies_in_a_row(headatlas, tiny_folder, text, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("A dog ran.\nThe cat sat by the fire.\n", encoding="utf-8")
     out = tmp_path / "atlas"
@@ -112,7 +135,7 @@ def test_models_lists_what_is_embedded(monkeypatch):
     assert 'not installed: pip install "headatlas[embedded]"' in run(cli.app, ["models"]).output
 
 
-def test_errors_are_one_clear_line_without_a_traceback(tmp_path):
+def test_errors_are_one_clear_line_without_a_traceback(headatlas, tmp_path):
     failed = headatlas("survey", "./nowhere", "--text", sample_text(), "--out", tmp_path / "atlas")
     assert failed.returncode == 1
     assert plain(failed.stderr).startswith("Error: ./nowhere: no such folder.")

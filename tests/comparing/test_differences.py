@@ -44,7 +44,7 @@ def oracle_interval(drawn_a, drawn_b, paired):
     return ends
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(arrays(float, (9, 2), elements=FINITE), arrays(float, (9, 2), elements=FINITE), st.booleans())
 def test_the_interval_is_that_of_the_loop(a, b, paired):
     low, high = difference_interval(a, b, paired)
@@ -53,7 +53,7 @@ def test_the_interval_is_that_of_the_loop(a, b, paired):
         assert [low[column], high[column]] == pytest.approx(expected)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(arrays(float, (8, 3), elements=FINITE), arrays(float, (8, 3), elements=FINITE), st.booleans())
 def test_turned_round_the_interval_is_its_mirror(a, b, paired):
     low, high = difference_interval(a, b, paired)
@@ -147,7 +147,7 @@ def test_best_heads_are_compared_by_what_they_are_best_at():
     assert rows_in_one_only(a, b, "dependency_best") == {"a": 1, "b": 1}
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.lists(st.integers(0, 5), min_size=1, max_size=4), max_size=5))
 def test_means_of_groups(groups):
     values = np.random.default_rng(0).uniform(size=(3, 6))

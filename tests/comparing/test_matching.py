@@ -34,7 +34,7 @@ def cheapest(distances):
     )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     st.tuples(st.integers(1, 4), st.integers(1, 4)).flatmap(
         lambda shape: arrays(float, shape, elements=st.floats(0, 0.7))

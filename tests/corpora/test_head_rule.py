@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headatlas.corpora.head_rule import head_by_rule, is_mark
@@ -85,7 +85,6 @@ TAGS = ["", "NN", "IN", "POS", "VBG", ",", "DT", "XYZ"]
 
 
 @given(st.lists(st.tuples(st.sampled_from(FORMS), st.sampled_from(TAGS)), min_size=1, max_size=6))
-@settings(deadline=None)
 def test_the_head_lies_in_the_span(span: list[tuple[str, str]]) -> None:
     words, tags = ["of", *(word for word, _ in span), "man"], ["IN", *(tag for _, tag in span), "NN"]
     assert 1 <= head_by_rule(1, 1 + len(span), words, tags) < 1 + len(span)

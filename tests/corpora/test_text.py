@@ -3,7 +3,6 @@ from __future__ import annotations
 import gzip
 import os
 import threading
-import time
 import tracemalloc
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from headatlas.corpora.text import TextFormat, read_text, split_sentences
 from headatlas.errors import CorpusError
 from headatlas.limits import LONGEST_LINE
+from patience import SECONDS, cpu_seconds
 
 WIKITEXT = """
  = Robert Boulter =
@@ -93,11 +93,11 @@ def test_auto_is_decided_by_the_first_line_with_text_of_each_file(tmp_path: Path
     ]
 
 
-def test_a_heading_like_line_of_any_length_is_read_at_once(tmp_path: Path) -> None:
-    path = file_with(tmp_path, "= A =\n" + "= " * 20_000 + "x\n")
-    start = time.perf_counter()
-    assert len(read(path)) == 1
-    assert time.perf_counter() - start < 2
+def test_a_heading_like_line_of_any_length_is_read_in_one_go(tmp_path: Path) -> None:
+    """A pattern that tries every way to split the line would need 10^11 steps."""
+    path = file_with(tmp_path, "= A =\n" + "= " * 400_000 + "x\n")
+    with cpu_seconds():
+        assert len(read(path)) == 1
 
 
 # --- bytes
@@ -131,7 +131,8 @@ def test_a_pipe_can_be_read(tmp_path: Path, zipped: bool) -> None:
     )
     writer.start()
     assert len(read(path)) == 4000
-    writer.join(5)
+    writer.join(SECONDS)
+    assert not writer.is_alive()
 
 
 def test_streams(tmp_path: Path) -> None:
@@ -289,7 +290,7 @@ documents = st.lists(
 
 
 @given(corpus=documents, blank=st.sampled_from(["\n", "\n\n\n", "\r\n", " \n"]), zipped=st.booleans())
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_documents_come_back(tmp_path: Path, corpus: list[tuple[str, ...]], blank: str, zipped: bool) -> None:
     content = ("\n" + blank).join("\n".join(document) for document in corpus).encode()
     if content.startswith(b"\xef\xbb\xbf"):

@@ -29,7 +29,7 @@ def mask(segments: list[Segment], seed: int = 0) -> MaskedTokens:
 
 
 @given(length=st.integers(1, 130), seed=st.integers(0, 20))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_fifteen_in_a_hundred_and_never_a_special_token(length: int, seed: int) -> None:
     one = segment(0, length)
     masked = mask([one, segment(1, 140)], seed)

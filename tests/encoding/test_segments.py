@@ -59,7 +59,7 @@ def same(first: SegmentSample, second: SegmentSample) -> bool:
 
 @pytest.mark.parametrize("make", [bert, roberta, gpt, t5, xlnet])
 @given(corpus=corpora, max_tokens=st.integers(6, 40), seed=st.integers(0, 5), count=st.integers(1, 8))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_any_corpus(make: Make, corpus: list[list[str]], max_tokens: int, seed: int, count: int) -> None:
     tokenizer = make()
     sample = try_sample(lines(corpus), tokenizer, count=count, max_tokens=max_tokens, seed=seed)
@@ -81,7 +81,7 @@ def test_any_corpus(make: Make, corpus: list[list[str]], max_tokens: int, seed: 
 
 
 @given(corpus=corpora, max_tokens=st.integers(5, 60), seed=st.integers(0, 5))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_pairs_are_consecutive_lines_cut_from_the_longer_side(
     corpus: list[list[str]], max_tokens: int, seed: int
 ) -> None:
@@ -187,7 +187,7 @@ def test_pair_written_out() -> None:
 
 
 @given(corpus=corpora, seed=st.integers(0, 3))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_words_agree_with_white_space_words(corpus: list[list[str]], seed: int) -> None:
     """In a sentencepiece-like tokenizer each word is what stands between two blanks."""
     sample = try_sample(lines(corpus), t5(), count=ALL, max_tokens=30, seed=seed)

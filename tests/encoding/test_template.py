@@ -23,7 +23,7 @@ def token_ids(tokenizer: PreTrainedTokenizerFast, text: str) -> np.ndarray:
 
 @pytest.mark.parametrize("make", PAIRED)
 @given(first=texts, second=texts.filter(bool))  # transformers takes an empty second text for none
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_pair_frame_is_the_tokenizers_own(make: Make, first: str, second: str) -> None:
     tokenizer = make()
     frame = pair_frame(tokenizer)
@@ -37,7 +37,7 @@ def test_pair_frame_is_the_tokenizers_own(make: Make, first: str, second: str) -
 
 @pytest.mark.parametrize("make", PAIRED + UNPAIRED)
 @given(text=texts)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_single_frame_is_the_tokenizers_own(make: Make, text: str) -> None:
     tokenizer = make()
     frame = single_frame(tokenizer)

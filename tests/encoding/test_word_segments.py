@@ -28,7 +28,7 @@ def sentence(words, heads=None, relations=None, name="0.0.0"):
 
 @pytest.mark.parametrize("family", FAMILIES, ids=lambda family: family.__name__)
 @given(words=words_of_sentences)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_tokens_are_those_of_the_text_joined_by_spaces(family, words):
     tokenizer = family()
     [encoded] = encode_words([words], tokenizer)

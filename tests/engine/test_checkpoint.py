@@ -63,7 +63,7 @@ def test_another_models_shape_is_refused(saved):
         saved.resume(empty_studies(heads=4), 12)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_file_cut_anywhere_is_an_error_with_a_remedy(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("cut") / "state.safetensors"
@@ -76,7 +76,7 @@ def test_a_file_cut_anywhere_is_an_error_with_a_remedy(tmp_path_factory, data):
         read_state(path)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(content=st.binary(max_size=200))
 def test_rubbish_is_an_error_with_a_remedy(tmp_path_factory, content):
     path = tmp_path_factory.mktemp("rubbish") / "state.safetensors"

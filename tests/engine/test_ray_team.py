@@ -21,7 +21,10 @@ from whole_runs import run, same
 def cluster():
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_worker_niceness", "0")  # by default workers wait for all else that runs here
-        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+        # A dead node refuses five questions, so it is noticed soon; one that is merely slow has ten seconds for each.
+        soon = {"health_check_period_ms": 500}
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": soon}
+        made = Cluster(initialize_head=True, head_node_args=head)
         made.nodes = [made.add_node(num_cpus=1)]
     ray.init(address=made.address, log_to_driver=False)
     yield made

@@ -6,7 +6,8 @@ import pytest
 from playwright.sync_api import expect
 
 from headatlas.exploring.run import explore
-from tests.atlas.chromium import chromium
+from patience import SECONDS
+from tests.atlas.chromium import new_page
 from tests.atlas.synthetic_atlas import synthetic_atlas
 
 HOSTILE = "<img src=x onerror='window.hurt=1'> שלום the dog"
@@ -27,19 +28,13 @@ def serve(model, atlas):
         ready.set()
 
     threading.Thread(target=explore, args=(model, atlas), kwargs={"opened": opened}, daemon=True).start()
-    assert ready.wait(60)
+    assert ready.wait(SECONDS)
     return address[0]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as browser:
-        yield browser
 
 
 @pytest.fixture
 def page(browser):
-    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page = new_page(browser, viewport={"width": 1280, "height": 900})
     problems = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("console", lambda message: problems.append(message.text))

@@ -12,6 +12,7 @@ from headatlas.exploring.requests import MOST_BYTES
 from headatlas.exploring.run import explorer_app
 from headatlas.exploring.server import create_app
 from headatlas.exploring.turns import Turns
+from patience import SECONDS
 
 TOKEN = "t0ken-_"
 PORT = 4567
@@ -132,7 +133,7 @@ class Slow(Explorer):
     gate = threading.Event()
 
     def answer(self, question):
-        self.gate.wait(10)
+        self.gate.wait(SECONDS)
         if question.text == "broken":
             raise RuntimeError("secret")
         return {"text": question.text}
@@ -140,7 +141,7 @@ class Slow(Explorer):
 
 @pytest.fixture
 def slow_client(model):
-    app = create_app(Slow(model, "encoder"), "page", "", TOKEN, [HOST], Turns(most=2, seconds=5))
+    app = create_app(Slow(model, "encoder"), "page", "", TOKEN, [HOST], Turns(most=2, seconds=SECONDS))
     with TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False) as client:
         yield client
     Slow.gate.clear()

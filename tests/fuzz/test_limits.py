@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
-import time
 import tracemalloc
 import zipfile
 import zlib
@@ -29,6 +28,7 @@ from headatlas.errors import LONGEST_MESSAGE, AtlasError, CorpusError, Headatlas
 from headatlas.files import DEEPEST_JSON, parse_json
 from headatlas.limits import LARGEST_MEMBER, LONGEST_LINE
 from headatlas.probes.vector_files import read_vector_file
+from patience import cpu_seconds
 
 GIGABYTE = 1_000_000_000
 ROW = b"1\tdog\t_\tNOUN\tNN\t_\t0\troot\t_\t_\n"
@@ -130,16 +130,14 @@ def test_lines_of_a_million_columns_or_brackets(tmp_path, reader):
 
 @pytest.mark.parametrize("start", ["", "1\t", "#", "# a = ", "(", "a b ", '{"text": "', "= ", ".", '","'])
 @pytest.mark.parametrize("filling", [" ", "(", "a", "-", "1", "=", '"', "<e1>", ". "])
-def test_no_line_takes_long(tmp_path, start, filling):
+def test_every_line_comes_to_an_end(tmp_path, start, filling):
     """A pattern that goes back over a line again and again would take hours for one of these."""
     path = tmp_path / "a.txt"
-    path.write_text(start + filling * (200_000 // len(filling)) + "!\n", encoding="utf-8")
+    path.write_text(start + filling * (900_000 // len(filling)) + "!\n", encoding="utf-8")
     for reader in READERS:
         path = path.replace(path.with_suffix(SUFFIXES.get(reader, ".txt")))
-        began = time.monotonic()
-        with suppress(CorpusError, SettingError):
+        with cpu_seconds(60), suppress(CorpusError, SettingError):
             READERS[reader](path)
-        assert time.monotonic() - began < 5, reader
 
 
 @pytest.mark.parametrize(

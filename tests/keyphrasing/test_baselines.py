@@ -32,7 +32,7 @@ def test_tf_idf_prefers_what_is_frequent_here_and_rare_elsewhere():
     assert weight > 1 * (math.log(3 / 3) + 1)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(st.integers(1, 6), st.integers(0, 999))
 def test_page_rank_is_networkx(size, seed):
     links = np.random.default_rng(seed).integers(0, 3, size=(size, size)).astype(float)

@@ -114,9 +114,8 @@ def test_behaviours_of_a_survey_stand_beside_the_weights(tiny_folder, tmp_path):
     assert {(row.layer, row.head) for row in weights[weights["behaviours"] != ""].itertuples()} == known
 
 
-@pytest.mark.weights
-def test_heads_ship_for_the_embedded_model(tmp_path):
-    model = ha.load_model("embedded", device="cpu")
+def test_heads_ship_for_the_embedded_model(load_embedded, tmp_path):
+    model = load_embedded("embedded")
     choice = shipped(model)
     assert choice is not None
     text = tmp_path / "text.txt"

@@ -19,7 +19,6 @@ from headatlas.keyphrasing.candidates import between_stop_words, find_candidates
 from headatlas.keyphrasing.choosing import shipped
 from headatlas.keyphrasing.extraction import combined, score_candidates
 from headatlas.keyphrasing.word_weights import word_weights
-from headatlas.models.loading import load_model
 from tests.keyphrasing.made_up import TEXTS, document
 
 DOCUMENTS = [document(text, name=f"0.{number}") for number, (text, _) in enumerate(TEXTS)]
@@ -82,9 +81,8 @@ def test_a_word_of_a_long_document_has_the_weight_that_its_window_gives_it(load_
         np.testing.assert_allclose(found[window.first + counted], alone[counted], atol=1e-5)
 
 
-@pytest.mark.weights
-def test_windows_find_about_what_a_single_window_does():
-    model = load_model("embedded", device="cpu")
+def test_windows_find_about_what_a_single_window_does(load_embedded):
+    model = load_embedded("embedded")
     text = " ".join(line.text for line in islice(read_text([sample_text()]), 4))
     long = document(text)
     (whole,), (cut,) = (weights_of(model, [long], max_tokens=size) for size in (512, 128))

@@ -25,13 +25,13 @@ pytestmark = pytest.mark.weights
 
 
 @pytest.fixture(scope="module")
-def encoder() -> Model:
-    return load_model("embedded", device="cpu")
+def encoder(load_embedded: Callable[[str], Model]) -> Model:
+    return load_embedded("embedded")
 
 
 @pytest.fixture(scope="module")
-def decoder() -> Model:
-    return load_model("embedded-decoder", device="cpu")
+def decoder(load_embedded: Callable[[str], Model]) -> Model:
+    return load_embedded("embedded-decoder")
 
 
 def observed(model: Model, batch: Batch) -> list[Tensor]:

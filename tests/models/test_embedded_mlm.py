@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 
 import pytest
 import torch
@@ -21,8 +22,8 @@ LARGEST_BYTES = 2_500_000
 
 
 @pytest.fixture(scope="module")
-def model() -> Model:
-    return ha.load_model("embedded-mlm", device="cpu")
+def model(load_embedded: Callable[[str], Model]) -> Model:
+    return load_embedded("embedded-mlm")
 
 
 def guesses(model: Model, text: str, count: int = 5) -> list[str]:

@@ -27,7 +27,7 @@ def total(scores, heads):
     return sum(scores[j, len(heads) if head == ROOT else head] for j, head in enumerate(heads))
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.integers(1, 5), st.integers(0, 10**6), st.sampled_from([0.01, 1.0, 1000.0]))
 def test_no_tree_is_better(size, seed, scale):
     scores = scale * np.random.default_rng(seed).normal(size=(size, size + 1))
@@ -36,7 +36,7 @@ def test_no_tree_is_better(size, seed, scale):
     assert total(scores, found.tolist()) == pytest.approx(max(total(scores, tree) for tree in TREES[size]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(6, 60), st.integers(0, 10**6))
 def test_large_trees_are_trees_and_keep_what_has_no_cycle(size, seed):
     dice = np.random.default_rng(seed)

@@ -28,7 +28,7 @@ def distance(heads, i, j):
     return min(a + other.index(node) for a, node in enumerate(up) if node in other)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(1, 12), st.integers(0, 10**6))
 def test_distances_and_depths_are_those_of_walks(size, seed):
     heads = random_tree(size, np.random.default_rng(seed))

@@ -57,7 +57,7 @@ def by_hand(rows, smoothing=0.0):
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(
     tokens=st.integers(1, 6),
     heads=MANY,
@@ -80,7 +80,7 @@ def test_the_square_root_of_scipy():
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(heads=MANY, columns=st.integers(1, 20), seed=st.integers(0, 999), spread=st.sampled_from([0.01, 1.0, 20.0]))
 def test_bounds_and_the_triangle(kernel, heads, columns, seed, spread):
     rows = random_rows(1, heads, columns, seed, spread)

@@ -21,7 +21,7 @@ def distances(number, dimensions, seed=0):
     return squareform(pdist(points(number, dimensions, seed)))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(number=st.integers(2, 12), seed=st.integers(0, 99))
 def test_points_of_the_plane_are_found_again(number, seed):
     true = distances(number, 2, seed)

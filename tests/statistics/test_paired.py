@@ -58,7 +58,7 @@ def test_more_conditions_make_p_values_larger(changes):
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=8))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_holm_by_its_definition(p_values):
     found = holm(np.array(p_values))
     order = sorted(range(len(p_values)), key=lambda place: p_values[place])

@@ -39,7 +39,7 @@ def by_hand(weights, n, text, causal):
 
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("causal", [True, False])
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(lengths=lengths_of_segments, seed=st.integers(0, 99))
 def test_received_attention_is_that_of_a_loop(kernel, causal, lengths, seed):
     batch = batch_of(random_segments(lengths, seed))
@@ -70,7 +70,7 @@ tokens = st.lists(st.tuples(st.sampled_from("kox"), st.integers(0, 4)), min_size
 
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=["numba", "torch"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(made=tokens)
 def test_measures_are_those_of_scikit_learn_and_of_loops(dtype, made):
     scores = torch.tensor([[[[score / 4 for _, score in made]]]], dtype=dtype)

@@ -63,7 +63,7 @@ def test_the_kernel_knows_every_sum():
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(lengths=lengths_of_segments, seed=st.integers(0, 99), smoothing=st.sampled_from([0.0, 0.0001, 0.3]))
 def test_sums_equal_the_loop(kernel, lengths, seed, smoothing):
     batch = batch_of(random_segments(lengths, seed))

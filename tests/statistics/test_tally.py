@@ -90,7 +90,7 @@ def test_the_totals_are_integers():
 
 
 @given(st.integers(2, 12), st.integers(0, 3), st.randoms(), st.data())
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_batches_order_merging_and_resuming_change_nothing(count, seed, dice, data):
     units = [unit for unit in random_units(count, seed) if len(unit[2])]
     if len(units) < 2:

@@ -59,7 +59,7 @@ def word_map_by_hand(weights, words_of_tokens, size, how):
 @pytest.mark.parametrize("how", FROM_TOKENS)
 @pytest.mark.parametrize("kernel", KERNELS)
 @given(drawn=sentences)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_word_maps_are_those_of_the_loop(kernel, how, drawn):
     batch, weights = batch_and_maps(drawn)
     index = word_index(batch)
@@ -74,7 +74,7 @@ def test_word_maps_are_those_of_the_loop(kernel, how, drawn):
 
 @pytest.mark.parametrize("how", FROM_TOKENS)
 @given(drawn=sentences)
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_nothing_of_a_row_is_lost(how, drawn):
     batch, weights = batch_and_maps(drawn)
     index = word_index(batch)
@@ -151,7 +151,7 @@ def predictions_by_hand(weights, candidates):
         )
     )
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_predictions_are_those_of_the_loop_ties_and_zeros_included(predictor, drawn):
     candidates, weights = drawn
     size = len(candidates)

@@ -130,7 +130,7 @@ def test_an_array_must_fill_its_shape(tmp_path):
         loaded(tmp_path / "bad.pkl", content)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_a_pickle_altered_anywhere_gives_data_or_a_clear_error(tmp_path_factory, data):
     example = {"tokens": ["a"], "attns": np.ones((1, 1, 1, 1))}

@@ -82,7 +82,7 @@ def slow_answers(segments, layers=2, heads=3):
     return right, asked
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(corpora)
 def test_every_head_rule_and_type_against_the_loop(corpus):
     segments = segments_of(corpus)
@@ -94,7 +94,7 @@ def test_every_head_rule_and_type_against_the_loop(corpus):
     assert dict(zip(keys, table["count"], strict=True)) == asked
 
 
-@settings(deadline=None, max_examples=12)
+@settings(max_examples=12)
 @given(corpora, st.integers(0, 5), st.randoms(use_true_random=False))
 def test_parts_add_up_exactly_in_any_order(corpus, cut, dice):
     segments = segments_of(corpus)

@@ -3,7 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from headatlas.corpora.mentions import MENTION_TYPES, Mention
@@ -127,7 +127,6 @@ def documents(draw: st.DrawFn) -> tuple[list[str], list[Mention]]:
 
 
 @given(documents(), st.sampled_from(BASELINES))
-@settings(deadline=None)
 def test_choices_are_those_of_a_slow_loop(document: tuple[list[str], list[Mention]], baseline: Baseline) -> None:
     words, mentions = document
     expected = []

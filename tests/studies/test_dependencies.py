@@ -94,7 +94,7 @@ def accuracies_by_hand(segments):
 
 
 @given(st.lists(st.integers(1, 7), min_size=1, max_size=5))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_the_table_is_that_of_the_loop(sizes):
     segments = trees(sizes)
     correct, count = accuracies_by_hand(segments)
@@ -108,7 +108,7 @@ def test_the_table_is_that_of_the_loop(sizes):
 
 
 @given(st.lists(st.integers(1, 6), min_size=2, max_size=6), st.data())
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 def test_batches_order_and_merging_change_nothing(sizes, data):
     segments = trees(sizes)
     order = data.draw(st.permutations(segments))

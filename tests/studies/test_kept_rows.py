@@ -21,7 +21,7 @@ def keep(kept, batch, maps):
     return kept.take()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(batches=st.lists(st.lists(st.integers(1, 9), min_size=1, max_size=4), min_size=1, max_size=4))
 def test_every_batch_gives_its_own_rows_though_memory_is_shared(batches):
     kept = KeptRows(6)

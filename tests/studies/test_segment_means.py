@@ -29,7 +29,7 @@ def same_table(left: pd.DataFrame, right: pd.DataFrame) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(lengths=lengths_of_several, seed=st.integers(0, 50), data=st.data())
 def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
     segments = random_segments(lengths, seed)
@@ -46,7 +46,7 @@ def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
 
 
 @pytest.mark.parametrize("name", NAMES)
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
 def test_batches_padding_and_order_change_nothing(name, lengths, seed, order):
     segments = random_segments(lengths, seed)

@@ -88,7 +88,7 @@ def test_float64_maps_are_compared_in_float64():
         assert row.value == pytest.approx(by_hand(batch, maps, a, b, False, 0.0)[0], rel=1e-12)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(lengths=lengths_of_several, seed=st.integers(0, 50), data=st.data())
 def test_merging_parts_in_any_order_equals_one_pass(lengths, seed, data):
     segments = random_segments(lengths, seed)
@@ -101,7 +101,7 @@ def test_merging_parts_in_any_order_equals_one_pass(lengths, seed, data):
         pd.testing.assert_frame_equal(merged.table(), whole.table(), rtol=1e-12, atol=1e-15)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
 def test_batches_padding_and_order_change_nothing(lengths, seed, order):
     segments = random_segments(lengths, seed)
@@ -112,7 +112,7 @@ def test_batches_padding_and_order_change_nothing(lengths, seed, order):
     pd.testing.assert_frame_equal(padded, one_by_one, rtol=1e-6, atol=1e-9)
 
 
-@settings(deadline=None, max_examples=25)
+@settings(max_examples=25)
 @given(lengths=lengths_of_several, seed=st.integers(0, 50))
 def test_distances_are_symmetric_bounded_and_a_metric(lengths, seed):
     distances = show(Similarity(per_token=True), [batch_of(random_segments(lengths, seed))]).distances()
