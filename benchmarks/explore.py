@@ -8,7 +8,7 @@ import time
 
 from benchmarks.measuring import Result, SkippedError, bare_forward, eager_twin, ratio
 from headatlas.atlas.sentence import read_sentence, sentence_batch
-from headatlas.exploring.guard import ADDRESS
+from headatlas.exploring.address import ADDRESS
 from headatlas.exploring.run import explorer_app
 from headatlas.models.loading import load_model
 

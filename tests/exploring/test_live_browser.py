@@ -5,6 +5,7 @@ import threading
 import pytest
 from playwright.sync_api import expect
 
+from headatlas.exploring.address import write_redirect
 from headatlas.exploring.run import explore
 from patience import SECONDS
 from tests.atlas.chromium import new_page
@@ -67,6 +68,13 @@ def test_type_mask_remove_restore(addresses, page):
     answered(page)
     page.click(".removal button")
     expect(page.locator(".expects th")).to_have_count(2)
+
+
+def test_the_private_file_leads_to_the_page_and_is_not_named_there(addresses, page, tmp_path):
+    page.goto(write_redirect(tmp_path, addresses[0]).as_uri())
+    page.wait_for_url(addresses[0])
+    answered(page)
+    assert page.evaluate("document.referrer") == ""
 
 
 def test_hostile_text_is_shown_as_text_and_a_refusal_is_told(addresses, page):

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.cluster.hierarchy import cophenet
 from scipy.spatial.distance import pdist, squareform
 
 from headatlas.statistics.clusters import clusters_of, order_of, silhouette, tree_of
@@ -70,6 +71,16 @@ def test_clusters_are_whole_runs_of_leaves():
         order = order_of(tree_of(distances, ordered))
         assert sorted(order.tolist()) == list(range(15))
         assert (np.diff(labels[order]) != 0).sum() == 3
+
+
+@pytest.mark.parametrize("number", range(1, 16))
+def test_every_number_of_clusters_is_found_where_no_distances_are_equal(number):
+    distances, _ = three_heaps()
+    found = clusters_of(distances, number)
+    assert found.number == number
+    together = found.labels[:, None] == found.labels
+    joined_below_the_cut = np.isin(squareform(cophenet(found.tree)), found.tree[: 15 - number, 2])
+    assert (together == (joined_below_the_cut | np.eye(15, dtype=bool))).all()
 
 
 @pytest.mark.parametrize("number", [1, 15, 40])

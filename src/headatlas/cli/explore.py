@@ -41,24 +41,28 @@ def explore(
     `headatlas explore atlas`
     """
     import webbrowser
+    from tempfile import TemporaryDirectory
 
+    from headatlas.exploring.address import write_redirect
     from headatlas.exploring.run import explore as run
 
     if folder is None and model is not None and (Path(model) / "manifest.json").is_file():
         folder, model = Path(model), None
 
-    def opened(address: str) -> None:
-        typer.echo(f"Explore at {address}\nStop with Ctrl-C.")
-        if browser:
-            webbrowser.open(address)
+    with TemporaryDirectory(prefix="headatlas-") as private:  # which its owner alone may enter
 
-    run(
-        model,
-        folder,
-        port=port,
-        device=device,
-        dtype=dtype,
-        revision=revision,
-        trust_remote_code=trust_remote_code,
-        opened=opened,
-    )
+        def opened(address: str) -> None:
+            typer.echo(f"Explore at {address}\nStop with Ctrl-C.")
+            if browser:
+                webbrowser.open(write_redirect(Path(private), address).as_uri())
+
+        run(
+            model,
+            folder,
+            port=port,
+            device=device,
+            dtype=dtype,
+            revision=revision,
+            trust_remote_code=trust_remote_code,
+            opened=opened,
+        )

@@ -7,14 +7,12 @@ and bring the token: in the address for the page, in a header for questions, whi
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-ADDRESS = "127.0.0.1"
 TOKEN_HEADER = "x-headatlas-token"
 HEADERS = {
     "cache-control": "no-store",
@@ -25,21 +23,6 @@ HEADERS = {
     "x-frame-options": "DENY",
 }
 NOTHING = "default-src 'none'; frame-ancestors 'none'"
-
-
-def new_token() -> str:
-    """A word that nobody guesses."""
-    return secrets.token_urlsafe(32)
-
-
-def is_token(given: str | None, token: str) -> bool:
-    """Whether the right token was given, compared in a time that tells nothing of it."""
-    return given is not None and secrets.compare_digest(given.encode(), token.encode())
-
-
-def hosts_of(port: int) -> frozenset[str]:
-    """What a browser calls this server."""
-    return frozenset({f"{ADDRESS}:{port}", f"localhost:{port}"})
 
 
 class Guard:

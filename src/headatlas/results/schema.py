@@ -32,4 +32,8 @@ def conform(name: str, frame: pd.DataFrame) -> pd.DataFrame:
     promised = [column for column, _, _ in TABLES[name].columns]
     if sorted(promised) != sorted(frame.columns):
         raise AtlasError(f"table {name} has columns {list(frame.columns)}, its schema says {promised}")
-    return frame[promised].astype({column: kind for column, kind, _ in TABLES[name].columns})
+    kinds = {column: kind for column, kind, _ in TABLES[name].columns}
+    typed = frame[promised].astype(kinds)
+    texts = [column for column, kind in kinds.items() if kind == "str"]
+    typed[texts] = typed[texts].where(frame[texts].notna())  # before pandas 3, a missing text became the word None
+    return typed

@@ -39,10 +39,19 @@ def order_of(tree: NDArray[np.float64]) -> NDArray[np.int64]:
 def clusters_of(distances: NDArray[np.float64], number: int) -> Clusters:
     """Cut the tree of distances [N, N] into a number of clusters."""
     tree = tree_of(distances)
-    raw = fcluster(tree, number, "maxclust") if len(tree) else np.ones(len(distances), dtype=np.int64)
+    raw = fcluster(tree, _height(tree, number), "distance") if len(tree) else np.ones(len(distances), dtype=np.int64)
     _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)
     labels = np.argsort(np.argsort(first))[inverse] + 1
     return Clusters(labels, silhouette(distances, labels), tree)
+
+
+def _height(tree: NDArray[np.float64], number: int) -> float:
+    """The least height to cut at that leaves at most this many clusters; below 0 where each point is one.
+
+    scipy's own search for it, "maxclust", misses the lowest heights before scipy 1.16.
+    """
+    joins = len(tree) + 1 - number
+    return float(tree[joins - 1, 2]) if joins > 0 else -1.0
 
 
 def silhouette(distances: NDArray[np.float64], labels: NDArray[np.int64]) -> float:
