@@ -33,7 +33,7 @@ def atlas(tmp_path):
 
 def test_a_terminal_gets_colours_and_no_other_control():
     buffer = io.BytesIO()
-    screen = Screen(buffer, encoding="utf-8", errors="backslashreplace", line_buffering=True)
+    screen = Screen(io.TextIOWrapper(buffer, encoding="utf-8"))
     assert screen.write(f"\x1b[33mNot run\x1b[0m:\t{ATTACK} \udce9é\n") == len(ATTACK) + 22
     assert buffer.getvalue().decode() == "\x1b[33mNot run\x1b[0m:\tobj\\x1b]0;owned\\x07\\x9b2J \\udce9é\n"
 

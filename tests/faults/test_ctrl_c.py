@@ -20,7 +20,7 @@ import pytest
 from headatlas.engine.locking import lock_folder
 from headatlas.engine.stopping import STOPPING
 from lives import workers_of
-from long_commands import NAMES, commands, live, make_inputs, run_command
+from long_commands import NAMES, live, run_command
 
 CTRL_C = b"\x03"
 HOLDING = "holding still"
@@ -112,14 +112,6 @@ class Terminal:
         found = os.read(self._ours, 65536).decode("utf-8", "replace")
         self.screen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]|\r", "", found)
         return True
-
-
-@pytest.fixture(scope="module")
-def typed(tiny_folder, save_tiny, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("inputs")
-    model = str(tiny_folder("bert"))
-    make_inputs(folder, model)
-    return commands(folder, model, str(save_tiny("bert", head=False)))
 
 
 @pytest.mark.parametrize("name", NAMES)

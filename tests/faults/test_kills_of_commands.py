@@ -14,17 +14,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from long_commands import NAMES, commands, live, make_inputs, run_command
+from long_commands import NAMES, live, run_command
 
 KILLS = int(os.environ.get("HEADATLAS_KILLS", "1"))
-
-
-@pytest.fixture(scope="module")
-def typed(tiny_folder, save_tiny, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("inputs")
-    model = str(tiny_folder("bert"))
-    make_inputs(folder, model)
-    return commands(folder, model, str(save_tiny("bert", head=False)))
 
 
 def files_of(folder: Path) -> dict[str, Path]:

@@ -16,6 +16,10 @@ _COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 class Screen(io.TextIOWrapper):
     """A terminal on which tables, findings and names are printed that may come from anybody's files."""
 
+    def __init__(self, terminal: io.TextIOWrapper) -> None:
+        super().__init__(terminal.buffer, terminal.encoding, "backslashreplace", line_buffering=True)
+        self._terminal = terminal  # which would close the buffer if nobody held it any more
+
     def write(self, text: str) -> int:
         """Write text; of control characters only colours and tabs reach the terminal."""
         parts = _COLOURS.split(text)
@@ -30,9 +34,7 @@ def guard_output() -> None:
         return
     sys.stdout.reconfigure(errors="backslashreplace")
     if sys.stdout.isatty():
-        sys.stdout = Screen(
-            sys.stdout.buffer, encoding=sys.stdout.encoding, errors="backslashreplace", line_buffering=True
-        )
+        sys.stdout = Screen(sys.stdout)
 
 
 def is_output_full(error: OSError) -> bool:

@@ -18,7 +18,7 @@ from typing import Any, ParamSpec, TypeVar
 from filelock import FileLock, Timeout
 
 from headatlas.errors import AtlasError
-from headatlas.files import make_folder, parse_json, write_text
+from headatlas.files import make_folder, parse_json
 from headatlas.remote import local_folder
 from headatlas.versions import moment
 
@@ -72,8 +72,8 @@ def lock_folder(folder: Path, command: str) -> Iterator[None]:
     with ExitStack() as stack:
         stack.callback(_remove_empty, new)
         if _acquire(folder, stack):
-            with suppress(AtlasError):  # a full disk: the run says so, or finds that it has finished already
-                write_text(folder / HOLDER, json.dumps(_myself(command)))
+            with suppress(OSError):  # a full disk: the run says so, or finds that it has finished already
+                (folder / HOLDER).write_text(json.dumps(_myself(command)), encoding="utf-8")
             stack.callback(_remove, folder / LOCK)  # while it is held, as filelock provides for
             stack.callback(_remove, folder / HOLDER)
         stack.callback(_held.reset, _held.set(_held.get() | {place}))
