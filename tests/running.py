@@ -1,11 +1,14 @@
-"""How the tests run: property tests without a deadline, Ctrl-C heeded, what is slow marked, files shared out.
+"""How the tests run: no deadlines, Ctrl-C heeded, a cache of their own, what is slow marked, files shared out.
 
 A pytest plugin, which conftest.py loads.
 """
 
 from __future__ import annotations
 
+import os
+import shutil
 import signal
+import tempfile
 from collections import Counter
 from typing import Any
 
@@ -26,8 +29,9 @@ LONG_FILES = (
     "test_readme.py",
     "test_embedded.py",
     "test_commands.py",
+    "test_ctrl_c.py",
+    "test_kills_of_commands.py",
     "test_kills.py",
-    "test_command.py",
     "test_processes.py",
     "test_embedded_mlm.py",
 )
@@ -41,6 +45,13 @@ def heed_ctrl_c() -> None:
 
 
 heed_ctrl_c()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Keep what headatlas caches in a folder of this session, which its processes share, and not in the home."""
+    if "HEADATLAS_CACHE" not in os.environ:
+        folder = os.environ["HEADATLAS_CACHE"] = tempfile.mkdtemp(prefix="headatlas-cache-")
+        config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected
