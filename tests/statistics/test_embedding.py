@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
-from headatlas.statistics import embedding
 from headatlas.statistics.embedding import comparable, embed, stress
 
 
@@ -29,27 +28,6 @@ def test_points_of_the_plane_are_found_again(number, seed):
     found = embed(true, runs=1)
     np.testing.assert_allclose(squareform(pdist(found.points)), true, atol=1e-2 * true.max())
     assert found.stress < 0.005
-
-
-def test_a_step_against_a_loop(monkeypatch):
-    """Each point goes to the mean of where the others want it: from their own place towards it, as far as given."""
-    monkeypatch.setattr(embedding, "MOST_STEPS", 1)
-    given_distances, start = distances(6, 4), points(6, 2, seed=1)
-    start[4] = start[5]  # from one place there is no direction
-    moved = np.zeros((6, 2))
-    for i in range(6):
-        for j in range(6):
-            length = math.dist(start[i], start[j])
-            moved[i] += given_distances[i, j] * (start[i] - start[j]) / length / 6 if length else 0
-    np.testing.assert_allclose(embedding._scaled(given_distances, start), moved)
-
-
-def test_a_run_ends_where_steps_gain_nothing(monkeypatch):
-    given_distances, start = distances(20, 4), points(20, 2, seed=1)
-    done = embedding._scaled(given_distances, start)
-    monkeypatch.setattr(embedding, "MOST_STEPS", 1)
-    further = embedding._scaled(given_distances, done)
-    assert 0 <= stress(done, given_distances) - stress(further, given_distances) < 1e-5
 
 
 def test_stress_against_a_loop():

@@ -17,10 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import procrustes
 from scipy.spatial.distance import pdist, squareform
+from sklearn import config_context
+from sklearn.manifold import smacof
 
 RUNS = 8
 MOST_STEPS = 1000
-SMALLEST_GAIN = 1e-6  # of the squared stress in one step, below which a run ends
+SMALLEST_GAIN = 1e-6  # of the stress, below which a run ends
 
 
 @dataclass(frozen=True)
@@ -72,21 +74,10 @@ def _classical(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _scaled(distances: NDArray[np.float64], start: NDArray[np.float64]) -> NDArray[np.float64]:
-    """One run, by majorization (de Leeuw 1977): each step moves every point to where the others want it, on average.
-
-    Written out, because where scikit-learn's ends depends on its version and, before 1.7, on the unit of distances.
-    """
-    points, left_before = start, np.inf
-    drawn = squareform(pdist(points))
-    for _ in range(MOST_STEPS):
-        pull = np.divide(distances, drawn, out=np.zeros_like(drawn), where=drawn > 0)
-        points = (pull.sum(1)[:, None] * points - pull @ points) / len(points)
-        drawn = squareform(pdist(points))
-        left = ((drawn - distances) ** 2).sum()
-        if left_before - left < SMALLEST_GAIN * (drawn**2).sum():
-            break
-        left_before = left
-    return points
+    """One run."""
+    with config_context(assume_finite=True, skip_parameter_validation=True):  # checks would take as long as the steps
+        points, _ = smacof(distances, init=start, n_init=1, max_iter=MOST_STEPS, eps=SMALLEST_GAIN)
+    return np.asarray(points)
 
 
 def _upright(points: NDArray[np.float64]) -> NDArray[np.float64]:
