@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from headatlas.errors import ModelError
 from headatlas.fitting.batches import MaskedBatch
 from headatlas.models.fitted import require_peft
+from headatlas.models.observing import quiet_transformers
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -42,7 +43,7 @@ class FitNetwork:
             modules_to_save=parts,
             bias="all",  # so that the decoder's bias belongs to the adapter
         )
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), quiet_transformers():
             torch.manual_seed(seed)
             self.peft = peft.get_peft_model(network, config)
         self.config = self.peft.peft_config["default"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import logging
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import RLock
@@ -193,7 +194,8 @@ def quiet_transformers() -> Iterator[None]:
     models at once would lose both models' heads, as its Auto classes import model files without a lock.
     """
     chatter = transformers.utils.logging
-    with one_at_a_time:
+    with one_at_a_time, warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # to those who maintain peft and the like
         level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
         chatter.set_verbosity_error()
         chatter.disable_progress_bar()
