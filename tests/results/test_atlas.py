@@ -75,10 +75,12 @@ def test_a_damaged_manifest_is_refused(tmp_path, content):
         open_atlas(tmp_path)
 
 
-def test_an_unfinished_survey_is_not_opened(tmp_path):
+def test_an_unfinished_run_is_not_opened_and_not_called_a_survey(tmp_path):
+    """The folder may be that of an ablation, of probes or of layers."""
     write_manifest(tmp_path, {"complete": False})
-    with pytest.raises(AtlasError, match="not finished"):
+    with pytest.raises(AtlasError, match=r"this run has not finished\. Run the command that began it") as error:
         open_atlas(tmp_path)
+    assert "survey" not in str(error.value).removeprefix(str(tmp_path))
 
 
 def test_a_damaged_table_is_refused(folder):
