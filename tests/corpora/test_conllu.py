@@ -128,7 +128,7 @@ sentences = st.lists(st.lists(forms, min_size=1, max_size=6), min_size=1, max_si
 
 
 @given(corpus=sentences, blank=st.sampled_from(["\n", "\n\n", " \n", "\r\n"]))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_sentences_come_back(tmp_path: Path, corpus: list[list[str]], blank: str) -> None:
     blocks = ["".join(row(i, i - 1, form) for i, form in enumerate(words, start=1)) for words in corpus]
     found = list(read_conllu(file_with(tmp_path, blank.join(blocks))))

@@ -290,7 +290,7 @@ documents = st.lists(
 
 
 @given(corpus=documents, blank=st.sampled_from(["\n", "\n\n\n", "\r\n", " \n"]), zipped=st.booleans())
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_documents_come_back(tmp_path: Path, corpus: list[tuple[str, ...]], blank: str, zipped: bool) -> None:
     content = ("\n" + blank).join("\n".join(document) for document in corpus).encode()
     if content.startswith(b"\xef\xbb\xbf"):

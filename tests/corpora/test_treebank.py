@@ -194,7 +194,7 @@ def trees(draw: st.DrawFn) -> list[int]:
 
 
 @given(st.lists(trees(), min_size=1, max_size=4))
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 def test_trees_come_back_from_every_text_format(tmp_path: Path, corpus: list[list[int]]) -> None:
     def heads_of(sentences: list[Sentence]) -> list[list[int]]:
         return [[head + 1 for head in tree.heads] for tree in sentences]

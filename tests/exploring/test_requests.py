@@ -4,7 +4,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headatlas.errors import SettingError
@@ -60,7 +60,7 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(VALUES)
 def test_whatever_comes_it_is_a_question_or_a_refusal(asked):
     for one in (asked, {"text": asked}, {"text": "a", "words": asked}, {"text": "a", "removed": asked}):
