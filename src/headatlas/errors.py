@@ -22,6 +22,11 @@ def printable(text: str) -> str:
     return escaped.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
+def first_line(error: BaseException) -> str:
+    """An error's own words, as far as they fit into ours."""
+    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
+
+
 class HeadatlasError(Exception):
     """Anything a person can put right; the command line prints it without a traceback.
 

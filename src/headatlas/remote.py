@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeGuard
 
-from headatlas.errors import AtlasError, CorpusError, HeadatlasError, SettingError
+from headatlas.errors import AtlasError, CorpusError, HeadatlasError, SettingError, first_line
 from headatlas.files import make_folder, parse_json, write_text
 
 CACHE_VARIABLE = "HEADATLAS_CACHE"
@@ -48,7 +48,7 @@ def fetch_file(url: str) -> Path:
         try:
             system.get_file(path, str(target))
         except Exception as error:  # every file system has errors of its own
-            raise CorpusError(f"cannot be fetched ({_words(error)}).", url) from error
+            raise CorpusError(f"cannot be fetched ({first_line(error)}).", url) from error
         _origins[target] = url
     return target
 
@@ -97,7 +97,7 @@ def send(folder: Path, place: str | Path) -> None:
             system.put_file(str(path), f"{root}/{name}")
         except Exception as error:
             raise AtlasError(
-                f"{place}: cannot be written ({_words(error)}). The results are in {folder}; run the same command "
+                f"{place}: cannot be written ({first_line(error)}). The results are in {folder}; run the same command "
                 "again to send them."
             ) from error
         sent[name] = stamp
@@ -116,7 +116,7 @@ def _is_there(url: str) -> bool:
     try:
         return any(system.exists(f"{root}/{name}") for name in MANIFESTS)
     except Exception as error:
-        raise AtlasError(f"{url}: cannot be looked at ({_words(error)}).") from error
+        raise AtlasError(f"{url}: cannot be looked at ({first_line(error)}).") from error
 
 
 def _copy_folder(url: str, target: Path) -> None:
@@ -134,7 +134,7 @@ def _copy_folder(url: str, target: Path) -> None:
     except HeadatlasError:
         raise
     except Exception as error:
-        raise AtlasError(f"{url}: cannot be fetched ({_words(error)}).") from error
+        raise AtlasError(f"{url}: cannot be fetched ({first_line(error)}).") from error
     if not names:
         raise AtlasError(f"{url}: there is nothing at this address.")
 
@@ -146,9 +146,9 @@ def _open(url: str, failure: type[CorpusError | AtlasError]) -> tuple[Any, str]:
     try:
         system, path = fsspec.url_to_fs(url)
     except ImportError as error:
-        raise SettingError(f"{url}: its file system needs a package ({_words(error)}).") from error
+        raise SettingError(f"{url}: its file system needs a package ({first_line(error)}).") from error
     except Exception as error:
-        raise failure(f"{url}: cannot be opened ({_words(error)}).") from error
+        raise failure(f"{url}: cannot be opened ({first_line(error)}).") from error
     return system, str(path).rstrip("/")
 
 
@@ -156,7 +156,3 @@ def _open(url: str, failure: type[CorpusError | AtlasError]) -> tuple[Any, str]:
 def _fetched() -> tempfile.TemporaryDirectory[str]:
     """The folder of fetched files, removed when this process ends."""
     return tempfile.TemporaryDirectory(prefix="headatlas-fetched-")
-
-
-def _words(error: Exception) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

@@ -27,7 +27,7 @@ _ROW_INCHES = 0.19
 
 @styled
 def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str], column: str = "accuracy") -> Figure:
-    """The best head's accuracy in both models with intervals, and beside it the difference, a row a relation.
+    """The best head's accuracy in both models with intervals, and beside it the difference, one row per relation.
 
     column: "lead" shows how far the best heads of relations lead the best fixed offset instead.
     """

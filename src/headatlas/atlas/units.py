@@ -1,6 +1,6 @@
 """An input's words and special tokens in their order, as figure 1 shows them, and attention between them.
 
-A token's own spelling is no text to look at: byte-level tokenizers write `ĠIn` for ` In`.
+Tokens are not shown as they are spelt, because byte-level tokenizers write `ĠIn` for ` In`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from headatlas.errors import ModelError
+from headatlas.errors import ModelError, first_line
 
 
 def require_package(name: str, needed_by: str, extra: str) -> Any:
@@ -20,7 +20,7 @@ def require_package(name: str, needed_by: str, extra: str) -> Any:
         if find_spec(name) is None:
             problem, way = f"needs {name}", "Install it"
         else:
-            reason = (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")
-            problem, way = f"needs {name}, which is installed but cannot be imported ({reason})", "Update it"
+            problem = f"needs {name}, which is installed but cannot be imported ({first_line(error)})"
+            way = "Update it"
         option = "" if way == "Install it" else "--upgrade "
         raise ModelError(f'{needed_by} {problem}. {way} with: pip install {option}"headatlas[{extra}]"') from error

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import AutoModelForMaskedLM
 
-from headatlas.errors import ModelError
+from headatlas.errors import ModelError, first_line
 from headatlas.models.extras import require_package
-from headatlas.models.observing import first_line
 from headatlas.models.pretrained import load_network
 from headatlas.models.sources import ModelSource
 

@@ -15,7 +15,7 @@ import torch
 import transformers
 from torch import nn
 
-from headatlas.errors import HeadatlasError, ModelError
+from headatlas.errors import HeadatlasError, ModelError, first_line
 from headatlas.models.attention import EAGER, keep_masks_finite
 from headatlas.models.fidelity import compare_once
 from headatlas.models.finite import check_weights
@@ -205,8 +205,3 @@ def quiet_transformers() -> Iterator[None]:
             chatter.set_verbosity(level)
             if bars:
                 chatter.enable_progress_bar()
-
-
-def first_line(error: BaseException) -> str:
-    """An error's own words, as far as they fit into ours."""
-    return (str(error).strip().splitlines() or [type(error).__name__])[0].rstrip(".")

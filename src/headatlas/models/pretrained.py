@@ -12,10 +12,9 @@ import torch
 import transformers
 from transformers import modeling_gguf_pytorch_utils
 
-from headatlas.errors import ModelError
+from headatlas.errors import ModelError, first_line
 from headatlas.models.embedded import EMBEDDED
 from headatlas.models.extras import require_package
-from headatlas.models.observing import first_line
 from headatlas.models.sources import ModelSource
 from headatlas.models.weight_files import most_tensors
 

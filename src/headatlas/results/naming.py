@@ -1,4 +1,4 @@
-"""What to call a model whose heads are shown, as its manifest describes it."""
+"""The name of a model in reports and pictures, as its manifest describes it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headatlas.wording import counted
 
 
 def model_named(model: Mapping[str, Any]) -> str:
-    """A model by the name it was given; an encoder-decoder with the stack whose heads are meant.
+    """A model by the name it was given; an encoder-decoder together with the stack that the heads belong to.
 
     >>> model_named({"name": "t5-small", "encoder_decoder": True, "attention": "decoder"})
     't5-small (decoder)'
