@@ -6,10 +6,10 @@ import copy
 from collections.abc import Callable
 
 from benchmarks.measuring import Result, bare_forward, base_size, random_batch, ratio
-from headatlas.ablation.importance import example_importance
-from headatlas.ablation.passes import Head, HeadRemoval, gated_scores
-from headatlas.ablation.replacement import find_replacement
-from headatlas.ablation.token_prediction import MaskedLM
+from headatlas.commands.ablate.importance import example_importance
+from headatlas.commands.ablate.passes import Head, HeadRemoval, gated_scores
+from headatlas.commands.ablate.replacement import find_replacement
+from headatlas.commands.ablate.token_prediction import MaskedLM
 from headatlas.models.gates import gates_without
 
 GOAL, IMPORTANCE_GOAL = 0.6, 3.5

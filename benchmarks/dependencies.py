@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from benchmarks.measuring import Result, bare_forward, eager_twin, ratio
-from headatlas.corpora.label_sets import UNIVERSAL, possessive_clitic
 from headatlas.corpora.sample import sample_text
-from headatlas.corpora.treebank import read_treebank
+from headatlas.corpora.treebanks.label_sets import UNIVERSAL, possessive_clitic
+from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.template import SPECIAL

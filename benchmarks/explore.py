@@ -7,10 +7,10 @@ import statistics
 import time
 
 from benchmarks.measuring import Result, SkippedError, bare_forward, eager_twin, ratio
-from headatlas.atlas.sentence import read_sentence, sentence_batch
-from headatlas.exploring.address import ADDRESS
-from headatlas.exploring.run import explorer_app
+from headatlas.commands.explore.address import ADDRESS
+from headatlas.commands.explore.run import explorer_app
 from headatlas.models.loading import load_model
+from headatlas.views.figures.sentence import read_sentence, sentence_batch
 
 GOAL = 8.0
 PORT, TOKEN = 8080, "token"

@@ -8,11 +8,11 @@ import numpy as np
 import torch
 
 from benchmarks.measuring import Result, ratio
+from headatlas.commands.fit_mlm.base import load_base
+from headatlas.commands.fit_mlm.batches import BatchMaker
+from headatlas.commands.fit_mlm.network import FitNetwork
+from headatlas.commands.fit_mlm.training import Trainer
 from headatlas.encoding.template import single_frame
-from headatlas.fitting.base import load_base
-from headatlas.fitting.batches import BatchMaker
-from headatlas.fitting.network import FitNetwork
-from headatlas.fitting.training import Trainer
 
 GOAL = 4.5
 ROWS, TOKENS = 16, 128

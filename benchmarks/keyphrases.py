@@ -10,17 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring import Result, bare_forward, eager_twin, ratio
-from headatlas.corpora.keyphrases import read_keyphrases
+from headatlas.commands.keyphrases.baselines import by_text_rank, by_yake
+from headatlas.commands.keyphrases.candidates import Candidate, between_stop_words, find_candidates
+from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
+from headatlas.commands.keyphrases.extraction import combined, score_candidates
+from headatlas.commands.keyphrases.word_weights import word_weights
+from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import make_batch
 from headatlas.encoding.keyphrase_segments import KeyphraseSegment, text_windows
 from headatlas.engine.observer import Observer
-from headatlas.keyphrasing.baselines import by_text_rank, by_yake
-from headatlas.keyphrasing.candidates import Candidate, between_stop_words, find_candidates
-from headatlas.keyphrasing.documents import Document, of_texts, with_keyphrases
-from headatlas.keyphrasing.extraction import combined, score_candidates
-from headatlas.keyphrasing.word_weights import word_weights
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.studies.keyphrases import Keyphrases

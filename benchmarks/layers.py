@@ -12,15 +12,15 @@ import numpy as np
 import torch
 
 from benchmarks.measuring import Result, ratio
+from headatlas.commands.extract.run import keep_inputs
 from headatlas.corpora.sample import sample_treebank
-from headatlas.corpora.span_tasks import read_span_texts
+from headatlas.corpora.spans.tasks import read_span_texts
 from headatlas.encoding.span_segments import span_segments
 from headatlas.models.loading import load_model
 from headatlas.probes.edge import EdgeProbe
 from headatlas.probes.mixing import SpanProbe
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.probes.span_scores import score_spans
-from headatlas.surveying.extraction import keep_inputs
 
 GOAL = 3.0
 LIKE = 0.02  # micro F1 of any layer's probe, together and alone, differ by no more

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.measuring import Result, SkippedError
-from headatlas.atlas.page import write_page
 from headatlas.results.example import Example, Tree
+from headatlas.views.page import write_page
 
 FIRST_VIEW_SECONDS = 1.5
 SWITCH_MS = 100.0

@@ -12,14 +12,14 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.measuring import Result, ratio
-from headatlas.corpora.label_sets import UNIVERSAL
+from headatlas.commands.survey import extract
 from headatlas.corpora.sample import sample_treebank
+from headatlas.corpora.treebanks.label_sets import UNIVERSAL
 from headatlas.models.loading import load_model
 from headatlas.probes.attachment import attach, predict
 from headatlas.probes.attention import AttentionWordsProbe, Parser
 from headatlas.probes.batches import ProbeBatch, Sentences
 from headatlas.probes.vectors import WordVectors
-from headatlas.surveying import extract
 
 GOAL = 10.0
 WIDTH = 50

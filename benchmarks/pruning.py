@@ -6,9 +6,9 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measuring import Result, base_size, random_batch
+from headatlas.commands.prune.measuring import compare_speed, sizes
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import pruned_copy
-from headatlas.pruning.measuring import compare_speed, sizes
 
 GOAL = 0.75
 

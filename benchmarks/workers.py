@@ -19,11 +19,11 @@ import numpy as np
 import headatlas as ha
 from benchmarks.measuring import STUDIED, Result, base_size, random_batch, ratio
 from headatlas.encoding.segments import Segment
-from headatlas.engine.crew import Crew, Team
 from headatlas.engine.job import Job
 from headatlas.engine.processes import Processes
-from headatlas.engine.ray_team import RayTeam
+from headatlas.engine.ray_workers import RayTeam
 from headatlas.engine.run import run_studies
+from headatlas.engine.workers import Crew, Team
 from headatlas.models.model import Model
 from headatlas.studies import STUDIES
 

@@ -308,10 +308,10 @@ def load_embedded() -> Callable[[str], Model]:
 @pytest.fixture(scope="module")
 def one_format() -> Iterator[None]:
     """Pictures as SVG alone: that there are other formats is tested with the figures, and drawing them takes long."""
-    from headatlas.atlas.style import save_figure
+    from headatlas.views.figures.style import save_figure
 
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("headatlas.atlas.figures", "headatlas.atlas.comparison"):
+        for module in ("headatlas.views.figures.write", "headatlas.views.figures.comparison"):
             patch.setattr(f"{module}.save_figure", lambda figure, stem, formats: save_figure(figure, stem, formats[:1]))
         yield
 

@@ -10,27 +10,17 @@ from pathlib import Path
 import pandas as pd
 
 import headatlas as ha
-from headatlas.engine.crew import Crew
+from headatlas.engine.workers import Crew
 
 CONTEXT = get_context("forkserver")  # imports once for all lives, which then do little but survey
-COMMANDS = [
-    "ablation",
-    "comparing",
-    "fitting",
-    "keyphrasing",
-    "layering",
-    "merging",
-    "probing",
-    "pruning",
-    "reproducing",
-]
-PRELOADED = ["headatlas.surveying", *(f"headatlas.{room}" for room in COMMANDS), "headatlas.cli.app"]
+COMMANDS = ["ablate", "compare", "fit_mlm", "keyphrases", "layers", "merge", "probe", "prune", "reproduce", "survey"]
+PRELOADED = [*(f"headatlas.commands.{name}.run" for name in COMMANDS), "headatlas.cli.app"]
 CONTEXT.set_forkserver_preload([*PRELOADED, "transformers.models.bert.modeling_bert", "peft"])
 
 
 def survey_often_saved(model: str, text: Path, out: Path, crew: Crew | None = None) -> None:
     """One life of a survey."""
-    from headatlas.surveying import run as surveying
+    from headatlas.commands.survey import run as surveying
 
     surveying.run_studies = partial(surveying.run_studies, seconds_between_saves=0)
     options = {"segments": 60, "max_tokens": 32, "batch_tokens": 64, "bootstrap": 50, "examples": 3}

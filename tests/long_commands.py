@@ -11,10 +11,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import headatlas as ha
-from lives import CONTEXT
 from tests.keyphrasing.made_up import corpus
 from tests.layering.span_corpora import write_treebank
+
+import headatlas as ha
+from lives import CONTEXT
 from tests.treebank_parts import write_parts
 
 SMALL = ["--device", "cpu", "--max-tokens", "32", "--batch-tokens", "96"]
@@ -79,11 +80,11 @@ def live(work: Callable[..., None], *given: Any) -> Any:
 
 def run_command(name: str, arguments: list[str], out: Path) -> None:
     """One life of a command, which saves as often as it can; it ends as the command line does."""
-    from headatlas.atlas import figures
     from headatlas.cli.app import main
+    from headatlas.commands.reproduce import run as reproducing
+    from headatlas.commands.survey import run as surveying
     from headatlas.engine import run
-    from headatlas.reproducing import run as reproducing
-    from headatlas.surveying import run as surveying
+    from headatlas.views.figures import figures
 
     surveying.run_studies = partial(run.run_studies, seconds_between_saves=0)
     reproducing.write_figures = partial(figures.write_figures, formats=("svg",))

@@ -16,8 +16,8 @@ from typing import Any
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
+from headatlas.checksums import seal_tensors
 from headatlas.errors import LONGEST_MESSAGE, HeadatlasError
-from headatlas.seals import seal_tensors
 from patience import cpu_seconds
 
 TRIES = int(os.environ.get("HEADATLAS_FUZZ", "60"))

@@ -26,7 +26,7 @@ MARKS_OF_FOLDERS = {"faults": "kills"}
 # Longest first, so that no process is left alone with a long file at the end.
 LONG_FILES = (
     "test_real_weights.py",
-    "test_ray_team.py",
+    "test_ray_workers.py",
     "test_readme.py",
     "test_embedded.py",
     "test_commands.py",

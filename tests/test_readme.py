@@ -13,8 +13,8 @@ from typer.testing import CliRunner
 
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
+from headatlas.commands.prune.run import prune
 from headatlas.corpora.sample import sample_text, sample_treebank
-from headatlas.pruning.run import prune
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

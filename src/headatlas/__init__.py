@@ -15,30 +15,30 @@ from typing import TYPE_CHECKING, Any
 from headatlas.errors import HeadatlasError
 
 if TYPE_CHECKING:
-    from headatlas.ablation.run import ablate
-    from headatlas.atlas.draw import draw
-    from headatlas.atlas.figures import write_figures
-    from headatlas.atlas.notebook import NotebookPage, head_view, show_atlas
-    from headatlas.atlas.page import write_page
-    from headatlas.comparing import compare
+    from headatlas.commands.ablate.run import ablate
+    from headatlas.commands.compare import compare
+    from headatlas.commands.draw.run import draw
+    from headatlas.commands.explore.run import explore
+    from headatlas.commands.fit_mlm.run import fit_mlm
+    from headatlas.commands.keyphrases import keyphrases
+    from headatlas.commands.layers import layers
+    from headatlas.commands.merge.run import merge
+    from headatlas.commands.probe import probe
+    from headatlas.commands.prune.run import prune
+    from headatlas.commands.reproduce import reproduce
+    from headatlas.commands.survey import extract, import_maps, survey
     from headatlas.corpora.sample import sample_text, sample_treebank
-    from headatlas.engine.crew import Crew
-    from headatlas.exploring.run import explore
-    from headatlas.fitting.fit import fit_mlm
-    from headatlas.keyphrasing import keyphrases
-    from headatlas.layering import layers
-    from headatlas.merging.run import merge
+    from headatlas.engine.workers import Crew
     from headatlas.models.loading import load_model
     from headatlas.models.model import Model
     from headatlas.models.observing import observe_network
-    from headatlas.probing import probe
-    from headatlas.pruning.run import prune
-    from headatlas.reproducing import reproduce
     from headatlas.results.atlas import Atlas, open_atlas
     from headatlas.results.comparison import Comparison, open_comparison
-    from headatlas.store.observing import observe_words
     from headatlas.store.reading import Store, open_store
-    from headatlas.surveying import extract, import_maps, survey
+    from headatlas.store.word_maps import observe_words
+    from headatlas.views.figures.write import write_figures
+    from headatlas.views.notebook import NotebookPage, head_view, show_atlas
+    from headatlas.views.page import write_page
 
 __version__ = version("headatlas")
 
@@ -47,35 +47,35 @@ _HOMES = {
     "Atlas": "headatlas.results.atlas",
     "Comparison": "headatlas.results.comparison",
     "Model": "headatlas.models.model",
-    "NotebookPage": "headatlas.atlas.notebook",
-    "compare": "headatlas.comparing",
-    "Crew": "headatlas.engine.crew",
+    "NotebookPage": "headatlas.views.notebook",
+    "compare": "headatlas.commands.compare",
+    "Crew": "headatlas.engine.workers",
     "Store": "headatlas.store.reading",
-    "ablate": "headatlas.ablation.run",
-    "draw": "headatlas.atlas.draw",
-    "explore": "headatlas.exploring.run",
-    "extract": "headatlas.surveying",
-    "fit_mlm": "headatlas.fitting.fit",
-    "head_view": "headatlas.atlas.notebook",
-    "import_maps": "headatlas.surveying",
-    "keyphrases": "headatlas.keyphrasing",
-    "layers": "headatlas.layering",
+    "ablate": "headatlas.commands.ablate.run",
+    "draw": "headatlas.commands.draw.run",
+    "explore": "headatlas.commands.explore.run",
+    "extract": "headatlas.commands.survey",
+    "fit_mlm": "headatlas.commands.fit_mlm.run",
+    "head_view": "headatlas.views.notebook",
+    "import_maps": "headatlas.commands.survey",
+    "keyphrases": "headatlas.commands.keyphrases",
+    "layers": "headatlas.commands.layers",
     "load_model": "headatlas.models.loading",
-    "merge": "headatlas.merging.run",
+    "merge": "headatlas.commands.merge.run",
     "observe_network": "headatlas.models.observing",
-    "observe_words": "headatlas.store.observing",
+    "observe_words": "headatlas.store.word_maps",
     "open_atlas": "headatlas.results.atlas",
     "open_comparison": "headatlas.results.comparison",
     "open_store": "headatlas.store.reading",
-    "prune": "headatlas.pruning.run",
-    "probe": "headatlas.probing",
-    "reproduce": "headatlas.reproducing",
+    "prune": "headatlas.commands.prune.run",
+    "probe": "headatlas.commands.probe",
+    "reproduce": "headatlas.commands.reproduce",
     "sample_text": "headatlas.corpora.sample",
     "sample_treebank": "headatlas.corpora.sample",
-    "show_atlas": "headatlas.atlas.notebook",
-    "survey": "headatlas.surveying",
-    "write_figures": "headatlas.atlas.figures",
-    "write_page": "headatlas.atlas.page",
+    "show_atlas": "headatlas.views.notebook",
+    "survey": "headatlas.commands.survey",
+    "write_figures": "headatlas.views.figures.write",
+    "write_page": "headatlas.views.page",
 }
 
 __all__ = [

@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.atlas.page import full_content
 from headatlas.cli.app import app
+from headatlas.views.page import full_content
 
 PACKED = {"maps", "packed", "predictions"}
 

@@ -6,10 +6,10 @@ import pytest
 from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.atlas.comparison import names_of
-from headatlas.atlas.page import page_html
 from headatlas.cli.app import app
 from headatlas.results.naming import layers_and_heads
+from headatlas.views.figures.comparison import names_of
+from headatlas.views.page import page_html
 
 
 def run(*arguments):

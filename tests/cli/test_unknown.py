@@ -8,8 +8,8 @@ import pytest
 from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.atlas.page.content import page_content
 from headatlas.cli.app import app
+from headatlas.views.page.content import page_content
 
 ROWS = ("1 the _ DET _ _ 2 det _ _", "2 {noun} _ NOUN _ _ 3 nsubj _ _", "3 ran _ VERB _ _ 0 root _ _")
 SENTENCE = "\n".join(ROWS).replace(" ", "\t") + "\n\n"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.keyphrases import KeyphraseDocument
+from headatlas.corpora.keyphrases.read import KeyphraseDocument
 from headatlas.encoding.keyphrase_segments import keyphrase_segments, windows_of
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError, SettingError

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from encoding.tokenizers_for_tests import bert
-from headatlas.corpora.mentions import Mention, MentionDocument
+from headatlas.corpora.coreference.mentions import Mention, MentionDocument
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError, SettingError

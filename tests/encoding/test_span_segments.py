@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.mentions import Mention, MentionDocument
-from headatlas.corpora.spans import SpanText, Target
+from headatlas.corpora.coreference.mentions import Mention, MentionDocument
+from headatlas.corpora.spans.spans import SpanText, Target
 from headatlas.encoding.span_segments import coreference_segments, span_segments
 from headatlas.errors import SettingError
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headatlas.corpora.phrases import split_words
+from headatlas.corpora.keyphrases.phrases import split_words
 from headatlas.corpora.text import TextLine
 from headatlas.encoding.keyphrase_segments import text_windows
 from headatlas.encoding.segments import sample_segments

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from encoding import tokenizers_for_tests as made
-from headatlas.corpora.trees import ROOT, Sentence
+from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import encode_words, parsed_segments, word_lead
 from headatlas.errors import CorpusError, ModelError, SettingError

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors import numpy as safetensors_numpy
 
+from headatlas.checksums import UNSEALED, seal_tensors
 from headatlas.engine.checkpoint import FORMAT, Checkpoint, read_state
 from headatlas.errors import AtlasError
 from headatlas.models.stacks import HeadShape
-from headatlas.seals import UNSEALED, seal_tensors
 from headatlas.studies import TEXT_STUDIES
 from random_maps import batch_of, random_segments, show
 

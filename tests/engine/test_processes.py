@@ -15,9 +15,9 @@ import pytest
 
 from headatlas.encoding.kinds import kind_table
 from headatlas.engine import processes
-from headatlas.engine.crew import Crew
 from headatlas.engine.job import Job
 from headatlas.engine.processes import Processes
+from headatlas.engine.workers import Crew
 from headatlas.errors import ModelError
 from headatlas.studies import TEXT_STUDIES
 from whole_runs import TEXTS, run, same

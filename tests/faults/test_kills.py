@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import headatlas as ha
-from headatlas.engine.crew import Crew
+from headatlas.engine.workers import Crew
 from lives import CONTEXT, equal, live, live_on, survey_often_saved, workers_of
 
 

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headatlas as ha
-from headatlas.corpora.coreference import COREFERENCE_FORMATS, read_coreference
+from headatlas.corpora.coreference.read import COREFERENCE_FORMATS, read_coreference
 from headatlas.corpora.labelled import read_labelled
 from headatlas.corpora.minimal_pairs import read_minimal_pairs
-from headatlas.corpora.span_tasks import read_span_texts, tasks_in
+from headatlas.corpora.spans.tasks import read_span_texts, tasks_in
 from headatlas.corpora.text import TEXT_FORMATS, read_text
 from headatlas.corpora.translations import read_translations
-from headatlas.corpora.treebank import TREEBANK_FORMATS, read_treebank
+from headatlas.corpora.treebanks.read import TREEBANK_FORMATS, read_treebank
 from mutations import many, mutated, only_headatlas_errors
 
 TEXT = b"The old man saw a dog. It ran!\n\nShe sat by the river.\nIt was night.\n"

@@ -14,21 +14,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headatlas as ha
-from headatlas.ablation.pieces import Pieces
+from headatlas.commands.fit_mlm.state import FitState, restore_state, save_state
+from headatlas.commands.layers.jobs import Record as LayerRecord
+from headatlas.commands.layers.records import load_record as load_layer_record
+from headatlas.commands.layers.records import save_record as save_layer_record
+from headatlas.commands.probe.jobs import Record
+from headatlas.commands.probe.records import load_record, save_record
+from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.engine.checkpoint import Checkpoint
+from headatlas.engine.pieces import Pieces
 from headatlas.errors import AtlasError
-from headatlas.fitting.state import FitState, restore_state, save_state
-from headatlas.layering.jobs import Record as LayerRecord
-from headatlas.layering.records import load_record as load_layer_record
-from headatlas.layering.records import save_record as save_layer_record
 from headatlas.models.pruning_record import PRUNING_RECORD, Pruning, read_pruning
 from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD, find_source
 from headatlas.models.stacks import HeadShape
-from headatlas.probing.jobs import Record
-from headatlas.probing.records import load_record, save_record
 from headatlas.results.comparison import open_results
 from headatlas.studies.positions import Positions
-from headatlas.surveying.reopen import reopen_studies
 from mutations import damaged_json, damaged_safetensors, many, mutated, only_headatlas_errors, some
 
 OPTIONS = {"segments": 6, "max_tokens": 24, "bootstrap": 5, "examples": 2, "least_count": 1, "clusters": 2}

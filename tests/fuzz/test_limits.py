@@ -16,14 +16,15 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora import brackets, corefud, spacy_docs
-from headatlas.corpora.coreference import read_coreference
+from headatlas.corpora.coreference import brackets, corefud
+from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.labelled import read_labelled
 from headatlas.corpora.minimal_pairs import read_minimal_pairs
-from headatlas.corpora.span_tasks import read_span_texts, tasks_in
+from headatlas.corpora.spans.tasks import read_span_texts, tasks_in
 from headatlas.corpora.text import read_text
 from headatlas.corpora.translations import read_translations
-from headatlas.corpora.treebank import read_treebank
+from headatlas.corpora.treebanks import spacy_docs
+from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.errors import LONGEST_MESSAGE, AtlasError, CorpusError, HeadatlasError, SettingError
 from headatlas.files import DEEPEST_JSON, parse_json
 from headatlas.limits import LARGEST_MEMBER, LONGEST_LINE
@@ -190,7 +191,7 @@ def test_a_corefud_document_without_end(tmp_path, monkeypatch):
 
 
 def test_a_sentence_may_follow_a_sentence_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("headatlas.corpora.blocks.LARGEST_RECORD", 2 * len(ROW))
+    monkeypatch.setattr("headatlas.corpora.treebanks.blocks.LARGEST_RECORD", 2 * len(ROW))
     (tmp_path / "a.conllu").write_bytes((ROW + b"\n") * 5)
     assert len(list(read_treebank([tmp_path / "a.conllu"]))) == 5
 

@@ -15,13 +15,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headatlas.commands.extract.importing import import_maps
+from headatlas.commands.survey.settings import SurveySettings
+from headatlas.commands.survey.stored import FROM_THE_STORE, stored_subject
 from headatlas.errors import CorpusError, HeadatlasError
 from headatlas.store.importing import read_maps
 from headatlas.store.pickles import load_numbers
 from headatlas.store.reading import open_store
-from headatlas.surveying.importing import import_maps
-from headatlas.surveying.settings import SurveySettings
-from headatlas.surveying.stored import FROM_THE_STORE, stored_subject
 from mutations import damaged_json, many, mutated, only_headatlas_errors
 
 TOKENS = ["[CLS]", "Dogs", "##x", "[SEP]"]

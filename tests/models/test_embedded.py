@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 import headatlas as ha
+from headatlas.commands.survey.choices import why_no_gradients
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
 from headatlas.models import embedded
 from headatlas.models.embedded import EMBEDDED
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
-from headatlas.surveying.choices import why_no_gradients
 
 pytestmark = pytest.mark.weights
 

@@ -18,8 +18,8 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor
 
 import headatlas as ha
+from headatlas.commands.explore.live import Explorer
 from headatlas.errors import ModelError, SettingError
-from headatlas.exploring.live import Explorer
 from headatlas.models.control import randomise
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model

@@ -8,6 +8,7 @@ import sys
 import pytest
 import torch
 
+from headatlas.commands.survey import survey
 from headatlas.encoding.batches import make_batch
 from headatlas.engine.observer import Observer
 from headatlas.errors import ModelError, SettingError
@@ -17,7 +18,6 @@ from headatlas.models.placing import home_of
 from headatlas.models.stacks import HeadShape
 from headatlas.studies.kept_rows import KeptRows
 from headatlas.studies.study import LayerMap, join_layers
-from headatlas.surveying import survey
 
 LLAMA_ON_DISK = {"model.embed_tokens": "cpu", "model.layers.0": "cpu", "model.layers.1": "disk", "model.norm": "cpu"}
 ELSEWHERE = torch.device("meta")  # a second device that every machine has
@@ -90,7 +90,7 @@ def test_a_survey_of_a_spread_model(tiny_folder, tmp_path):
     [({"control": True, "treebank": "trees.conllu"}, "--control draws random weights"), ({}, "no room for --workers")],
 )
 def test_surveys_that_cannot_be_spread(options, problem, tmp_path):
-    from headatlas.engine.crew import Crew
+    from headatlas.engine.workers import Crew
 
     crew = None if options else Crew(2)
     with pytest.raises(SettingError, match=problem):

@@ -8,13 +8,13 @@ import shutil
 import pytest
 import torch
 
+from headatlas.checksums import open_json, seal_json
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.gates import gates_without
 from headatlas.models.head_layouts import LAYOUTS, attention_blocks
 from headatlas.models.loading import load_model
 from headatlas.models.pruning import bound_heads, load_pruned, pruned_copy
 from headatlas.models.pruning_record import PRUNING_RECORD, read_pruning
-from headatlas.seals import open_json, seal_json
 
 CPU = torch.device("cpu")
 LAYER_1, LAYER_2 = ([(layer, head) for head in (1, 2, 3, 4)] for layer in (1, 2))

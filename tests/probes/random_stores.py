@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.batches import Sentences
 from headatlas.probes.vectors import WordVectors
 from headatlas.store.examples import SPECIAL_UNITS, StoredExample, Tensors

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.attention import AttentionProbe, AttentionWordsProbe, pair_scores_torch
 from headatlas.probes.baselines import DistanceProbe, branching
-from headatlas.probes.pair_scores_cpu import PairScores
 from headatlas.probes.weights import head_use
+from headatlas.statistics.kernels.pair_scores import PairScores
 from tests.probes.random_stores import data, random_store
 
 SIZES = [4, 1, 6, 2]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes import batches as module
 from headatlas.probes.batches import IGNORED
 from tests.probes.random_stores import data, random_store

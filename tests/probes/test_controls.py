@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.attention import AttentionProbe
 from headatlas.probes.controls import BEHAVIOURS, behaviour, control_heads
 from headatlas.probes.description_length import description_length, portions

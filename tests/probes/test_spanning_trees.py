@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.corpora.checks import tree_defect
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.checks import tree_defect
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.spanning_trees import best_tree
 
 

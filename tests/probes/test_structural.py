@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.structural import StructuralProbe, tree_depths, tree_distances
 from headatlas.probes.structural_scores import right_edges, right_root, spearman, structural_scores
 from headatlas.probes.training import TrainingSettings, fit

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from safetensors import numpy as safetensors_numpy
 
-from headatlas.corpora.mentions import Mention
+from headatlas.corpora.coreference.mentions import Mention
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import open_atlas, write_examples, write_manifest
 from headatlas.results.example import Example, Tree

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 from headatlas.statistics.divergence import divergence_sums, divergence_sums_torch
-from headatlas.statistics.divergence_cpu import divergence_sums_cpu
+from headatlas.statistics.kernels.divergence import divergence_sums_cpu
 
 KERNELS = {
     "numba": divergence_sums_cpu,
@@ -154,7 +154,7 @@ def test_a_causal_map_is_not_visited_ahead_and_gives_the_same():
 
 
 def test_more_heads_than_a_tile_holds(monkeypatch):
-    monkeypatch.setattr("headatlas.statistics.divergence_cpu.TILE_NUMBERS", 50)  # tiles of 4 heads
+    monkeypatch.setattr("headatlas.statistics.kernels.divergence.TILE_NUMBERS", 50)  # tiles of 4 heads
     rows = random_rows(3, 11, 12)
     torch.testing.assert_close(divergence_sums_cpu(rows)[0], divergence_sums(rows.double())[0], rtol=1e-5, atol=1e-8)
 

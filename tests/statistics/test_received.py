@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
+from headatlas.statistics.kernels.received import received_cpu
 from headatlas.statistics.received import (
     key_measures,
     received,
     received_torch,
 )
-from headatlas.statistics.received_cpu import received_cpu
 from random_maps import batch_of, lengths_of_segments, random_maps, random_segments
 
 KERNELS = {"numba": received_cpu, "torch": received_torch}

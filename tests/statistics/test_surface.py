@@ -10,8 +10,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headatlas.statistics.kernels.surface import COLUMNS, surface_sums_cpu
 from headatlas.statistics.surface import Sum, surface_sums, surface_sums_torch
-from headatlas.statistics.surface_cpu import COLUMNS, surface_sums_cpu
 from random_maps import batch_of, lengths_of_segments, pad, random_maps, random_segments
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headatlas.corpora.treebank import read_treebank
+from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.encoding.word_segments import parsed_segments
 
 SENTENCES = (

@@ -7,7 +7,7 @@ import pickle
 import numpy as np
 import pytest
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.kinds import Kind
 from headatlas.errors import CorpusError
 from headatlas.store.importing import read_maps

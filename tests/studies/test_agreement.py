@@ -4,8 +4,8 @@ import itertools
 
 import pytest
 
-from headatlas.corpora.english_words import PRONOUNS
-from headatlas.corpora.mentions import Mention, MentionType
+from headatlas.corpora.coreference.english_words import PRONOUNS
+from headatlas.corpora.coreference.mentions import Mention, MentionType
 from headatlas.studies.agreement import Agreement, agreement, agrees
 
 

@@ -11,7 +11,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.corpora.mentions import MENTION_TYPES, Mention
+from headatlas.corpora.coreference.mentions import MENTION_TYPES, Mention
 from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.studies.coreference import RULES, Coreference

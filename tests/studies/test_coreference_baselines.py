@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.mentions import MENTION_TYPES, Mention
+from headatlas.corpora.coreference.mentions import MENTION_TYPES, Mention
 from headatlas.studies.agreement import agreement, agrees
 from headatlas.studies.coreference_baselines import BASELINES, Baseline, antecedents, choose, preceding
 

@@ -12,7 +12,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.template import SPECIAL

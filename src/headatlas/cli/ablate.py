@@ -136,9 +136,9 @@ def ablate(
 
     `headatlas ablate bert-base-uncased --task causal --atlas atlas --treebank dev.conllu --out causal`
     """
-    from headatlas.ablation.run import ablate as run
     from headatlas.cli.ablation_report import finish
     from headatlas.cli.places import send_results, tell_shard
+    from headatlas.commands.ablate.run import ablate as run
 
     def named(values: list[str] | None) -> list[str] | None:
         return [name for value in values for name in value.split(",") if name] if values else None

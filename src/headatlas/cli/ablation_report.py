@@ -8,12 +8,12 @@ from typing import Any
 import pandas as pd
 import typer
 
-from headatlas.atlas.about import left_out
-from headatlas.atlas.figures import write_figures
 from headatlas.cli.report import tell_unknown
 from headatlas.corpora.files import name_files
 from headatlas.results.atlas import Atlas
 from headatlas.results.naming import layers_and_heads, model_named
+from headatlas.views.figures.write import write_figures
+from headatlas.views.words.about import left_out
 from headatlas.wording import counted
 
 _SHOWN = 3

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
-    from headatlas.engine.crew import Crew
+    from headatlas.engine.workers import Crew
 
 
 def crew_of(workers: int | None, engine: str, threads: int | None, gpus: float, address: str | None) -> Crew | None:
     """The crew, or None where no workers are wanted."""
-    from headatlas.engine.crew import Crew
+    from headatlas.engine.workers import Crew
 
     if workers is None:
         if engine != "processes" or threads is not None or gpus or address is not None:

@@ -17,8 +17,8 @@ def demo(
     that ships with headatlas (extra `embedded-mlm`), and so does the text.
     """
     from headatlas.cli.report import finish
+    from headatlas.commands.survey import survey
     from headatlas.corpora.sample import sample_text, sample_treebank
-    from headatlas.surveying import survey
 
     trees = sample_treebank()
     finish(survey("embedded-mlm", text=sample_text(), treebank=trees, coreference=trees, out=out), draw=True)

@@ -56,12 +56,12 @@ def draw(
 
     `headatlas draw embedded "Kim left." "She was tired." --head 4-7 --tokens`
     """
-    from headatlas.atlas.style import picture_file, save_figure
     from headatlas.models.heads import parse_head
+    from headatlas.views.figures.style import picture_file, save_figure
 
     names = ["-".join(map(str, parse_head(name))) for name in head]
     stem, form = picture_file(out or Path(f"head_{'_'.join(names)}.png"))
-    from headatlas.atlas.draw import draw as run
+    from headatlas.commands.draw.run import draw as run
 
     figure = run(
         model,

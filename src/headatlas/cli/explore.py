@@ -43,8 +43,8 @@ def explore(
     import webbrowser
     from tempfile import TemporaryDirectory
 
-    from headatlas.exploring.address import write_redirect
-    from headatlas.exploring.run import explore as run
+    from headatlas.commands.explore.address import write_redirect
+    from headatlas.commands.explore.run import explore as run
 
     if folder is None and model is not None and (Path(model) / "manifest.json").is_file():
         folder, model = Path(model), None

@@ -104,8 +104,8 @@ def extract(
 
     `headatlas extract --check maps`
     """
+    from headatlas.commands.survey.choices import one_source
     from headatlas.errors import SettingError
-    from headatlas.surveying.choices import one_source
 
     one_source(model=model, imported=imported or None, check=check)
     if check is not None:
@@ -118,12 +118,12 @@ def extract(
     if out is None:
         raise SettingError("There is nowhere to put the maps. Name a folder with --out.")
     if imported:
-        from headatlas.surveying import import_maps
+        from headatlas.commands.survey import import_maps
 
         tell_store(import_maps(imported, out=out, dtype_stored=dtype_stored, shard_megabytes=shard_megabytes))
         return
     from headatlas.cli.places import tell_shard
-    from headatlas.surveying import extract as run
+    from headatlas.commands.survey import extract as run
 
     store = run(
         model or "",
@@ -159,9 +159,9 @@ def extract(
 
 def tell_store(store: Store, more: str = "") -> None:
     """What the folder holds and what was left out."""
-    from headatlas.atlas.about import unknown_warning
+    from headatlas.commands.survey.stored import stored_unknown
     from headatlas.results.naming import model_named
-    from headatlas.surveying.stored import stored_unknown
+    from headatlas.views.words.about import unknown_warning
     from headatlas.wording import counted, megabytes
 
     index = store.index

@@ -31,9 +31,9 @@ def figures(
 
     `headatlas figures layers-base --beside layers-large`
     """
-    from headatlas.atlas.comparison import write_comparison_figures
-    from headatlas.atlas.figures import write_beside, write_figures
     from headatlas.results.comparison import Comparison, open_results
+    from headatlas.views.figures.comparison import write_comparison_figures
+    from headatlas.views.figures.write import write_beside, write_figures
 
     opened = open_results(folder)
     if beside is not None:

@@ -73,7 +73,7 @@ def fit_mlm(
 
     `headatlas survey fitted --text wiki.txt --out atlas`
     """
-    from headatlas.fitting.fit import fit_mlm as run
+    from headatlas.commands.fit_mlm.run import fit_mlm as run
 
     typer.echo(f"Encoding {', '.join(map(str, text))}", err=True)
     fit = run(

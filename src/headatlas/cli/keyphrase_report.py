@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from headatlas.atlas.figures import write_figures
-from headatlas.atlas.shaded import write_shaded
 from headatlas.cli.report import tell_omissions, tell_unknown
 from headatlas.results.atlas import Atlas
 from headatlas.results.naming import model_named
+from headatlas.views.figures.shaded import write_shaded
+from headatlas.views.figures.write import write_figures
 
 _SHOWN_DOCUMENTS, _SHOWN_PHRASES = 3, 8
 

@@ -32,7 +32,7 @@ def merge(
     `headatlas merge part1 part2 --out atlas`
     """
     from headatlas.cli.places import send_results
-    from headatlas.merging.run import merge as run
+    from headatlas.commands.merge.run import merge as run
     from headatlas.store.reading import Store
 
     merged = run(shards, out=out)

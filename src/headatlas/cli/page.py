@@ -25,7 +25,7 @@ def page(
 
     `headatlas page base-and-tuned`
     """
-    from headatlas.atlas.page import write_page
     from headatlas.results.comparison import open_results
+    from headatlas.views.page import write_page
 
     typer.echo(write_page(open_results(folder)))

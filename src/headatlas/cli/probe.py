@@ -108,9 +108,9 @@ def probe(
     `headatlas probe --maps-train maps-train --maps-eval maps-dev --mdl --control-task --out probes`
     """
     from headatlas.cli.report import tell_unknown
-    from headatlas.probing import probe as run
-    from headatlas.published.views import view_of
+    from headatlas.commands.probe import probe as run
     from headatlas.results.rendering import render
+    from headatlas.views.published.views import view_of
 
     names = [name for given in probes or () for name in given.split(",") if name]
     found = run(
@@ -157,7 +157,7 @@ def probe(
             typer.echo(f"Of --{part}: {', '.join(told)}")
     typer.echo(f"Tables:  {found.folder / 'tables'}")
     if draw:
-        from headatlas.atlas.figures import write_figures
+        from headatlas.views.figures.write import write_figures
 
         write_figures(found)
         typer.echo(f"Figures: {found.folder / 'figures'}")

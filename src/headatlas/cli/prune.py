@@ -73,7 +73,7 @@ def prune(
     `headatlas prune gpt2 --by importance --share 0.3 --text wiki.txt --out pruned`
     """
     from headatlas.cli.prune_report import report
-    from headatlas.pruning.run import prune as run
+    from headatlas.commands.prune.run import prune as run
 
     found = run(
         model,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import typer
 
-from headatlas.atlas.about import left_out
-from headatlas.pruning.folder import PrunedFolder
+from headatlas.commands.prune.folder import PrunedFolder
+from headatlas.views.words.about import left_out
 
 _MOST_NAMED = 12
 _MB = 1e6

@@ -7,16 +7,16 @@ from typing import Any
 
 import typer
 
-from headatlas.atlas.about import corpora_read, left_out, unknown_warnings
-from headatlas.atlas.comparison import models_of, write_comparison_figures
-from headatlas.atlas.comparison_about import comparison_warnings, not_compared
-from headatlas.atlas.comparison_findings import comparison_findings
-from headatlas.atlas.figures import write_figures
-from headatlas.atlas.findings import findings
-from headatlas.atlas.page import write_page
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.results.naming import layers_and_heads, model_named
+from headatlas.views.figures.comparison import models_of, write_comparison_figures
+from headatlas.views.figures.write import write_figures
+from headatlas.views.page import write_page
+from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.words.comparison_about import comparison_warnings, not_compared
+from headatlas.views.words.comparison_findings import comparison_findings
+from headatlas.views.words.findings import findings
 
 
 def finish(atlas: Atlas, draw: bool) -> None:

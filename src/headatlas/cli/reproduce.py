@@ -77,8 +77,8 @@ def reproduce(
 
     `headatlas reproduce clark2019 --model embedded-mlm --wikipedia wiki.txt --segments 200 --out quick`
     """
+    from headatlas.commands.reproduce.inputs import ADVICE, check_paper
     from headatlas.errors import SettingError
-    from headatlas.reproducing.inputs import ADVICE, check_paper
 
     check_paper(paper)
     if not any((wikipedia, ptb_train, ptb_dev, conll2012, glove)):
@@ -87,11 +87,11 @@ def reproduce(
     if out is None:
         raise SettingError("There is nowhere to put the results. Name a folder with --out.")
 
-    from headatlas.published.reproduction import counts
-    from headatlas.published.views import view_of
-    from headatlas.reproducing import reproduce as run
-    from headatlas.reproducing.report import REPORT
+    from headatlas.commands.reproduce import reproduce as run
+    from headatlas.commands.reproduce.report import REPORT
     from headatlas.results.rendering import render
+    from headatlas.views.published.reproduction import counts
+    from headatlas.views.published.views import view_of
 
     atlas = run(
         paper,

@@ -59,9 +59,9 @@ def table(
     import shutil
 
     from headatlas.files import write_text
-    from headatlas.published.views import view_of
     from headatlas.results.comparison import open_results
     from headatlas.results.rendering import choose_format, render
+    from headatlas.views.published.views import view_of
 
     chosen = choose_format(form, out)
     view = view_of(open_results(folder), name, raw=raw).chosen(sort, rows)

@@ -1,1 +1,1 @@
-"""Reading corpora: one reader a file."""
+"""Read corpora from files: text, labelled texts, minimal pairs, translations, and one folder per annotated kind."""

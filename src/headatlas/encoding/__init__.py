@@ -1,1 +1,1 @@
-"""From text to batches: segments, words, token kinds, padding, masking."""
+"""Turn texts into batches: segments, words, mentions, token kinds, padding, masking, shards."""

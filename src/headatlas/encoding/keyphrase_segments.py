@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.key_words import OUTSIDE, gold_stems, tag_words
-from headatlas.corpora.keyphrases import KeyphraseDocument
-from headatlas.corpora.phrases import Words, split_words
+from headatlas.corpora.keyphrases.key_words import OUTSIDE, gold_stems, tag_words
+from headatlas.corpora.keyphrases.phrases import Words, split_words
+from headatlas.corpora.keyphrases.read import KeyphraseDocument
 from headatlas.encoding.template import Frame, require_fast, single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
 from headatlas.errors import CorpusError

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.mentions import Mention, MentionDocument
+from headatlas.corpora.coreference.mentions import Mention, MentionDocument
 from headatlas.encoding.template import Frame, require_fast, single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
 from headatlas.errors import CorpusError

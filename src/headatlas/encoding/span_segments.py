@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.coreference_pairs import coreference_targets
-from headatlas.corpora.mentions import MentionDocument
-from headatlas.corpora.spans import Span, SpanText, Target
+from headatlas.corpora.coreference.mentions import MentionDocument
+from headatlas.corpora.spans.coreference_pairs import coreference_targets
+from headatlas.corpora.spans.spans import Span, SpanText, Target
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.template import require_fast, single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words

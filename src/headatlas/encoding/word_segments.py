@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.trees import Sentence
+from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import Frame, require_fast, single_frame
 from headatlas.errors import CorpusError

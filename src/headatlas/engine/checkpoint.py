@@ -15,11 +15,11 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
+from headatlas.checksums import UNSEALED, check_tensors, seal_tensors
 from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
 from headatlas.limits import LARGEST_STATE, read_within
-from headatlas.seals import UNSEALED, check_tensors, seal_tensors
 from headatlas.studies import Study
 from headatlas.studies.study import State
 

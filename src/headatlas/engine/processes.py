@@ -30,8 +30,8 @@ from torch import multiprocessing
 
 from headatlas import errors
 from headatlas.encoding.segments import Segment
-from headatlas.engine.crew import Answer
 from headatlas.engine.job import Job
+from headatlas.engine.workers import Answer
 from headatlas.errors import HeadatlasError, ModelError
 from headatlas.studies.study import State
 

@@ -12,10 +12,10 @@ from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
 from headatlas.engine.checkpoint import Checkpoint
-from headatlas.engine.crew import Crew, see_together
 from headatlas.engine.job import Job, Work
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.stopping import ctrl_c
+from headatlas.engine.workers import Crew, see_together
 from headatlas.errors import SurveyInterruptedError
 from headatlas.models.model import Observable
 from headatlas.models.stacks import Stack

@@ -1,1 +1,1 @@
-"""Loading models and observing their attention."""
+"""Load models, observe their attention, remove and prune heads."""

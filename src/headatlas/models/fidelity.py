@@ -22,9 +22,9 @@ from torch import Tensor
 from headatlas.errors import HeadatlasError, ModelError
 from headatlas.files import make_folder, parse_json, write_text
 from headatlas.models.attention import listening
+from headatlas.models.inspection import inputs_to_run, network_to_run
 from headatlas.models.model import longest_input
 from headatlas.models.placing import home_of
-from headatlas.models.probe import inputs_to_run, network_to_run
 from headatlas.remote import cache_folder
 
 if TYPE_CHECKING:

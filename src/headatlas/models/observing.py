@@ -19,9 +19,9 @@ from headatlas.errors import HeadatlasError, ModelError, first_line
 from headatlas.models.attention import EAGER, keep_masks_finite
 from headatlas.models.fidelity import compare_once
 from headatlas.models.finite import check_weights
+from headatlas.models.inspection import heard_modules, see_shapes
 from headatlas.models.model import LanguageModel, Model, TaskHead, forget_capturing
 from headatlas.models.placing import home_of
-from headatlas.models.probe import heard_modules, see_shapes
 from headatlas.models.stacks import HeadShape, Stack
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headatlas.checksums import open_json, seal_json
 from headatlas.errors import ModelError
 from headatlas.files import json_text, parse_json, sha256, write_text
 from headatlas.models.weight_files import find_weights
-from headatlas.seals import open_json, seal_json
 
 PRUNING_RECORD = "headatlas_pruning.json"
 FORMAT = "headatlas-pruning-2"

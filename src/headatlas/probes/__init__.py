@@ -1,1 +1,1 @@
-"""What must be trained: probes that read syntax from attention, words and hidden states, and their controls."""
+"""Models that are trained on attention, words and hidden states, with their controls and scores."""

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.attention import Parser
 from headatlas.probes.batches import Sentences
 from headatlas.probes.spanning_trees import best_tree

@@ -115,7 +115,7 @@ class AttentionWordsProbe(AttentionParser):
         """Scores of words for words: [B, W, W]."""
         parts = self._parts(batch)
         if maps.device.type == "cpu" and maps.dtype == torch.float32:
-            from headatlas.probes.pair_scores_cpu import PairScores
+            from headatlas.statistics.kernels.pair_scores import PairScores
 
             return PairScores.apply(maps, batch.sizes, *parts)  # type: ignore[no-any-return, no-untyped-call]
         return pair_scores_torch(maps, *parts)

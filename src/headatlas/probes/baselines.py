@@ -16,7 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.attention import Parser
 from headatlas.probes.batches import ProbeBatch
 

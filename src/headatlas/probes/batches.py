@@ -16,10 +16,10 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.vectors import WordVectors
-from headatlas.store.observing import windows
 from headatlas.store.reading import Store
+from headatlas.store.word_maps import windows
 
 Need = Literal["words", "maps", "states"]
 """What a probe reads of a sentence beside its tree: word vectors alone, attention, or hidden states."""

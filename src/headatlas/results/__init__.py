@@ -1,1 +1,1 @@
-"""The atlas folder: tables, manifest, examples."""
+"""Results on disk: tables and their schemas, the manifest, examples."""

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
-from headatlas.corpora.mentions import Mention
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.coreference.mentions import Mention
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, parse_json, safetensors_metadata, write_atomically

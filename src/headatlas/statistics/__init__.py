@@ -1,1 +1,1 @@
-"""Pure numeric functions on attention maps."""
+"""Numeric functions on attention maps, and the statistics of scores: tallies, resampling, tests."""

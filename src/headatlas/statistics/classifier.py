@@ -22,7 +22,7 @@ def predictions(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
     maps: [B, H, W, W], from `word_attention`. candidates: [B, W] bool, which words predict and can be predicted.
     """
     if maps.device.type == "cpu" and maps.dtype == torch.float32:
-        from headatlas.statistics.words_cpu import predictions_cpu
+        from headatlas.statistics.kernels.words import predictions_cpu
 
         return predictions_cpu(maps, candidates)
     return predictions_torch(maps, candidates)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from headatlas.statistics.divergence_formula import DENOMINATOR, NUMERATOR
+from headatlas.statistics.kernels.divergence_formula import DENOMINATOR, NUMERATOR
 from headatlas.statistics.surface import widest
 
 AT_ONCE = 1 << 24  # numbers in one tensor: 64 MB of float32
@@ -27,7 +27,7 @@ def divergence_sums(rows: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tenso
     are those of the smoothed rows.
     """
     if rows.device.type == "cpu" and rows.dtype != torch.float64:
-        from headatlas.statistics.divergence_cpu import divergence_sums_cpu
+        from headatlas.statistics.kernels.divergence import divergence_sums_cpu
 
         return divergence_sums_cpu(rows, smoothing)
     return divergence_sums_torch(rows, smoothing)

@@ -20,7 +20,7 @@ def received(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) -> Tenso
     weights: [B, H, T, T]; mask, text: [B, T] bool, real tokens and those of them that are no special tokens.
     """
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
-        from headatlas.statistics.received_cpu import received_cpu
+        from headatlas.statistics.kernels.received import received_cpu
 
         return received_cpu(weights, mask, text, causal)
     return received_torch(weights, mask, text, causal)
@@ -44,7 +44,7 @@ def received_torch(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) ->
 def key_measures(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:
     """Relative attention, average precision and cross-entropy, in one pass on the CPU: [3, B, H, P]."""
     if scores.device.type == "cpu" and scores.dtype != torch.float64:
-        from headatlas.statistics.received_cpu import key_measures_cpu
+        from headatlas.statistics.kernels.received import key_measures_cpu
 
         return key_measures_cpu(scores, key, other, LEAST_SHARE)
     return torch.stack(

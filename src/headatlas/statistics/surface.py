@@ -46,7 +46,7 @@ def surface_sums(weights: Tensor, batch: Batch, smoothing: float = 0.0) -> Tenso
     (the paper's code uses 0.0001).
     """
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
-        from headatlas.statistics.surface_cpu import surface_sums_cpu
+        from headatlas.statistics.kernels.surface import surface_sums_cpu
 
         return surface_sums_cpu(weights, batch.lengths, batch.kinds, smoothing)
     return surface_sums_torch(weights, batch.mask, batch.kinds, smoothing)

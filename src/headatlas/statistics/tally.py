@@ -29,9 +29,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.statistics.kernels.threads import one_thread, side_by_side
 from headatlas.statistics.resampling import LARGEST_WEIGHT, fold_of, poisson_weights, signs
 from headatlas.statistics.scores import Scores
-from headatlas.statistics.threads import one_thread, side_by_side
 
 FOLDS = 2
 SETTLED_AT_ONCE = 1 << 14  # instances: few large products are quicker than many small ones

@@ -73,7 +73,7 @@ def word_attention(weights: Tensor, index: Tensor, size: int, how: FromTokens = 
         raise SettingError(f"Attention from a split word can be {', '.join(FROM_TOKENS)}, not {how!r}.")
     index = index.to(weights.device)
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
-        from headatlas.statistics.words_cpu import word_attention_cpu
+        from headatlas.statistics.kernels.words import word_attention_cpu
 
         return word_attention_cpu(weights, index, size, how)
     return word_attention_torch(weights, index, size, how)

@@ -1,1 +1,1 @@
-"""The store of maps: attention kept on disk, written by a model or imported, read as it is needed."""
+"""Attention maps on disk: the format, its writer and reader, importers, and stored maps in place of a model."""

@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.checks import tree_defect
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.checks import tree_defect
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.kinds import PERIODS_AND_COMMAS, Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError

@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from headatlas.corpora.checks import tree_defect
+from headatlas.corpora.treebanks.checks import tree_defect
 from headatlas.encoding.kinds import Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
@@ -22,7 +22,7 @@ from headatlas.files import json_text, parse_json, write_text
 from headatlas.limits import LARGEST_JSON, LARGEST_MAPS, RAISE, read_within
 from headatlas.models.stacks import HeadShape, Stack, heads_told
 from headatlas.store.examples import Level, StoredExample, units_of
-from headatlas.store.observing import STORED_TYPES, tensor_bytes, windows
+from headatlas.store.word_maps import STORED_TYPES, tensor_bytes, windows
 
 FORMAT = "headatlas-maps-1"
 INDEX = "index.json"

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from headatlas.corpora.english_words import LINKS, word_set
-from headatlas.corpora.mentions import Mention
+from headatlas.corpora.coreference.english_words import LINKS, word_set
+from headatlas.corpora.coreference.mentions import Mention
 
 Number = Literal["singular", "plural"]
 Gender = Literal["masculine", "feminine", "neuter"]

@@ -24,13 +24,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.corpora.mentions import MENTION_TYPES
+from headatlas.corpora.coreference.mentions import MENTION_TYPES
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
+from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.tally import Tally
-from headatlas.statistics.threads import one_thread
 from headatlas.statistics.words import FromTokens, word_attention, word_index
 from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
 from headatlas.studies.study import LayerMap, State, Study, join_layers, refuse_non_finite

@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from headatlas.corpora.english_words import POSSESSIVES
-from headatlas.corpora.mentions import Mention
+from headatlas.corpora.coreference.english_words import POSSESSIVES
+from headatlas.corpora.coreference.mentions import Mention
 from headatlas.studies.agreement import agreement, agrees
 
 Baseline = Literal["nearest", "head_match", "sieves"]

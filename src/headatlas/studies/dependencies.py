@@ -29,14 +29,14 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.corpora.trees import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.classifier import predictions
+from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.tally import Tally
-from headatlas.statistics.threads import one_thread
 from headatlas.statistics.words import FromTokens, WordIndex, word_attention, word_index
 from headatlas.studies.study import LayerMap, State, Study, join_layers, refuse_non_finite
 

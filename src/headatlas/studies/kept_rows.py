@@ -16,7 +16,7 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.segments import Segment
-from headatlas.statistics.threads import one_thread
+from headatlas.statistics.kernels.threads import one_thread
 
 MOST_KEPT = 1 << 29  # bytes of maps
 

@@ -21,13 +21,13 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.corpora.key_words import OUTSIDE
+from headatlas.corpora.keyphrases.key_words import OUTSIDE
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.template import SPECIAL
+from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
 from headatlas.statistics.resampling import fold_of
-from headatlas.statistics.threads import one_thread
 from headatlas.studies.study import LayerMap, SegmentMeans
 
 FORMS = tuple((pooling, rows) for rows, pooling in product(ROWS, POOLINGS))

@@ -25,9 +25,9 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.divergence import divergence_sums
+from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.statistics.surface import widest
-from headatlas.statistics.threads import one_thread
 from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
 from headatlas.studies.study import REPLICATES, LayerMap, State, Study, refuse_non_finite
 

@@ -20,9 +20,9 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
+from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 from headatlas.statistics.surface import surface_sums
-from headatlas.statistics.threads import one_thread
 
 REPLICATES = 1000
 State = dict[str, NDArray[Any]]  # floats, or integers where sums are counts

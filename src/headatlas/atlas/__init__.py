@@ -1,1 +1,0 @@
-"""What a person looks at: figures and the page."""

@@ -1,0 +1,1 @@
+"""One folder per command, named as it is typed: its options, and the work behind them."""

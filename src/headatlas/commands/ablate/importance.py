@@ -1,0 +1,89 @@
+"""How important is each head? I_h = E_x |dL(x) / d xi_h|, where xi_h scales the head's output (Michel et al. 2019).
+
+The absolute value is each example's own, taken before the mean, and all heads come of one backward pass a batch. As
+an option of the reader, `normalised` divides a layer's values by their l2 norm, as the paper does after Molchanov et
+al. (2017), since layers differ in the scale of their gradients.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import torch
+
+from headatlas.commands.ablate.passes import Advance, Arrays, Floats, Keep, make_anew
+from headatlas.commands.ablate.task import Examples, Task
+from headatlas.models.gates import Gates
+from headatlas.models.stacks import HeadShape, Stack
+from headatlas.statistics.paired import bootstrap_means
+from headatlas.statistics.resampling import fold_of
+
+
+def gate_gradients(task: Task, examples: Examples, stack: Stack) -> Floats:
+    """Derivative of each example's own loss to each head's gate: [E, L, H]."""
+    shape = task.model.shapes[stack]
+    gates = torch.ones(len(examples), shape.layers, shape.most_heads, device=task.model.device, requires_grad=True)
+    with torch.enable_grad(), task.removing(Gates(gates[examples.rows], None, shape), stack):
+        (gradients,) = torch.autograd.grad(task.losses(examples).sum(), gates)
+    found: Floats = gradients.double().cpu().numpy()
+    return found
+
+
+def batch_importance(task: Task, number: int, stack: Stack, keep: Keep = make_anew) -> Floats:
+    """|dL(x) / d xi_h| of every example of one batch: [E, L, H]."""
+
+    def make() -> Arrays:
+        return {"importance": np.abs(gate_gradients(task, task.batches[number].to(task.model.device), stack))}
+
+    return keep(f"importance-{number:05}", make)["importance"]
+
+
+def example_importance(task: Task, stack: Stack, advance: Advance | None = None, keep: Keep = make_anew) -> Floats:
+    """|dL(x) / d xi_h| of every example and head: [E, L, H]. A piece to keep is that of a batch."""
+    found = []
+    for number, batch in enumerate(task.batches):
+        found.append(batch_importance(task, number, stack, keep))
+        if advance:
+            advance(batch.size)
+    return np.concatenate(found)
+
+
+def normalised(values: Floats) -> Floats:
+    """Each layer's values over their l2 norm: [..., L, H]."""
+    norm = np.sqrt(np.square(values).sum(-1, keepdims=True))
+    scaled: Floats = np.divide(values, norm, out=np.zeros_like(values), where=norm > 0)
+    return scaled
+
+
+def halves_of(task: Task, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """The half, 0 or 1, of the data that each example belongs to."""
+    return np.array([fold_of(name, seed) for name in task.ids])
+
+
+def importance_table(task: Task, found: Floats, shape: HeadShape, *, seed: int, resamplings: int) -> pd.DataFrame:
+    """One row a head: task, layer, head, value, low, high, normalised, first_half, second_half, count."""
+    half = halves_of(task, seed)
+    flat = found.reshape(len(found), -1)
+    low, high = bootstrap_means(flat, task.ids, seed=seed, resamplings=resamplings)
+    values = found.mean(0)
+    frame = pd.DataFrame(
+        {
+            "task": task.name,
+            "layer": np.repeat(np.arange(shape.layers), shape.most_heads) + 1,
+            "head": np.tile(np.arange(shape.most_heads), shape.layers) + 1,
+            "value": values.ravel(),
+            "low": low,
+            "high": high,
+            "normalised": normalised(values).ravel(),
+            "first_half": _mean(flat[half == 0]),
+            "second_half": _mean(flat[half == 1]),
+            "count": len(found),
+        }
+    )
+    exists = [head <= shape.heads[layer - 1] for layer, head in zip(frame["layer"], frame["head"], strict=True)]
+    return frame[exists].reset_index(drop=True)
+
+
+def _mean(values: Floats) -> Floats:
+    mean: Floats = values.mean(0) if len(values) else np.full(values.shape[1], np.nan)
+    return mean

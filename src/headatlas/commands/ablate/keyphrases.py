@@ -1,0 +1,116 @@
+"""Tagging keyphrases: a fine-tuned model says of each word whether it begins a keyphrase, goes on with one, or neither.
+
+Scores of a document (or a window of one): the `f1` of the phrases tagged, exact in both ends, against those of the
+gold tags, and the mean `log_likelihood` of the gold tags in nats. A word is tagged at its first token. Windows without
+a word of a keyphrase have no F1 and are left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.token_prediction import means_by
+from headatlas.corpora.keyphrases.key_words import BEGINS, INSIDE, OUTSIDE, TAGS
+from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+from headatlas.encoding.masking import IGNORED
+from headatlas.encoding.template import SPECIAL
+from headatlas.errors import CorpusError, ModelError
+from headatlas.models.model import Model
+
+Spans = set[tuple[int, int]]
+
+
+def word_tags(batch: Batch) -> Tensor:
+    """The tag of every counted word at its first token, IGNORED elsewhere: [B, T]."""
+    labels = torch.full(batch.mask.shape, IGNORED)
+    for row, segment in enumerate(batch.segments):
+        if not isinstance(segment, KeyphraseSegment):
+            raise TypeError("The batch has segments without tags; encode it with encoding.keyphrase_segments.")
+        words, firsts = np.unique(segment.words, return_index=True)
+        kept = (words != SPECIAL) & segment.counted[words]
+        labels[row, torch.from_numpy(firsts[kept])] = torch.from_numpy(segment.tags[words[kept]])
+    return labels
+
+
+def spans_of(tags: NDArray[np.int64]) -> Spans:
+    """First word and one past the last of each phrase; one that goes on after nothing begins there."""
+    found: Spans = set()
+    start = None
+    for place, tag in enumerate([*tags.tolist(), OUTSIDE]):
+        if start is not None and tag != INSIDE:
+            found.add((start, place))
+            start = None
+        if tag == BEGINS or (tag == INSIDE and start is None):
+            start = place
+    return found
+
+
+def f1_of_spans(found: Spans, gold: Spans) -> float:
+    """Of phrases that match in both ends; 0 where none does."""
+    return 2 * len(found & gold) / (len(found) + len(gold)) if found or gold else 0.0
+
+
+class KeyphraseTagging(Task):
+    """Tags of words by the checkpoint's own head."""
+
+    name = "keyphrases"
+    measures = ("f1", "log_likelihood")
+    like_loss = "log_likelihood"
+
+    def __init__(self, model: Model, segments: Sequence[KeyphraseSegment], *, batch_tokens: int) -> None:
+        require_tagger(model)
+        tagged = [segment for segment in segments if (segment.tags[segment.counted] != OUTSIDE).any()]
+        if not tagged:
+            raise CorpusError("No document to be tagged has a word of a keyphrase.")
+        batches = []
+        plan = plan_batches(tagged, batch_tokens)
+        for batch in iterate_batches(tagged, plan, model.kinds, model.pad_id):
+            ids = tuple(segment.id for segment in batch.segments)
+            batches.append(Examples(ids, model.inputs(batch), torch.arange(len(ids)), {"labels": word_tags(batch)}))
+        super().__init__(model, batches)
+        if without := len(segments) - len(tagged):
+            self.left_out = {"window_without_keyphrase": without}
+
+    def losses(self, examples: Examples) -> Tensor:
+        """Mean negative log-likelihood of each document's tags: [E]."""
+        return -self._likelihoods(examples, self._logits(examples))
+
+    def scores(self, examples: Examples) -> Tensor:
+        """F1 of phrases, and mean log-likelihood of tags: [E, 2]."""
+        logits, labels = self._logits(examples), examples.targets["labels"]
+        tags, gold = logits.argmax(-1).cpu().numpy(), labels.cpu().numpy()
+        f1 = []
+        for row, wanted in enumerate(gold):
+            kept = wanted != IGNORED
+            f1.append(f1_of_spans(spans_of(tags[row, kept]), spans_of(wanted[kept])))
+        likelihoods = self._likelihoods(examples, logits)
+        return torch.stack([torch.tensor(f1, dtype=likelihoods.dtype, device=likelihoods.device), likelihoods], -1)
+
+    def _logits(self, examples: Examples) -> Tensor:
+        logits: Tensor = self.model.network(**examples.inputs).logits
+        return logits.to(torch.promote_types(logits.dtype, torch.float32))
+
+    def _likelihoods(self, examples: Examples, logits: Tensor) -> Tensor:
+        labels = examples.targets["labels"]
+        counted = labels != IGNORED
+        likelihood = -cross_entropy(logits[counted], labels[counted], reduction="none")
+        return means_by(likelihood, torch.nonzero(counted)[:, 0], len(examples))
+
+
+def require_tagger(model: Model) -> None:
+    """Refuse a model without a head that gives words the tags of keyphrases."""
+    config = model.network.config
+    names = tuple(str(config.id2label.get(number)) for number in range(len(TAGS)))
+    if model.task_head != "token-classification" or names != TAGS:
+        raise ModelError(
+            f"The task keyphrases needs a model with the tags {', '.join(TAGS)}, which {model.name} has not. Train "
+            "one: headatlas keyphrases MODEL --train DIR --data DIR --finetune --out DIR; it lies in the folder tagger."
+        )

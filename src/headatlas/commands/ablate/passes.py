@@ -1,0 +1,176 @@
+"""Scoring a task with heads removed: whole passes, and passes that re-use the layers below the removed head."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.commands.ablate.replacement import Replacement
+from headatlas.commands.ablate.task import Examples, Task
+from headatlas.models.gates import Gates, all_open
+from headatlas.models.replay import LayerReplay
+from headatlas.models.stacks import Stack
+
+Floats = NDArray[np.float64]
+Head = tuple[int, int]  # layer and head, from 0
+Advance = Callable[[int], object]
+"""Told how many tokens have been scored."""
+
+Arrays = dict[str, Floats]
+Keep = Callable[[str, Callable[[], Arrays]], Arrays]
+"""Given a name and how to make the arrays of that name; gives them, made now or kept from before."""
+
+_SAME, _SAME_IN_HALF = 1e-3, 5e-2  # between a replay and a whole pass, which may round otherwise
+
+
+def make_anew(_name: str, make: Callable[[], Arrays]) -> Arrays:
+    """Keep nothing."""
+    return make()
+
+
+@dataclass
+class Replaying:
+    """Whether a model's passes can be replayed: found out on the first pass, and known for all tasks after it."""
+
+    checked: bool = False
+    why_not: str | None = None
+
+
+def plain_scores(task: Task) -> Floats:
+    """Scores with every head in place: [E, measures]."""
+    with torch.inference_mode():
+        return np.concatenate([_numbers(task.scores(batch.to(task.model.device))) for batch in task.batches])
+
+
+def gated_scores(task: Task, gates: Sequence[Tensor], stack: Stack, replacement: Replacement) -> Floats:
+    """Scores in whole passes with gates for each batch, [L, H] or [E, L, H] each: [E, measures]."""
+    found = []
+    for number, (batch, of_batch) in enumerate(zip(task.batches, gates, strict=True)):
+        examples = batch.to(task.model.device)
+        of_rows = of_batch[examples.rows] if of_batch.ndim == 3 else of_batch
+        closed = Gates(of_rows, replacement(number, examples), task.model.shapes[stack])
+        with torch.inference_mode(), task.removing(closed, stack):
+            found.append(_numbers(task.scores(examples)))
+    return np.concatenate(found)
+
+
+class HeadRemoval:
+    """Scores a task without each of some heads in turn.
+
+    Each batch runs once as it is; then, for each head, only the layers from its own on. As many heads of a layer as
+    the token budget allows run together, as copies of the batch. The first batch tells whether that gives what whole
+    passes give; if not, whole passes are made, and `why_whole` says why.
+    replaying: what other tasks of the same model have found out, and are told.
+    """
+
+    def __init__(
+        self,
+        task: Task,
+        stack: Stack,
+        replacement: Replacement,
+        batch_tokens: int,
+        replaying: Replaying | None = None,
+    ) -> None:
+        self._task, self._stack, self._replacement, self._budget = task, stack, replacement, batch_tokens
+        self._shape = task.model.shapes[stack]
+        self._replay = LayerReplay(task.model, stack)
+        self._replaying = replaying or Replaying()
+
+    @property
+    def why_whole(self) -> str | None:
+        """Why whole passes are made; None where layers below a removed head are re-used."""
+        return self._replaying.why_not if self._task.replayable else self._task.why_not_replayable
+
+    def scores(
+        self, heads: Sequence[Head], advance: Advance | None = None, keep: Keep = make_anew
+    ) -> tuple[Floats, Floats]:
+        """Scores with every head in place, [E, measures], and without each head, [E, heads, measures].
+
+        A piece to keep is what a batch gives with all heads, or without those of a layer.
+        """
+        plain: list[Floats] = []
+        without: list[Floats] = []
+        for number, batch in enumerate(self._task.batches):
+            for all_of, own in zip((plain, without), self.batch_scores(number, heads, keep), strict=True):
+                all_of.append(own)
+            if advance:
+                advance(batch.size)
+        if self._task.replayable and not self._replaying.checked:  # all was kept from before
+            self._recorded(0, self._task.batches[0].to(self._task.model.device))
+            self._replay.forget()
+        return np.concatenate(plain), np.concatenate(without)
+
+    def batch_scores(self, number: int, heads: Sequence[Head], keep: Keep = make_anew) -> tuple[Floats, Floats]:
+        """The same of one batch."""
+        examples = self._task.batches[number].to(self._task.model.device)
+        recorded = cache(partial(self._recorded, number, examples))
+        plain = keep(f"plain-{number:05}", recorded)["scores"]
+        without: dict[Head, Floats] = {}
+        for layer in sorted({layer for layer, _ in heads}):
+            mine = [head for head in heads if head[0] == layer]
+            make = partial(self._without, number, mine, examples, recorded)
+            without |= zip(mine, keep(f"without-{number:05}-{layer + 1:03}", make)["scores"], strict=True)
+        self._replay.forget()
+        return plain, np.stack([without[head] for head in heads], axis=1)
+
+    def _without(self, number: int, heads: list[Head], examples: Examples, recorded: Callable[[], object]) -> Arrays:
+        """Scores without each of a layer's heads: [heads, E, measures]."""
+        recorded()
+        together = max(1, self._budget // examples.size) if self._task.replayable else 1
+        found: list[Floats] = []
+        for start in range(0, len(heads), together):
+            found += self._run(number, heads[start : start + together], examples)
+        return {"scores": np.stack(found)}
+
+    def _recorded(self, number: int, examples: Examples) -> Arrays:
+        """Scores of the batch as it is, recorded; the first one also checks the replay."""
+        with torch.inference_mode():
+            if self.why_whole is not None:
+                return {"scores": _numbers(self._task.scores(examples))}
+            scores = self._replay.record(lambda: self._task.scores(examples))
+            if not self._replaying.checked:
+                self._replaying.checked, self._replaying.why_not = True, self._check(number, examples)
+            return {"scores": _numbers(scores)}
+
+    def _check(self, number: int, examples: Examples) -> str | None:
+        if not self._replay.complete:
+            return "its layers are not where they could be replayed"
+        near = _SAME_IN_HALF if self._task.model.dtype.itemsize < 4 else _SAME
+        layer = self._shape.layers // 2
+        change = self._gates(number, [(layer, 0)], examples)
+        again = self._replay.replay(layer, lambda: self._task.losses(examples), change)
+        with self._task.removing(change, self._stack):
+            whole = self._task.losses(examples)
+        same = torch.allclose(again, whole, atol=near, rtol=near)
+        return None if same else f"a replay from layer {layer + 1} did not give what a whole pass gives"
+
+    def _run(self, number: int, heads: list[Head], examples: Examples) -> list[Floats]:
+        """Scores without each of a layer's heads: [E, measures] each."""
+        copies = examples.repeated(len(heads))
+        change = self._gates(number, heads, copies)
+        with torch.inference_mode():
+            if self.why_whole is None:
+                scores = self._replay.replay(heads[0][0], lambda: self._task.scores(copies), change, len(heads))
+            else:
+                with self._task.removing(change, self._stack):
+                    scores = self._task.scores(copies)
+        return list(_numbers(scores).reshape(len(heads), len(examples), -1))
+
+    def _gates(self, number: int, heads: Sequence[Head], copies: Examples) -> Gates:
+        """In each copy of the batch another head is shut."""
+        gates = all_open(self._shape, copies.rows.device).repeat(len(heads), 1, 1)
+        for copy, (layer, head) in enumerate(heads):
+            gates[copy, layer, head] = 0
+        of_rows = gates.repeat_interleave(len(copies.rows) // len(heads), 0)
+        return Gates(of_rows, self._replacement(number, copies), self._shape)
+
+
+def _numbers(scores: Tensor) -> Floats:
+    found: Floats = scores.double().cpu().numpy()
+    return found

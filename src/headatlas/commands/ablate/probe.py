@@ -1,0 +1,129 @@
+"""Parsing by a probe: how well does the attention probe find the heads of words when a head is gone? (paper, section 5)
+
+The probe is trained here on the attention of the whole model over one treebank (see `probes.attention`) and scored on
+another. A removed head is gone in both ways: later layers do without its output, and the probe reads zeros for its map.
+Scores are those of sentences, so their means are over sentences and not over words: `uas`, the share of words that
+get their head, punctuation aside, and the `log_likelihood` of the true heads, mean over all words, in nats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.token_prediction import means_by
+from headatlas.corpora.treebanks.sentence import ROOT
+from headatlas.encoding.batches import make_batch, plan_batches
+from headatlas.encoding.word_segments import ParsedSegment
+from headatlas.errors import CorpusError, ModelError
+from headatlas.models.attention import listening
+from headatlas.models.gates import Gates
+from headatlas.models.model import Model
+from headatlas.models.stacks import Stack
+from headatlas.probes.attention import AttentionProbe
+from headatlas.probes.batches import IGNORED, ProbeBatch
+from headatlas.statistics.words import word_attention_torch
+from headatlas.store.word_maps import unit_index
+
+
+def require_one_stack(model: Model) -> None:
+    """The probe reads the attention of all layers, so there must be one kind of it."""
+    if model.is_encoder_decoder:
+        raise ModelError(f"The task probe needs an encoder or a decoder, but {model.name} has both.")
+
+
+class ProbeParsing(Task):
+    """Heads of words, found by a trained probe in the model's attention."""
+
+    name = "probe"
+    measures = ("uas", "log_likelihood")
+    like_loss = "log_likelihood"
+    replayable = False
+    why_not_replayable = "the probe reads the maps of all layers, so all are run"
+
+    def __init__(
+        self,
+        model: Model,
+        segments: Sequence[ParsedSegment],
+        relations: Sequence[str],
+        punctuation: Collection[str],
+        probe: AttentionProbe,
+        *,
+        batch_tokens: int,
+    ) -> None:
+        require_one_stack(model)
+        self._probe = probe.to(model.device).eval().requires_grad_(False)
+        self._gates: Gates | None = None
+        passed_over = np.isin(relations, sorted(punctuation))
+        scored = [segment for segment in segments if not passed_over[segment.relations].all()]
+        if not scored:
+            raise CorpusError("No sentence to score the probe on has a word that is not punctuation.")
+        batches = []
+        for indices in plan_batches(scored, batch_tokens):
+            batch = make_batch([scored[index] for index in indices], model.kinds, model.pad_id)
+            units = unit_index(batch)
+            heads = torch.full((len(indices), units.words), IGNORED)
+            counted = torch.zeros(heads.shape, dtype=torch.bool)
+            for row, segment in enumerate(scored[index] for index in indices):
+                heads[row, : segment.size] = torch.from_numpy(
+                    np.where(segment.heads == ROOT, units.words, segment.heads).astype(np.int64)
+                )
+                counted[row, : segment.size] = torch.from_numpy(~passed_over[segment.relations])
+            targets = {"heads": heads, "counted": counted, "units": units.index}
+            ids = tuple(scored[index].id for index in indices)
+            batches.append(Examples(ids, model.inputs(batch), torch.arange(len(ids)), targets))
+        super().__init__(model, batches)
+        if left := len(segments) - len(scored):
+            self.left_out = {"sentence_of_punctuation": left}
+
+    @contextmanager
+    def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
+        """Within this context the probe reads each map times its head's gate, too."""
+        self._gates = gates
+        try:
+            with super().removing(gates, stack):
+                yield
+        finally:
+            self._gates = None
+
+    def losses(self, examples: Examples) -> Tensor:
+        """Mean negative log-likelihood of each sentence's true heads: [E]."""
+        return -self._likelihoods(examples, self._log_probabilities(examples))
+
+    def scores(self, examples: Examples) -> Tensor:
+        """Share of words with their true head as the likeliest, and mean log-likelihood of all heads: [E, 2]."""
+        found = self._log_probabilities(examples)
+        counted = examples.targets["counted"]
+        right = (found.argmax(-1) == examples.targets["heads"])[counted].to(found.dtype)
+        shares = means_by(right, torch.nonzero(counted)[:, 0], len(examples))
+        return torch.stack([shares, self._likelihoods(examples, found)], -1)
+
+    def _likelihoods(self, examples: Examples, found: Tensor) -> Tensor:
+        heads = examples.targets["heads"]
+        words = heads != IGNORED
+        of_true = found.gather(-1, heads.clamp_min(0)[..., None])[..., 0]
+        return means_by(of_true[words], torch.nonzero(words)[:, 0], len(examples))
+
+    def _log_probabilities(self, examples: Examples) -> Tensor:
+        """Over the other words and ROOT: [E, W, W + 1]."""
+        heads, units = examples.targets["heads"], examples.targets["units"]
+        words = heads.shape[1]
+        layers: list[Tensor] = []
+
+        def hear(_module: torch.nn.Module, weights: Tensor, _mask: Tensor | None) -> None:
+            seen = self._gates.shown(len(layers), weights) if self._gates else weights
+            layers.append(word_attention_torch(seen, units, words + 2, "mean"))  # [CLS] and [SEP] are the last units
+
+        with listening(self.model.network, hear):
+            self.model.network.base_model(**examples.inputs)
+        maps = torch.cat(layers, 1).permute(0, 2, 3, 1).float()  # [E, W + 2, W + 2, A]
+        special = torch.cat([maps[:, :words, words:], maps[:, words:, :words].transpose(1, 2)], 2)
+        sizes = (heads != IGNORED).sum(1)
+        between = maps[:, :words, :words]
+        batch = ProbeBatch(list(range(len(examples))), sizes, heads, torch.zeros_like(heads), between, special, None)
+        return self._probe.log_probabilities(batch)

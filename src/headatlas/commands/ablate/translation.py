@@ -1,0 +1,88 @@
+"""Translation, or any other rewriting, by an encoder-decoder: how good is what it writes?
+
+The model writes greedily. Scores are those of single sentences, 0 to 100, by sacrebleu: `chrf` (Popović 2015) and
+`bleu` with effective order. Their means are not the corpus-level figures of the same name. The loss is the mean
+negative log-likelihood of the reference's tokens, each given those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from headatlas.commands.ablate.encoded_texts import encode_texts
+from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.token_prediction import means_by
+from headatlas.corpora.translations import Translation as TranslatedText
+from headatlas.encoding.batches import plan_batches
+from headatlas.encoding.masking import IGNORED
+from headatlas.errors import ModelError
+from headatlas.models.extras import require_package
+from headatlas.models.model import Model
+
+# Beside these, a model's own settings hold: the token to begin with, tokens never to write.
+_GREEDILY = {"num_beams": 1, "do_sample": False, "early_stopping": False, "length_penalty": 1.0, "max_length": None}
+
+
+def require_sacrebleu() -> Any:
+    """The module `sacrebleu`, or how to install it."""
+    return require_package("sacrebleu", "Scoring translations", "translation")
+
+
+class Translation(Task):
+    """Texts written by an encoder-decoder, beside their references."""
+
+    name = "translation"
+    measures = ("chrf", "bleu")
+    like_loss = "chrf"
+    replayable = False
+
+    def __init__(self, model: Model, texts: Sequence[TranslatedText], *, max_tokens: int, batch_tokens: int) -> None:
+        if model.task_head != "sequence-to-sequence":
+            raise ModelError(
+                f"The task {self.name} needs an encoder-decoder with its language model head (such as T5ForConditional"
+                f"Generation), but {model.name} is {type(model.network).__name__}."
+            )
+        metrics = require_sacrebleu().metrics
+        self._metrics = (metrics.CHRF(), metrics.BLEU(effective_order=True))
+        self._references = {text.id: text.target for text in texts}
+        self._most_written = max_tokens
+        sources, cut_sources = encode_texts(model, [(text.source,) for text in texts], max_tokens)
+        targets, cut_targets = encode_texts(model, [(text.target,) for text in texts], max_tokens, written=True)
+        batches = []
+        for indices in plan_batches(sources, batch_tokens):
+            inputs, wanted = sources.batch(indices), targets.batch(indices)
+            labels = wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, IGNORED)
+            ids = tuple(texts[index].id for index in indices)
+            batches.append(Examples(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
+        super().__init__(model, batches)
+        if cut := cut_sources + cut_targets:
+            self.left_out = {"text_cut_to_fit": cut}
+
+    def losses(self, examples: Examples) -> Tensor:
+        """Mean negative log-likelihood of each reference: [E]."""
+        labels = examples.targets["labels"]
+        logits = self.model.network(**examples.inputs | {"use_cache": False}, labels=labels).logits
+        precise = torch.promote_types(logits.dtype, torch.float32)
+        losses = cross_entropy(logits.to(precise).transpose(1, 2), labels, reduction="none", ignore_index=IGNORED)
+        chosen = labels != IGNORED
+        return means_by(losses[chosen], torch.nonzero(chosen)[:, 0], len(examples))
+
+    def scores(self, examples: Examples) -> Tensor:
+        """chrF and BLEU of each text as it is written: [E, 2]."""
+        names = ("input_ids", "attention_mask")
+        written = self.model.network.generate(
+            **{name: examples.inputs[name] for name in names},
+            **_GREEDILY,
+            max_new_tokens=self._most_written,
+        )
+        texts = self.model.tokenizer.batch_decode(written, skip_special_tokens=True)
+        scores = [
+            [metric.sentence_score(text, [self._references[name]]).score for metric in self._metrics]
+            for name, text in zip(examples.ids, texts, strict=True)
+        ]
+        return torch.tensor(scores, device=self.model.device)

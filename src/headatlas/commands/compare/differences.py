@@ -1,0 +1,176 @@
+"""How far two atlases differ, in every number they share: B - A, with intervals where there are bootstrap replicates.
+
+Heads are compared one by one where both models have as many in every layer, means over a layer where they have as many
+layers, and means over all heads always. Replicate r of both atlases weighs the same units of the corpus alike if
+``paired``; then what the two models have in common on a text falls out of the difference. Otherwise the replicates are
+put against each other in opposite order, so that the same random numbers never meet and the two samples are
+independent of each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from headatlas.commands.compare.measures import MEASURES, SIMILARITY_MEASURES, Measures
+from headatlas.statistics.resampling import percentile_interval
+from headatlas.studies.dependencies import lead_over
+
+Array = NDArray[np.float64]
+Key = tuple[Any, ...]
+HEAD_COLUMNS = ("layer_a", "head_a", "layer_b", "head_b")
+COLUMNS = [
+    *("table", "column", "measure", "scope", *HEAD_COLUMNS),
+    *("value_a", "low_a", "high_a", "value_b", "low_b", "high_b", "difference", "low", "high", "paired"),
+    *("count_a", "count_b"),
+]
+
+
+@dataclass(frozen=True)
+class Side:
+    """What is compared of one atlas."""
+
+    tables: Mapping[str, pd.DataFrame]
+    replicates: Mapping[str, Array]  # table, or table/value where that is not the table's first -> [R, rows]
+    heads: tuple[int, ...]  # of each layer
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One way to put rows together: rows of each side that have the same key, of which the mean is taken."""
+
+    name: str
+    columns: tuple[str, ...]  # whose values, with the table's keys, make the key
+
+
+def scopes(measures: Measures, a: Side, b: Side) -> list[Scope]:
+    """The ways in which a table's rows can be compared between two models."""
+    if measures.rows == "best":
+        return [Scope("best", ())]
+    if measures.rows == "other":
+        return [Scope("row", ())]
+    found = [Scope("model", ())]
+    if len(a.heads) == len(b.heads):
+        found.insert(0, Scope("layer", ("layer",)))
+    if a.heads == b.heads:
+        found.insert(0, Scope("head", ("layer", "head")))
+    return found
+
+
+def comparable(measures: Measures, a: Side, b: Side) -> bool:
+    """Whether the table's rows mean the same in both models."""
+    return {None: True, "layers": len(a.heads) == len(b.heads), "heads": a.heads == b.heads}[measures.same]
+
+
+def difference_table(a: Side, b: Side, names: Mapping[str, bool]) -> pd.DataFrame:
+    """One row for every number that both sides have in the tables named. names: table -> whether it is paired."""
+    frames = [
+        _compared(table, column, scope, a, b, paired)
+        for table, paired in names.items()
+        for column in MEASURES[table].values
+        for scope in scopes(MEASURES[table], a, b)
+    ]
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
+
+
+def rows_in_one_only(a: Side, b: Side, table: str) -> dict[str, int]:
+    """How many measures (sets of keys) of a table only one side has."""
+    measures = MEASURES[table]
+    keys = [set(rows_by(_rows_of(table, side), measures.keys)) for side in (a, b)]
+    return {"a": len(keys[0] - keys[1]), "b": len(keys[1] - keys[0])}
+
+
+def rows_by(frame: pd.DataFrame, columns: tuple[str, ...]) -> dict[Key, list[int]]:
+    """The row numbers that share their values in the columns, in the order of the first of them."""
+    found: dict[Key, list[int]] = {}
+    keys: Iterator[Key] = (
+        zip(*(frame[column] for column in columns), strict=True) if columns else iter([()] * len(frame))
+    )
+    for row, key in enumerate(keys):
+        found.setdefault(key, []).append(row)
+    return found
+
+
+def difference_interval(drawn_a: Array, drawn_b: Array, paired: bool) -> tuple[Array, Array]:
+    """95 % interval of B - A from replicates [R, N] of each; of as many as both have."""
+    replicates = min(len(drawn_a), len(drawn_b))
+    drawn_a, drawn_b = drawn_a[:replicates], drawn_b[:replicates]
+    return percentile_interval((drawn_b if paired else drawn_b[::-1]) - drawn_a)
+
+
+def _compared(table: str, column: str, scope: Scope, a: Side, b: Side, paired: bool) -> pd.DataFrame:
+    keys = MEASURES[table].keys
+    groups_a, groups_b = (rows_by(_rows_of(table, side), (*keys, *scope.columns)) for side in (a, b))
+    shared = [key for key in groups_a if key in groups_b]
+    found: dict[str, Any] = {
+        "table": table,
+        "column": column,
+        "measure": [measure_name(keys, key) for key in shared],
+        "scope": scope.name,
+    }
+    columns_a, drawn_a = _of_side(table, column, scope, a, [groups_a[key] for key in shared])
+    columns_b, drawn_b = _of_side(table, column, scope, b, [groups_b[key] for key in shared])
+    found |= {f"{name}_a": values for name, values in columns_a.items()}
+    found |= {f"{name}_b": values for name, values in columns_b.items()}
+    found["difference"] = columns_b["value"] - columns_a["value"]
+    known: bool | None = None
+    found["low"], found["high"] = _nothing(len(shared))
+    if drawn_a is not None and drawn_b is not None:
+        known = paired
+        found["low"], found["high"] = difference_interval(drawn_a, drawn_b, paired)
+    found["paired"] = pd.Series([known] * len(shared), dtype="boolean")
+    return pd.DataFrame(found)[COLUMNS]
+
+
+def _of_side(
+    table: str, column: str, scope: Scope, side: Side, groups: list[list[int]]
+) -> tuple[dict[str, Any], Array | None]:
+    """The head, value, interval and count of each group of rows, and its replicates [R, groups] where there are any."""
+    frame = _rows_of(table, side)
+    first = frame.iloc[[rows[0] for rows in groups]]
+    named = ("layer", "head") if scope.name == "best" else scope.columns
+    known = {name: first[name] for name in (*named, "count") if name in first}
+    columns: dict[str, Any] = {
+        name: pd.Series(known[name].tolist() if name in known else [None] * len(groups), dtype="Int64")
+        for name in ("layer", "head", "count")
+    }
+    columns["value"] = group_means(frame[column].to_numpy(np.float64), groups)
+    replicates = side.replicates.get(table if column == MEASURES[table].values[0] else f"{table}/{column}")
+    drawn = None if replicates is None else group_means(replicates, groups)
+    columns["low"], columns["high"] = _nothing(len(groups)) if drawn is None else percentile_interval(drawn)
+    return columns, drawn
+
+
+def measure_name(keys: tuple[str, ...], values: Key) -> str:
+    """The keys of a row in words.
+
+    >>> measure_name(("relation", "direction"), ("dobj", "head_to_dependent", 3, 1))
+    'relation=dobj direction=head_to_dependent'
+    """
+    return " ".join(f"{name}={value}" for name, value in zip(keys, values, strict=False))
+
+
+def group_means(values: Array, groups: list[list[int]]) -> Array:
+    """The mean over each group of rows: [..., groups]. values: [..., rows]."""
+    if not groups:
+        return np.zeros((*values.shape[:-1], 0))
+    if all(len(rows) == 1 for rows in groups):
+        return values[..., [row for (row,) in groups]]
+    return np.stack([values[..., rows].mean(-1) for rows in groups], -1)
+
+
+def _rows_of(table: str, side: Side) -> pd.DataFrame:
+    frame = side.tables[table]
+    if table == "dependency_best":
+        baseline, accuracy = (frame[name].to_numpy(np.float64) for name in ("baseline", "accuracy"))
+        return frame.assign(lead=lead_over(baseline, accuracy))
+    return frame[frame["measure"].isin(SIMILARITY_MEASURES)] if table == "similarity" else frame
+
+
+def _nothing(rows: int) -> tuple[Array, Array]:
+    return np.full(rows, np.nan), np.full(rows, np.nan)

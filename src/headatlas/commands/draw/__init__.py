@@ -1,0 +1,1 @@
+"""`draw`: the attention of one sentence as a picture."""

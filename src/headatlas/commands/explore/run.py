@@ -1,0 +1,113 @@
+"""Starting the explorer: which model, which atlas, a free port on this machine, and the address to open."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headatlas.commands.explore.address import ADDRESS, hosts_of, new_token
+from headatlas.commands.explore.live import Explorer
+from headatlas.commands.survey.choices import choose_stack
+from headatlas.commands.survey.subject import describe_model
+from headatlas.errors import SettingError
+from headatlas.models.loading import open_model
+from headatlas.models.model import Model
+from headatlas.results.atlas import Atlas, open_atlas
+from headatlas.views.page import full_content
+from headatlas.views.page.assemble import assemble, page_policy
+from headatlas.views.page.content import model_content
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+DEFAULT_MODEL = "embedded-mlm"
+MISSING = "The explorer needs Starlette and uvicorn. Install them with: pip install 'headatlas[explore]'"
+
+
+def explore(
+    model: str | Model | None = None,
+    atlas: str | Path | Atlas | None = None,
+    *,
+    port: int = 0,
+    device: str = "auto",
+    dtype: str = "float32",
+    revision: str | None = None,
+    trust_remote_code: bool = False,
+    opened: Callable[[str], object] = print,
+) -> None:
+    """Serve the explorer on this machine until it is stopped (Ctrl-C).
+
+    >>> explore("embedded-mlm")                                          # doctest: +SKIP
+
+    model: by default that of the atlas, or `embedded-mlm` where there is none.
+    atlas: its page is shown too.
+    port: 0 takes a free one.
+    opened: called with the address once the server listens.
+    """
+    try:
+        from headatlas.commands.explore.connections import server_of
+    except ModuleNotFoundError as error:
+        raise SettingError(MISSING) from error
+    atlas = open_atlas(atlas) if isinstance(atlas, str | Path) else atlas
+    options: dict[str, Any] = {"device": device, "dtype": dtype, "trust_remote_code": trust_remote_code}
+    if model is None:
+        model, as_surveyed = atlas_model(atlas)
+        options |= as_surveyed
+    if revision is not None:
+        options["revision"] = revision
+    model = open_model(model, **options)
+    with _listening(port) as listener:
+        number, token = listener.getsockname()[1], new_token()
+        app = explorer_app(model, atlas, token, number)
+        opened(f"http://{ADDRESS}:{number}/{token}/")
+        server_of(app).run(sockets=[listener])
+
+
+def atlas_model(atlas: Atlas | None) -> tuple[str, dict[str, Any]]:
+    """The name of an atlas's model, and how to load it as it was surveyed; without an atlas the default."""
+    if atlas is None:
+        return DEFAULT_MODEL, {}
+    about = atlas.manifest["model"]
+    options = {"revision": about.get("commit") or about.get("revision")}
+    if control := about.get("random_weights"):
+        options |= {"random_weights": True, "seed": control["seed"]}
+    return about["name"], options
+
+
+def explorer_app(model: Model, atlas: Atlas | None, token: str, port: int) -> Starlette:
+    """The server's application for a model and, where there is one, an atlas of it."""
+    from headatlas.commands.explore.server import create_app
+
+    stack = choose_stack(model, atlas.manifest["model"]["attention"] if atlas else None)
+    explorer = Explorer(model, stack)
+    content = explorer_content(explorer, atlas, token)
+    return create_app(explorer, assemble(content), page_policy(asking=True), token, hosts_of(port))
+
+
+def explorer_content(explorer: Explorer, atlas: Atlas | None, token: str) -> dict[str, Any]:
+    """The page's content: the atlas's, where there is one, and what is needed to ask."""
+    heads = list(explorer.shape.heads)
+    if atlas is None:
+        content = model_content(describe_model(explorer.model, explorer.stack))
+    else:
+        content = full_content(atlas)
+        if content["heads"] != heads:
+            raise SettingError(
+                f"{atlas.folder} is an atlas of {content['name']} with {sum(content['heads'])} heads, but "
+                f"{explorer.model.name} has {explorer.shape}. Name the atlas's own model, or none."
+            )
+    return content | {"views": ["live", *content["views"]], "live": explorer.about() | {"token": token}}
+
+
+def _listening(port: int) -> socket.socket:
+    """A socket that this machine alone can reach."""
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        listener.bind((ADDRESS, port))
+        listener.listen()
+    except (OSError, OverflowError) as error:
+        listener.close()
+        raise SettingError(f"--port {port} is not available ({error}). Omit --port to use any free port.") from error
+    return listener

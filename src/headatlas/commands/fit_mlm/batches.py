@@ -1,0 +1,114 @@
+"""Training batches: every epoch in another order and with other tokens masked, all made from seed, epoch and place.
+
+So a run that was stopped needs to know only how many batches it has seen. Masking is BERT's (see encoding/masking.py),
+here for a whole batch at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.commands.fit_mlm.corpus import Piece
+from headatlas.encoding.batches import plan_batches
+from headatlas.encoding.masking import SHARE_MASKED, SHARE_PREDICTED, SHARE_RANDOM, ordinary_ids
+from headatlas.encoding.template import Frame
+from headatlas.errors import ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+POOL = 2048  # pieces that are sorted by length together: large enough for little padding, small enough to shuffle
+
+
+@dataclass(frozen=True)
+class MaskedBatch:
+    """Padded pieces with some tokens hidden, and what stood there."""
+
+    input_ids: Tensor  # [B, T] int64
+    mask: Tensor  # [B, T] int64, 1 on real tokens
+    chosen: Tensor  # [B, T] bool, true where a token is to be predicted
+    labels: Tensor  # [N] int64, the tokens to predict, in the order of `chosen`
+    tokens: int  # real ones
+
+    def to(self, device: torch.device) -> MaskedBatch:
+        """The same batch on another device."""
+        names = ("input_ids", "mask", "chosen", "labels")
+        return replace(self, **{name: getattr(self, name).to(device) for name in names})
+
+
+class BatchMaker:
+    """Pads and masks pieces of one tokenizer."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase, frame: Frame) -> None:
+        if tokenizer.mask_token_id is None:
+            raise ModelError("The tokenizer has no mask token, so no masked language model can be fitted.")
+        self._mask_id, self._pad_id = tokenizer.mask_token_id, int(tokenizer.pad_token_id or 0)
+        self._ordinary = np.asarray(ordinary_ids(tokenizer), dtype=np.int64)
+        self._before, self._after = len(frame.before), len(frame.after)
+
+    def __call__(self, pieces: Sequence[Piece], dice: np.random.Generator) -> MaskedBatch:
+        """Hide 15 % of each piece's tokens, at least one: the mask token for 80 % of them, a random one for 10 %."""
+        lengths = np.array([len(piece) for piece in pieces])[:, None]  # [B, 1]
+        ids = np.full((len(pieces), int(lengths.max())), self._pad_id, dtype=np.int64)  # [B, T]
+        place = np.arange(ids.shape[1])[None]
+        mask = place < lengths
+        ids[mask] = np.concatenate(pieces)
+        text = (place >= self._before) & (place < lengths - self._after)
+        wanted = np.maximum(1, np.round(SHARE_PREDICTED * text.sum(1, keepdims=True)))
+        order = np.where(text, dice.random(ids.shape), 2.0).argsort(1, kind="stable").argsort(1, kind="stable")
+        chosen = text & (order < wanted)
+        labels = ids[chosen]  # [N]
+        chance = dice.random(len(labels))
+        drawn = dice.choice(self._ordinary, size=len(labels))
+        ids[chosen] = np.where(
+            chance < SHARE_MASKED, self._mask_id, np.where(chance < SHARE_MASKED + SHARE_RANDOM, drawn, labels)
+        )
+        return MaskedBatch(
+            torch.from_numpy(ids),
+            torch.from_numpy(mask.astype(np.int64)),
+            torch.from_numpy(chosen),
+            torch.from_numpy(labels),
+            int(lengths.sum()),
+        )
+
+    def training(self, pieces: Sequence[Piece], batch_tokens: int, seed: int, skip: int) -> Iterator[MaskedBatch]:
+        """Batches without end, epoch after epoch; the first `skip` of them are not made."""
+        before = 0
+        for epoch in count():
+            plan = epoch_plan(pieces, batch_tokens, seed, epoch)
+            for number in range(max(0, skip - before), len(plan)):
+                yield self([pieces[index] for index in plan[number]], dice_of(seed, "mask", epoch, number))
+            before += len(plan)
+
+    def held_out(self, pieces: Sequence[Piece], batch_tokens: int, seed: int) -> list[MaskedBatch]:
+        """All pieces once, always masked alike, in an order of which any beginning is a fair sample."""
+        return [
+            self([pieces[index] for index in indices], dice_of(seed, "held-out", number))
+            for number, indices in enumerate(epoch_plan(pieces, batch_tokens, seed, 0))
+        ]
+
+
+def epoch_plan(pieces: Sequence[Piece], batch_tokens: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+    """Which pieces make each batch: shuffled, sorted by length within pools, the batches shuffled again."""
+    dice = dice_of(seed, "order", epoch)
+    order = dice.permutation(len(pieces))
+    plan = []
+    for start in range(0, len(order), POOL):
+        pool = order[start : start + POOL]
+        plan += [pool[places] for places in plan_batches([pieces[index] for index in pool], batch_tokens)]
+    return [plan[number] for number in dice.permutation(len(plan))]
+
+
+def dice_of(*parts: object) -> np.random.Generator:
+    """A generator that depends on these words and numbers alone."""
+    digest = hashlib.blake2b(" ".join(map(str, parts)).encode(), digest_size=16).digest()
+    return np.random.default_rng(int.from_bytes(digest, "big"))

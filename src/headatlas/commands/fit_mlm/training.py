@@ -1,0 +1,118 @@
+"""The training loop: AdamW, linear warm-up and decay, held-out scores on the way, a state that can be continued."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn.functional import cross_entropy
+
+from headatlas.commands.fit_mlm.batches import BatchMaker, MaskedBatch
+from headatlas.commands.fit_mlm.corpus import Piece
+from headatlas.commands.fit_mlm.network import FitNetwork
+from headatlas.commands.fit_mlm.scores import score
+from headatlas.commands.fit_mlm.state import FitState, restore_state, save_state
+from headatlas.engine.progress import TokenProgress
+from headatlas.engine.stopping import ctrl_c
+from headatlas.errors import SettingError, SurveyInterruptedError
+
+WARM_UP = 0.06  # share of the tokens
+CLIP = 1.0
+DECAY = 0.01  # of matrices; not of biases and layer norms
+EVALUATIONS = 10
+EVALUATION_TOKENS = 20_000  # of the held-out text, on the way, or less in a short run; the end is scored on all of it
+_SMOOTH = 0.98  # of the loss that is shown
+
+
+class Trainer:
+    """One step after the other."""
+
+    def __init__(self, network: FitNetwork, learning_rate: float, total: int) -> None:
+        self._network, self._rate, self._total = network, learning_rate, total
+        self.learning = network.learning
+        groups = [
+            {"params": [p for p in self.learning.values() if (p.ndim > 1) == is_matrix], "weight_decay": decay}
+            for is_matrix, decay in ((True, DECAY), (False, 0.0))
+        ]
+        self.optimizer = torch.optim.AdamW(groups, lr=learning_rate)
+
+    def step(self, batch: MaskedBatch, seen: int) -> Tensor:
+        """Learn from one batch after `seen` tokens; the loss is that before the step."""
+        for group in self.optimizer.param_groups:
+            group["lr"] = self._rate * schedule((seen + batch.tokens / 2) / self._total)
+        self.optimizer.zero_grad()
+        loss = cross_entropy(self._network.masked_logits(batch), batch.labels)
+        loss.backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.learning.values(), CLIP)
+        self.optimizer.step()
+        return loss.detach()
+
+
+def schedule(share: float) -> float:
+    """The learning rate's factor when so large a share of the tokens is done: up to 1, then down to 0, in lines."""
+    return max(0.0, min(share / WARM_UP, (1 - share) / (1 - WARM_UP)))
+
+
+def train(
+    network: FitNetwork,
+    maker: BatchMaker,
+    pieces: Sequence[Piece],
+    held_out: Sequence[MaskedBatch],
+    *,
+    total: int,
+    batch_tokens: int,
+    learning_rate: float,
+    seed: int,
+    state_path: Path,
+    settings: Mapping[str, Any],
+    save_every: float,
+    description: str = "Fitting",
+    show_progress: bool = False,
+) -> FitState:
+    """Train until `total` tokens are seen, from the saved state where there is one.
+
+    Ctrl-C lets the step end, saves, and raises SurveyInterruptedError.
+    """
+    trainer = Trainer(network, learning_rate, total)
+    state = restore_state(state_path, settings, trainer.learning, trainer.optimizer)
+    started = saved_at = time.monotonic()
+    before = state.seconds
+    device = network.network.device
+    shown = math.nan
+    with ctrl_c() as stop, TokenProgress(description, total, state.tokens, show_progress) as progress:
+        batches = maker.training(pieces, batch_tokens, seed, state.step)
+        while state.tokens < total:
+            batch = next(batches).to(device)
+            loss = float(trainer.step(batch, state.tokens))
+            if not math.isfinite(loss):
+                raise SettingError(
+                    f"The loss is not finite at step {state.step + 1:,}. Lower --learning-rate {learning_rate}."
+                )
+            shown = loss if math.isnan(shown) else _SMOOTH * shown + (1 - _SMOOTH) * loss
+            part = EVALUATIONS * state.tokens // total
+            state.step, state.tokens = state.step + 1, state.tokens + batch.tokens
+            done = state.tokens >= total
+            if not done and EVALUATIONS * state.tokens // total > part:
+                found = score(network, held_out, min(EVALUATION_TOKENS, total // 30)).rounded()
+                state.history.append({"tokens": state.tokens, "training_loss": round(shown, 5), **found})
+            progress.advance(batch.tokens, _note(shown, state))
+            state.seconds = before + time.monotonic() - started
+            if done or stop.is_set() or time.monotonic() - saved_at >= save_every:
+                save_state(state_path, state, settings, trainer.learning, trainer.optimizer)
+                saved_at = time.monotonic()
+            if stop.is_set():
+                raise SurveyInterruptedError(
+                    f"Stopped after {state.tokens:,} of {total:,} tokens; the same command continues."
+                )
+    return state
+
+
+def _note(loss: float, state: FitState) -> str:
+    """The loss in training and the held-out accuracy, as short as a bar needs them."""
+    accuracy = f", top-1 {100 * state.history[-1]['top1']:.1f} %" if state.history else ""
+    return f"loss {loss:.2f}{accuracy}"

@@ -1,0 +1,101 @@
+"""Which stretches of a text may be keyphrases.
+
+Without a tagger: the longest runs of words between stop words, signs and line breaks, of at most five words. Stop words
+are scikit-learn's and the words with which reports are written (`report_words.txt`); adverbs in -ly and numbers alone
+end a run too.
+With a spaCy pipeline: the longest runs of adjectives and nouns that end in a noun, as most of the field has it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from headatlas.corpora.keyphrases.phrases import Stems, Words
+from headatlas.errors import SettingError
+
+MOST_WORDS = 5
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A phrase of a document and every place where it stands."""
+
+    stems: Stems
+    text: str  # as it stands where it stands first
+    places: tuple[tuple[int, int], ...]  # first word and one past the last
+
+
+Spans = Callable[[Words], Iterator[tuple[int, int]]]
+
+
+def find_candidates(words: Words, spans: Spans) -> list[Candidate]:
+    """The candidates of a document, in the order in which they first stand there; told apart by their stems."""
+    text = words.stems()
+    places: dict[Stems, list[tuple[int, int]]] = {}
+    for start, end in spans(words):
+        places.setdefault(text[start:end], []).append((start, end))
+    return [Candidate(stems, " ".join(words.words[slice(*found[0])]), tuple(found)) for stems, found in places.items()]
+
+
+def between_stop_words(words: Words) -> Iterator[tuple[int, int]]:
+    """The runs that the rule without a tagger finds."""
+    yield from _runs([not is_stop_word(word) for word in words.words], words.lines)
+
+
+def is_stop_word(word: str) -> bool:
+    """Whether a word, sign or number cannot be part of a keyphrase.
+
+    >>> [word for word in "We propose neural networks ( 1999 ) .".split() if not is_stop_word(word)]
+    ['neural', 'networks']
+    """
+    plain = word.lower()
+    return (
+        not any(letter.isalpha() for letter in plain)
+        or len(plain) < 2
+        or plain in _stop_words()
+        or (plain.endswith("ly") and len(plain) > 4)
+    )
+
+
+def with_tagger(pipeline: str) -> Spans:
+    """The runs of adjectives and nouns that a spaCy pipeline finds."""
+    from headatlas.corpora.treebanks.parsing import load_pipeline
+
+    nlp = load_pipeline(pipeline)
+    from spacy.tokens import Doc
+
+    def spans(words: Words) -> Iterator[tuple[int, int]]:
+        doc = nlp(Doc(nlp.vocab, words=list(words.words)))
+        tags = [token.pos_ for token in doc]
+        if words.words and not any(tags):
+            raise SettingError(f"The spaCy pipeline {pipeline} gives no parts of speech. Name one with a tagger.")
+        for start, end in _runs([tag in ("ADJ", "NOUN", "PROPN") for tag in tags], words.lines):
+            while end > start and tags[end - 1] == "ADJ":
+                end -= 1
+            if end > start:
+                yield start, end
+
+    return spans
+
+
+def _runs(inside: Sequence[bool], lines: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Runs of words of a line that are inside, none longer than MOST_WORDS: of longer ones the last words."""
+    start = None
+    for place in range(len(inside) + 1):
+        going = place < len(inside) and inside[place]
+        if start is not None and (not going or lines[place] != lines[start]):
+            yield max(start, place - MOST_WORDS), place
+            start = None
+        if going and start is None:
+            start = place
+
+
+@cache
+def _stop_words() -> frozenset[str]:
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    own = (files("headatlas.commands.keyphrases") / "report_words.txt").read_text(encoding="utf-8")
+    return frozenset(ENGLISH_STOP_WORDS).union(own.split())

@@ -1,0 +1,119 @@
+"""Which heads score the candidates: named by a person, found on training documents, or those that ship for a model.
+
+Found: heads are ranked by the average precision of training words ranked by what they receive; of the first 1, 2, 3
+and more so many are taken as have the best F1 of ten phrases on the training documents. `shipped/NAME.json` holds the
+outcome for an embedded model, with the corpus it was found on.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+
+from headatlas.commands.keyphrases.candidates import Candidate
+from headatlas.commands.keyphrases.documents import Document
+from headatlas.commands.keyphrases.evaluation import precision_recall_f1
+from headatlas.commands.keyphrases.extraction import combined, score_candidates
+from headatlas.commands.keyphrases.word_weights import Weights
+from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
+from headatlas.corpora.keyphrases.phrases import is_sign
+from headatlas.errors import SettingError
+from headatlas.models.heads import check_head, parse_head
+from headatlas.models.model import Model
+from headatlas.models.stacks import HeadShape
+from headatlas.probes.keyphrases import KeyWords, ranked_heads
+
+SHIPPED = frozenset({"embedded"})
+TRIED = (1, 2, 3, 5, 8, 12, 18)
+CUT = 10  # phrases of a document, by whose F1 the number of heads is chosen
+
+
+@dataclass(frozen=True)
+class HeadChoice:
+    """Heads by number from 0 (layer after layer), the form of received attention, and where they come from."""
+
+    heads: tuple[int, ...]
+    pooling: str
+    rows: str
+    origin: str
+
+    def names(self, shape: HeadShape) -> list[str]:
+        """The heads as people write them."""
+        return [f"{layer}-{head}" for layer, head in (shape.numbered[number] for number in self.heads)]
+
+
+def named(names: Sequence[str], shape: HeadShape, model: str, pooling: str, rows: str) -> HeadChoice:
+    """Heads that a person names, such as 5-4."""
+    places = []
+    for layer, head in map(parse_head, names):
+        check_head(layer, head, shape, model)
+        places.append(shape.numbered.index((layer, head)))
+    return HeadChoice(tuple(dict.fromkeys(places)), pooling, rows, "named")
+
+
+def shipped(model: Model) -> HeadChoice | None:
+    """The heads that ship for a model; None where there are none, or its weights are others."""
+    if model.name not in SHIPPED:
+        return None
+    place = files("headatlas.commands.keyphrases") / "shipped" / f"{model.name}.json"
+    record: Mapping[str, Any] = json.loads(place.read_text(encoding="utf-8"))
+    if record["weights_sha256"] != model.source.get("weights_sha256") or model.source.get("random_weights"):
+        return None
+    shape = model.shapes[model.default_stack]
+    found = named(record["heads"], shape, model.name, record["pooling"], record["rows"])
+    return HeadChoice(found.heads, found.pooling, found.rows, f"shipped, found on {record['found_on']}")
+
+
+def no_heads(model: Model) -> SettingError:
+    """What to say where nobody knows which heads to take."""
+    return SettingError(
+        f"No heads are known that find keyphrases in {model.name}. Name some with --heads 5-4,6-11, or give documents "
+        "with keyphrases to find them on with --train."
+    )
+
+
+def found_on(
+    documents: Sequence[Document],
+    weights: Sequence[Weights],
+    candidates: Sequence[Sequence[Candidate]],
+    pooling: str,
+    rows: str,
+) -> HeadChoice:
+    """The heads with which training documents get the best phrases."""
+    order = ranked_heads(key_words(documents, weights))
+    scores = {
+        size: phrase_f1(documents, weights, candidates, order[:size].tolist()) for size in TRIED if size <= len(order)
+    }
+    best = max(scores, key=lambda size: (scores[size], -size))
+    return HeadChoice(tuple(order[:best].tolist()), pooling, rows, f"found on {len(documents):,} training documents")
+
+
+def phrase_f1(
+    documents: Sequence[Document],
+    weights: Sequence[Weights],
+    candidates: Sequence[Sequence[Candidate]],
+    heads: Sequence[int],
+) -> float:
+    """Mean F1 over documents of the first CUT phrases by these heads."""
+    found = []
+    for document, received, own in zip(documents, weights, candidates, strict=True):
+        phrases = [one.candidate.stems for one in score_candidates(own, combined(received, heads))]
+        found.append(precision_recall_f1(phrases, document.gold, CUT)[2])
+    return float(np.mean(found))
+
+
+def key_words(documents: Sequence[Document], weights: Sequence[Weights]) -> KeyWords:
+    """All words of the documents that are no signs, with what they receive and whether they are of a keyphrase."""
+    parts, key, names = [], [], []
+    for document, received in zip(documents, weights, strict=True):
+        tags, _ = tag_words(document.words, document.gold)
+        kept = [place for place, word in enumerate(document.words.words) if not is_sign(word)]
+        parts.append(received[kept])
+        key.append(tags[kept] != OUTSIDE)
+        names += [document.id] * len(kept)
+    return KeyWords(np.concatenate(parts), np.concatenate(key), names)

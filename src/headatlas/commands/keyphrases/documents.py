@@ -1,0 +1,53 @@
+"""The documents that keyphrases are found in: a person's texts, or a corpus with keyphrases to compare with."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from headatlas.corpora.keyphrases.key_words import gold_stems
+from headatlas.corpora.keyphrases.phrases import Stems, Words, split_words
+from headatlas.corpora.keyphrases.read import KeyphraseDocument
+from headatlas.corpora.text import TextLine
+
+
+@dataclass(frozen=True)
+class Document:
+    """A text in words, and what people call its keyphrases, where that is known."""
+
+    id: str
+    text: str
+    words: Words
+    gold: frozenset[Stems]
+
+
+def with_keyphrases(documents: Iterable[KeyphraseDocument]) -> list[Document]:
+    """Documents of a corpus, their keyphrases as stems, each once."""
+    return [
+        Document(document.id, document.text, split_words(document.text), gold_stems(document)) for document in documents
+    ]
+
+
+def of_texts(lines: Iterable[TextLine], left_out: Counter[str]) -> list[Document]:
+    """Documents of plain text; one without a word is counted."""
+    found = []
+    files: dict[object, int] = {}
+    for (path, number), own in groupby(lines, key=lambda line: (line.path, line.document)):
+        text = "\n".join(line.text for line in own)
+        words = split_words(text)
+        if len(words):
+            found.append(Document(f"{files.setdefault(path, len(files))}.{number}", text, words, frozenset()))
+        else:
+            left_out["document_without_words"] += 1
+    return found
+
+
+def sample_documents(documents: Sequence[KeyphraseDocument], most: int, seed: int) -> list[KeyphraseDocument]:
+    """At most so many documents, drawn at random, in reading order."""
+    if len(documents) <= most:
+        return list(documents)
+    chosen = random.Random(seed).sample(range(len(documents)), most)
+    return [documents[place] for place in sorted(chosen)]

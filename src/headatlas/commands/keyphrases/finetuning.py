@@ -1,0 +1,222 @@
+"""Training a model end to end to tag keyphrases, then asking which of its heads that needs.
+
+The network gets a new linear head over its words' first tokens and learns the tags B, I and O. The tagger is saved as a
+model that every other command loads. On training documents held back, `ablate` removes its heads one by one and in
+growing numbers, and `prune` cuts the least important tenth out; both taggers are then scored on other documents.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import nn
+from torch.nn.functional import cross_entropy
+from transformers import AutoModelForTokenClassification
+
+from headatlas.commands.ablate.keyphrases import KeyphraseTagging, word_tags
+from headatlas.commands.ablate.run import ablate
+from headatlas.commands.prune.run import prune
+from headatlas.corpora.keyphrases.key_words import TAGS
+from headatlas.corpora.keyphrases.read import KeyphraseDocument
+from headatlas.encoding.batches import Batch, make_batch, plan_batches
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment, keyphrase_segments
+from headatlas.encoding.masking import IGNORED
+from headatlas.engine.progress import TokenProgress
+from headatlas.errors import CorpusError, ModelError
+from headatlas.files import make_folder, write_text
+from headatlas.models.loading import load_model
+from headatlas.models.model import Model
+from headatlas.models.observing import quiet_transformers
+from headatlas.statistics.paired import bootstrap_means
+
+TAGGER, ABLATION, PRUNED, HELD_BACK = "tagger", "ablation", "pruned", "held_back.jsonl"
+HELD_SHARE, MOST_HELD = 5, 100  # one training document in so many is held back, at most a hundred
+SHARE_PRUNED = 0.1
+RANDOM_ORDERS = 2  # of heads removed, to compare the others with
+WARMING = 0.1  # share of the steps in which the rate rises
+WEIGHT_DECAY, LONGEST_STEP = 0.01, 1.0
+
+
+@dataclass(frozen=True)
+class TuningSettings:
+    """How the tagger is trained."""
+
+    epochs: int
+    rate: float
+    batch_tokens: int
+    seed: int
+
+
+def fine_tune(
+    model: Model, segments: Sequence[KeyphraseSegment], folder: Path, settings: TuningSettings, progress: bool
+) -> Path:
+    """Train a tagger on the segments, starting from the model's weights, and save it in the folder `tagger`."""
+    network = new_tagger(model, settings.seed)
+    network.train()
+    plan = plan_batches(segments, settings.batch_tokens)
+    steps = settings.epochs * len(plan)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=WEIGHT_DECAY)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, steps))
+    total = settings.epochs * sum(map(len, segments))
+    with TokenProgress(f"{model.name}: fine-tuning", total, show=progress) as bar, torch.random.fork_rng():
+        torch.manual_seed(settings.seed)
+        for batch in _batches(model, segments, plan, settings):
+            labels = word_tags(batch).to(model.device)
+            counted = labels != IGNORED
+            logits = network(**model.inputs(batch)).logits
+            loss = cross_entropy(logits[counted].float(), labels[counted])
+            optimizer.zero_grad()
+            loss.backward()  # type: ignore[no-untyped-call]
+            nn.utils.clip_grad_norm_(network.parameters(), LONGEST_STEP)
+            optimizer.step()
+            schedule.step()
+            bar.advance(batch.tokens, f"loss {loss.item():.3f}")
+    place = folder / TAGGER
+    make_folder(place)
+    with quiet_transformers():
+        network.eval().save_pretrained(place)
+        model.tokenizer.save_pretrained(place)
+    return place
+
+
+def new_tagger(model: Model, seed: int) -> Any:
+    """The model's network with a new head for the tags."""
+    config = type(model.network.config).from_dict(model.network.config.to_dict())
+    config.num_labels = len(TAGS)
+    config.id2label = dict(enumerate(TAGS))
+    config.label2id = {tag: number for number, tag in enumerate(TAGS)}
+    try:
+        with torch.random.fork_rng(), quiet_transformers():
+            torch.manual_seed(seed)
+            network = AutoModelForTokenClassification.from_config(config, attn_implementation="eager")
+    except ValueError as error:
+        raise ModelError(f"{model.name}: transformers has no tagger for {type(model.network).__name__}.") from error
+    found = network.base_model.load_state_dict(model.network.base_model.state_dict(), strict=False)
+    if found.missing_keys:
+        raise ModelError(f"{model.name}: its tagger has weights that the model lacks: {found.missing_keys[0]}.")
+    return network.to(model.device, model.dtype)
+
+
+def rate_at(step: int, steps: int) -> float:
+    """The share of the full rate: rising at first, then falling evenly to nothing."""
+    rising = max(1, round(WARMING * steps))
+    return (step + 1) / rising if step < rising else max(0.0, (steps - step) / max(1, steps - rising))
+
+
+def _batches(
+    model: Model, segments: Sequence[KeyphraseSegment], plan: Sequence[Sequence[int]], settings: TuningSettings
+) -> Iterator[Batch]:
+    """The batches of every epoch, each in an order of its own."""
+    for epoch in range(settings.epochs):
+        order = list(plan)
+        random.Random(f"{settings.seed} {epoch}").shuffle(order)
+        for indices in order:
+            yield make_batch([segments[index] for index in indices], model.kinds, model.pad_id).to(model.device)
+
+
+def tune_and_question(
+    model: Model,
+    train: Sequence[KeyphraseDocument],
+    data: Sequence[KeyphraseDocument],
+    folder: Path,
+    settings: TuningSettings,
+    *,
+    max_tokens: int,
+    batch_tokens: int,
+    bootstrap: int,
+    progress: bool,
+) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Train on most training documents, remove heads on the rest of them, and score all on `data`: table and manifest.
+
+    The documents held back lie in the folder, and what `ablate` and `prune` made of the tagger in folders of their own.
+    """
+    make_folder(folder)
+    learned, held_back = split(train, settings.seed)
+    write_text(folder / HELD_BACK, "".join(map(json_line, held_back)))
+    segments = keyphrase_segments(learned, model.tokenizer, max_tokens=max_tokens).segments
+    tagger = fine_tune(model, segments, folder, settings, progress)
+    device, seed = str(model.device), settings.seed
+    ablation = ablate(
+        str(tagger),
+        task=KeyphraseTagging.name,
+        data=folder / HELD_BACK,
+        out=folder / ABLATION,
+        examples=len(held_back),
+        random_orders=RANDOM_ORDERS,
+        max_tokens=max_tokens,
+        batch_tokens=batch_tokens,
+        bootstrap=bootstrap,
+        seed=seed,
+        device=device,
+        progress=progress,
+    )
+    pruned = prune(
+        str(tagger),
+        by="importance",
+        share=SHARE_PRUNED,
+        ablation=folder / ABLATION,
+        out=folder / PRUNED,
+        device=device,
+        progress=progress,
+    )
+    scored = keyphrase_segments(data, model.tokenizer, max_tokens=max_tokens).segments
+    table = taggers_table(
+        {"whole": tagger, "pruned": folder / PRUNED},
+        scored,
+        batch_tokens=batch_tokens,
+        seed=seed,
+        resamplings=bootstrap,
+        device=device,
+    )
+    about = {"trained_on": len(learned), "held_back": len(held_back), "heads_pruned": pruned.manifest["removed"]}
+    return table, about | {"on_held_back": ablation.manifest["summary"][KeyphraseTagging.name]}
+
+
+def split(documents: Sequence[KeyphraseDocument], seed: int) -> tuple[list[KeyphraseDocument], list[KeyphraseDocument]]:
+    """Documents to learn from, and some to be held back, drawn at random, at least one of each."""
+    if len(documents) < 2:
+        raise CorpusError("--train needs two documents at least: one to learn from, one to hold back.")
+    held_back = min(MOST_HELD, max(1, len(documents) // HELD_SHARE))
+    held = set(random.Random(f"{seed} held back").sample(range(len(documents)), held_back))
+    parts: tuple[list[KeyphraseDocument], list[KeyphraseDocument]] = ([], [])
+    for place, document in enumerate(documents):
+        parts[place in held].append(document)
+    return parts
+
+
+def json_line(document: KeyphraseDocument) -> str:
+    """A document as the reader of JSON lines takes it."""
+    return json.dumps({"text": document.text, "keyphrases": list(document.keyphrases)}, ensure_ascii=False) + "\n"
+
+
+def taggers_table(
+    taggers: Mapping[str, Path],
+    segments: Sequence[KeyphraseSegment],
+    *,
+    batch_tokens: int,
+    seed: int,
+    resamplings: int,
+    device: str,
+) -> pd.DataFrame:
+    """tagger, heads, f1, low, high, log_likelihood, count: each model on the same documents."""
+    rows = []
+    for name, folder in taggers.items():
+        model = load_model(str(folder), device=device, task_head="token-classification")
+        task = KeyphraseTagging(model, segments, batch_tokens=batch_tokens)
+        with torch.inference_mode():
+            scores = np.concatenate(
+                [task.scores(batch.to(model.device)).double().cpu().numpy() for batch in task.batches]
+            )
+        low, high = bootstrap_means(scores[:, :1], task.ids, seed=seed, resamplings=resamplings)
+        f1, likelihood = scores.mean(0).tolist()
+        heads = model.shapes[model.default_stack].total
+        rows.append((name, heads, f1, low.item(), high.item(), likelihood, len(scores)))
+    return pd.DataFrame(rows, columns=["tagger", "heads", "f1", "low", "high", "log_likelihood", "count"])

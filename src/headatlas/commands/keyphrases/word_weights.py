@@ -1,0 +1,90 @@
+"""How much attention every word of a document receives from every head.
+
+A word split into tokens receives what its tokens do together (or the largest of them, where the largest weight is asked
+for). The mean of a column is given times the number of rows that can attend to it: 1 is what a token would receive if
+all attended alike to all, whatever the length of the window. Of a document in windows each word is taken from one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from headatlas.commands.keyphrases.documents import Document
+from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment, text_windows
+from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.unknown import UnknownCounts, count_unknown
+from headatlas.engine.progress import TokenProgress
+from headatlas.errors import CorpusError
+from headatlas.models.model import Model
+from headatlas.models.stacks import Stack
+from headatlas.statistics.received import POOLINGS, ROWS, received
+
+Weights = NDArray[np.float32]  # [words, heads]
+
+
+def word_weights(
+    model: Model,
+    documents: Sequence[Document],
+    *,
+    pooling: str,
+    rows: str,
+    stack: Stack,
+    max_tokens: int,
+    batch_tokens: int,
+    left_out: Counter[str],
+    progress: bool = False,
+) -> tuple[list[Weights], UnknownCounts]:
+    """Of every document, what each word receives from each head (layer after layer), 0 where a word has no token; and
+    what of them the tokenizer does not know.
+    """
+    shape = model.shapes[stack]
+    ids, texts = [document.id for document in documents], [document.words for document in documents]
+    segments = list(text_windows(ids, texts, model.tokenizer, max_tokens, left_out))
+    if not segments:
+        raise CorpusError("The documents turn into no tokens. Does this model's tokenizer know their script?")
+    found = {document.id: np.zeros((len(document.words), shape.total), np.float32) for document in documents}
+    form = ROWS.index(rows) * len(POOLINGS) + POOLINGS.index(pooling)
+    plan = plan_batches(segments, batch_tokens)
+    description = f"{model.name}: attention received"
+    with TokenProgress(description, sum(map(len, segments)), show=progress) as bar:
+        for batch in iterate_batches(segments, plan, model.kinds, model.pad_id):
+            layers = _received(model, batch.to(model.device), form, pooling, stack)
+            for segment, weights in zip(batch.segments, torch.cat(layers, 1).cpu().numpy(), strict=True):
+                assert isinstance(segment, KeyphraseSegment)
+                counted = np.flatnonzero(segment.counted)
+                found[segment.document][segment.first + counted] = weights[:, counted].T
+            bar.advance(batch.tokens)
+    return [found[name] for name in ids], count_unknown(segments, model.tokenizer)
+
+
+def _received(model: Model, batch: Batch, form: int, pooling: str, stack: Stack) -> list[Tensor]:
+    """What the words of a batch receive, a layer each: [B, H, W]."""
+    words = torch.full(batch.mask.shape, SPECIAL, dtype=torch.int64)
+    for row, segment in enumerate(batch.segments):
+        words[row, : len(segment)] = torch.from_numpy(segment.words.astype(np.int64))
+    text = (words != SPECIAL).to(batch.mask.device)
+    size = int(words.max()) + 1
+    slots = torch.where(words == SPECIAL, size, words).to(batch.mask.device)
+    causal = stack == "decoder"
+    seen = text if form >= len(POOLINGS) else batch.mask
+    attending = seen.flip(1).cumsum(1).flip(1) if causal else seen.sum(1, keepdim=True).expand_as(seen)
+    found: list[Tensor] = []
+
+    def see(_layer: int, weights: Tensor, _mask: Tensor | None) -> None:
+        tokens = received(weights, batch.mask, text, causal)[:, :, form]  # [B, H, T]
+        if pooling == "mean":
+            tokens = tokens * attending[:, None].to(tokens.dtype)
+        into = tokens.new_zeros((*tokens.shape[:2], size + 1))
+        places = slots[:, None].expand_as(tokens)
+        how = "sum" if pooling == "mean" else "amax"
+        found.append(into.scatter_reduce(2, places, tokens, how)[..., :size].float())
+
+    model.observe(batch, see, stack)
+    return found

@@ -1,0 +1,223 @@
+"""One task on one network's states, from training to its rows of the tables: what a run does piece by piece."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.commands.layers.examples import Movers, mover_rows
+from headatlas.commands.layers.replicates import MEASURES, interval, measures_of, replicates
+from headatlas.commands.layers.settings import LayerSettings
+from headatlas.corpora.spans.tasks import SpanTask
+from headatlas.encoding.span_segments import SpanSegment
+from headatlas.probes.description_length import online_code
+from headatlas.probes.edge import EdgeProbe
+from headatlas.probes.head_mix import HeadMixProbe
+from headatlas.probes.mixing import SpanProbe
+from headatlas.probes.span_batches import SpanTargets
+from headatlas.probes.span_controls import control_answers
+from headatlas.probes.span_scores import SpanCounts, score_spans
+from headatlas.probes.training import Fitted, fit, hold_out
+from headatlas.statistics.layer_measures import differentials, divergence_from_uniform
+
+Weights = Literal["pretrained", "random"]
+Rows = list[dict[str, Any]]
+Floats = NDArray[np.float64]
+_ENDS = {"centre_of_gravity": "centre", "expected_layer": "expected", "expected_clipped": "clipped"}
+DIRECTIONS = ("first_to_second", "second_to_first")
+
+
+@dataclass(frozen=True)
+class Data:
+    """The targets of a task with their texts."""
+
+    train: SpanTargets
+    eval: SpanTargets
+    train_texts: Sequence[SpanSegment]
+    eval_texts: Sequence[SpanSegment]
+
+
+@dataclass(frozen=True)
+class Record:
+    """What a task adds to the tables, and its measures in every replicate."""
+
+    layer_mix: Rows
+    layer_summary: Rows
+    layer_examples: Rows
+    head_mix: Rows
+    drawn: dict[str, dict[str, list[float]]]  # mix -> measure -> replicates
+
+
+def run_task(task: SpanTask, weights: Weights, data: Data, settings: LayerSettings, tick: Callable[[], None]) -> Record:
+    """Train and score the probes of all layers and seeds, and the mix of heads where the task allows it."""
+    return _Task(task, weights, data, settings, tick).record()
+
+
+class _Task:
+    def __init__(
+        self, task: SpanTask, weights: Weights, data: Data, settings: LayerSettings, tick: Callable[[], None]
+    ) -> None:
+        self.task, self.weights, self.data, self.settings, self.tick = task, weights, data, settings, tick
+        self.layers = data.train.store.shape.layers + 1
+        self.key = {"task": task.name, "weights": weights}
+
+    def record(self) -> Record:
+        data, settings = self.data, self.settings
+        probe, fitted = self._fit(self._edges)
+        movers = Movers(0 if data.train.labels.several else settings.examples, self.layers)
+        counts = self._score(probe, see=movers.see)
+        mixes = self._full(probe.weights.detach().cpu().double().numpy())  # [seeds, L + 1]
+        mix_rows, summary, drawn = self._rows("layers", counts, mixes, fitted)
+        summary |= self._controls(self._edges, counts)
+        shown = mover_rows(self.task.name, movers.found(), data.eval, data.eval_texts)
+        summaries, replicated, head_rows = [summary], {"layers": drawn}, []
+        if self.task.links and settings.heads and data.train.labels.negative is not None:
+            heads, fitted = self._fit(self._head_mix)
+            counts = self._score(heads)
+            by_head = heads.weights.detach().cpu().double().numpy()[-1]  # [2 A]
+            more, summary, replicated["heads"] = self._rows("heads", counts, self._by_layer(by_head), fitted)
+            mix_rows += more
+            summaries.append(summary | self._controls(self._head_mix, counts))
+            head_rows = self._head_rows(by_head)
+        return Record(mix_rows, summaries, shown if self.weights == "pretrained" else [], head_rows, replicated)
+
+    def _edges(self) -> SpanProbe:
+        train = self.data.train
+        return EdgeProbe(
+            range(self.layers),
+            train.store.index.states,
+            train.labels,
+            spans=train.spans,
+            width=self.settings.width,
+            seeds=self.settings.all_seeds,
+        )
+
+    def _head_mix(self) -> SpanProbe:
+        return HeadMixProbe(range(self.layers), self.data.train.store.shape, self.data.train.labels)
+
+    def _fit(
+        self, make: Callable[[], SpanProbe], answers: list[NDArray[np.int64]] | None = None
+    ) -> tuple[SpanProbe, Fitted]:
+        settings = self.settings
+        train, held_out = hold_out(len(self.data.train), settings.seed)
+        return fit(
+            make, self.data.train, train, held_out, settings.training, settings.seed, answers=answers, tick=self.tick
+        )
+
+    def _score(self, probe: SpanProbe, **more: Any) -> SpanCounts:
+        return score_spans(probe, self.data.eval, range(len(self.data.eval)), tick=self.tick, **more)
+
+    def _full(self, of_probes: Floats) -> Floats:
+        """What belongs to the probes that see all layers: [seeds, ...]."""
+        return of_probes[self.layers - 1 :: self.layers]
+
+    def _by_layer(self, by_head: Floats) -> Floats:
+        """Weights of heads in both directions, added up by layer: [1, L + 1], none in layer 0."""
+        layer = np.array([layer + 1 for layer, _ in self.data.train.store.shape.places])
+        return np.bincount(np.tile(layer, 2), by_head, self.layers)[None].astype(np.float64)
+
+    def _rows(
+        self, mix: str, counts: SpanCounts, mixes: Floats, fitted: Fitted
+    ) -> tuple[Rows, dict[str, Any], dict[str, list[float]]]:
+        """Rows of `layer_mix`, the row of `layer_summary`, and the measures in every replicate."""
+        settings, seeds = self.settings, len(mixes)
+        scores = counts.micro_f1().reshape(seeds, self.layers)
+        cumulative, weights = scores.mean(0), mixes.mean(0)
+        drawn = replicates(counts, mixes, settings.bootstrap, settings.seed)
+        key = self.key | {"mix": mix}
+        gains = np.concatenate([[np.nan], differentials(cumulative)])
+        gains_drawn = differentials(drawn.cumulative)
+        rows = []
+        for layer in range(self.layers):
+            ends = {
+                "weight": interval(drawn.weights[:, layer]),
+                "": interval(drawn.cumulative[:, layer]),
+                "differential": interval(gains_drawn[:, layer - 1]) if layer else (np.nan, np.nan),
+            }
+            values = {"layer": layer, "weight": weights[layer], "cumulative": cumulative[layer]}
+            rows.append(_plain(key | values | {"differential": gains[layer]} | _ends(ends)))
+        measures, measures_drawn = measures_of(cumulative, weights), drawn.measures()
+        ends = {"": interval(drawn.cumulative[:, -1])}
+        ends |= {_ENDS[name]: interval(measures_drawn[name]) for name in MEASURES}
+        summary = key | {name: float(value) for name, value in measures.items()} | _ends(ends)
+        summary |= {
+            "score": cumulative[-1],
+            "accuracy": self._full(counts.accuracy()).mean(),
+            "seed_spread": scores[:, -1].std(ddof=1) if seeds > 1 else np.nan,
+            "kl": divergence_from_uniform(mixes if mix == "layers" else mixes[:, 1:]).mean(),
+            "seeds": seeds,
+            "epochs": fitted.epochs,
+        }
+        replicated = {name: values.tolist() for name, values in measures_drawn.items()}
+        return rows, _plain(summary | self._sizes()), replicated
+
+    def _sizes(self) -> dict[str, Any]:
+        train, scored = self.data.train, self.data.eval
+        commonest = Counter(target.labels for some in train.targets for target in some).most_common(1)[0][0]
+        given = [target.labels for some in scored.targets for target in some]
+        return {
+            "labels": len(train.labels.names),
+            "majority": sum(labels == commonest for labels in given) / len(given),
+            "train_targets": int(train.counts.sum()),
+            "count": len(given),
+            "unseen": int(sum((~known).sum() for known in scored.known)),
+        }
+
+    def _controls(self, make: Callable[[], SpanProbe], counts: SpanCounts) -> dict[str, Any]:
+        """Selectivity and description length, where they are asked for."""
+        data, settings, found = self.data, self.settings, dict[str, Any]()
+        if settings.control_task:
+            pool = np.concatenate(data.train.answers)
+            drawn = {
+                part: control_answers(targets, [text.text for text in texts], pool, settings.seed)
+                for part, targets, texts in (
+                    ("train", data.train, data.train_texts),
+                    ("eval", data.eval, data.eval_texts),
+                )
+            }
+            probe, _ = self._fit(make, drawn["train"])
+            accuracy = float(self._full(self._score(probe, answers=drawn["eval"]).accuracy()).mean())
+            found["control_accuracy"] = accuracy
+            found["selectivity"] = float(self._full(counts.accuracy()).mean()) - accuracy
+        if settings.mdl:
+            found |= self._description_length(make)
+        return found
+
+    def _description_length(self, make: Callable[[], SpanProbe]) -> dict[str, float]:
+        train, settings = self.data.train, self.settings
+        classes = len(train.labels.names)
+        uniform = train.counts * (classes if train.labels.several else np.log2(classes))
+
+        def cost(probe: SpanProbe, places: Sequence[int]) -> Floats:
+            bits: Floats = score_spans(probe, train, places, tick=self.tick).bits.sum(1)
+            return bits
+
+        bits: Floats = online_code(make, train, uniform, cost, settings.training, settings.seed, tick=self.tick)
+        return {"mdl_bits": float(np.mean(self._full(np.atleast_1d(bits)))), "uniform_bits": float(uniform.sum())}
+
+    def _head_rows(self, by_head: Floats) -> Rows:
+        places = self.data.train.store.shape.places
+        return [
+            self.key | {"layer": layer + 1, "head": head + 1, "direction": direction, "weight": float(weight)}
+            for direction, weights in zip(DIRECTIONS, np.split(by_head, 2), strict=True)
+            for (layer, head), weight in zip(places, weights, strict=True)
+        ]
+
+
+def _ends(intervals: dict[str, tuple[float, float]]) -> dict[str, float]:
+    """Columns `low` and `high`, with the name of what they are about before them."""
+    return {
+        f"{name}_{end}".removeprefix("_"): value
+        for name, ends in intervals.items()
+        for end, value in zip(("low", "high"), ends, strict=True)
+    }
+
+
+def _plain(row: dict[str, Any]) -> dict[str, Any]:
+    """The row with Python's own numbers, as JSON takes them."""
+    return {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()}

@@ -1,0 +1,166 @@
+"""Texts with their targets and the hidden states of their tokens: read once for all tasks that one corpus answers."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headatlas.commands.extract.run import keep_inputs
+from headatlas.commands.layers.settings import LayerSettings
+from headatlas.commands.probe.sources import PARTS
+from headatlas.corpora.coreference.read import read_coreference
+from headatlas.corpora.files import describe_files
+from headatlas.corpora.spans.tasks import COREFERENCE, SpanTask, is_json, read_span_texts
+from headatlas.corpora.spans.tree_spans import TREE_TASKS
+from headatlas.encoding.span_segments import SpanSegment, coreference_segments, span_segments
+from headatlas.encoding.unknown import count_unknown
+from headatlas.errors import CorpusError, SettingError
+from headatlas.models.model import Model
+from headatlas.probes.training import FEWEST_SENTENCES
+from headatlas.store.reading import Store
+
+MapFiles = Mapping[str, Sequence[Path]]
+
+
+@dataclass(frozen=True)
+class Part:
+    """The texts to train on, or those to score on."""
+
+    segments: list[SpanSegment]
+    about: dict[str, Any]  # for the manifest
+
+
+@dataclass(frozen=True)
+class Source:
+    """The texts that answer some tasks together."""
+
+    tasks: tuple[SpanTask, ...]
+    parts: Mapping[str, Part]
+
+    @property
+    def name(self) -> str:
+        """As folders call it."""
+        return "+".join(task.name for task in self.tasks)
+
+
+def families(tasks: Sequence[SpanTask], files: MapFiles) -> list[tuple[SpanTask, ...]]:
+    """The tasks whose texts are the same: those of a treebank together, every other by itself."""
+    if all(is_json(path) for paths in files.values() for path in paths):
+        return [(task,) for task in tasks]
+    trees = tuple(task for task in tasks if task.name in TREE_TASKS)
+    return [*([trees] if trees else []), *((task,) for task in tasks if task not in trees)]
+
+
+def read_source(tasks: tuple[SpanTask, ...], files: MapFiles, model: Model, settings: LayerSettings) -> Source:
+    """Read and encode both parts; refuse what cannot be trained or scored."""
+    parts = {part: _read_part(tasks, part, files[part], model, settings) for part in PARTS}
+    known = {segment.text for segment in parts["train"].segments}
+    parts["eval"].about["also_in_train"] = sum(segment.text in known for segment in parts["eval"].segments)
+    for task in tasks:
+        _check_task(task.name, parts)
+    return Source(tasks, parts)
+
+
+def keep_states(
+    source: Source, part: str, model: Model, folder: Path, settings: LayerSettings, reading: Mapping[str, Any]
+) -> Store:
+    """The hidden states of a part's texts, and their maps where a task can be asked of heads; kept or found again."""
+    about = source.parts[part].about
+    limit = settings.limit(part)
+    return keep_inputs(
+        model,
+        source.parts[part].segments,
+        (),
+        corpora={source.name: {name: about[name] for name in ("files", "left_out")}},
+        settings={
+            "corpus": [record["sha256"] for record in about["files"]],
+            "tasks": source.name,
+            "max_tokens": settings.max_tokens,
+            "limit": limit,
+            "seed": settings.seed,
+            "batch_tokens": reading["batch_tokens"],
+        },
+        out=folder,
+        level="tokens",
+        maps=settings.heads and any(task.links for task in source.tasks),
+        hidden_states=True,
+        **reading,
+    )
+
+
+def _read_part(
+    tasks: tuple[SpanTask, ...], part: str, files: Sequence[Path], model: Model, settings: LayerSettings
+) -> Part:
+    left_out: Counter[str] = Counter()
+    reading: dict[str, Any] = {"max_tokens": settings.max_tokens, "left_out": left_out}
+    names = [task.name for task in tasks]
+    if names == [COREFERENCE] and not any(map(is_json, files)):
+        documents = read_coreference(files, left_out=left_out)
+        segments = coreference_segments(documents, model.tokenizer, COREFERENCE, seed=settings.seed, **reading)
+    else:
+        texts = read_span_texts(files, names, settings.seed, left_out)
+        segments = span_segments(texts, model.tokenizer, **reading)
+    limit = settings.limit(part)
+    kept = _sample(segments, limit, settings.seed)
+    left_out["text_beyond_the_limit"] += len(segments) - len(kept)
+    about = {
+        "kind": "spans",
+        "files": describe_files(list(files)),
+        "texts": len(kept),
+        "words": sum(segment.size for segment in kept),
+        "tokens": sum(map(len, kept)),
+        "unknown": count_unknown(kept, model.tokenizer),
+        "targets": {name: sum(len(segment.targets[name]) for segment in kept) for name in names},
+        "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
+    }
+    return Part(kept, about)
+
+
+def _sample(segments: list[SpanSegment], limit: int | None, seed: int) -> list[SpanSegment]:
+    """So many of the segments, in their order; which, depends on their ids and the seed."""
+    if limit is None or len(segments) <= limit:
+        return segments
+    keys = {
+        segment.id: hashlib.blake2b(f"{seed} limit {segment.id}".encode(), digest_size=8).digest()
+        for segment in segments
+    }
+    last = sorted(keys.values())[limit - 1]
+    return [segment for segment in segments if keys[segment.id] <= last]
+
+
+def _check_task(task: str, parts: Mapping[str, Part]) -> None:
+    """That a task has enough texts, at least two labels, and the same kind of targets in both parts."""
+    texts = {part: [segment for segment in parts[part].segments if segment.targets[task]] for part in PARTS}
+    for part in PARTS:
+        if not texts[part]:
+            names = ", ".join(record["file"] for record in parts[part].about["files"])
+            told = ", ".join(f"{reason} {count:,}" for reason, count in parts[part].about["left_out"].items())
+            raise SettingError(f"--{part} {names}: gives no target for the task {task}{f' ({told})' if told else ''}.")
+    if len(texts["train"]) < FEWEST_SENTENCES:
+        raise SettingError(
+            f"{len(texts['train'])} texts with targets are too few to train on for the task {task}: give at least "
+            f"{FEWEST_SENTENCES} with --train. Thousands make a probe worth asking."
+        )
+    spans = None
+    for part in PARTS:
+        for target in (target for segment in texts[part] for target in segment.targets[task]):
+            spans = spans or len(target.spans)
+            if len(target.spans) != spans:
+                found = f"has a target of {len(target.spans)} spans, while others of the task {task} have {spans}"
+                raise CorpusError(f"{found}. Give one kind of target.", target.path, target.line)
+    labels = {
+        part: {label for segment in texts[part] for target in segment.targets[task] for label in target.labels}
+        for part in PARTS
+    }
+    if len(labels["train"]) < 2:
+        only = next(iter(labels["train"]), "none")
+        raise SettingError(f"The task {task} has one label in training ({only}): there is nothing to tell apart.")
+    if not labels["train"] & labels["eval"]:
+        some = ", ".join(sorted(labels["eval"])[:5])
+        raise SettingError(
+            f"No label of --eval ({some}) occurs in --train: these are two tasks. Give parts of one corpus."
+        )

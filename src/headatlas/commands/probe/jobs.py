@@ -1,0 +1,194 @@
+"""One probe with one seed, from training to its rows of the tables: what a run does piece by piece and can resume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import torch
+
+from headatlas.commands.probe.settings import ON_ATTENTION, UNTRAINED, ProbeSettings
+from headatlas.corpora.treebanks.label_sets import LabelSet
+from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
+from headatlas.probes.attention import AttentionParser, AttentionProbe, AttentionWordsProbe, Parser
+from headatlas.probes.baselines import DistanceProbe, branching
+from headatlas.probes.batches import Sentences
+from headatlas.probes.controls import control_heads
+from headatlas.probes.description_length import description_length
+from headatlas.probes.structural import StructuralProbe
+from headatlas.probes.structural_scores import structural_scores
+from headatlas.probes.training import Fitted, fit, hold_out
+from headatlas.probes.weights import head_use
+from headatlas.studies.dependencies import DIRECTIONS
+
+Weights = Literal["pretrained", "random"]
+Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Job:
+    """A probe, whose weights it reads, and a seed."""
+
+    probe: str
+    weights: Weights | None  # of the network whose attention or states it reads; None where it reads neither
+    seed: int | None
+
+    @property
+    def name(self) -> str:
+        """As files and messages call it."""
+        return "-".join(str(part) for part in (self.probe, self.weights, self.seed) if part is not None)
+
+
+@dataclass(frozen=True)
+class Record:
+    """The rows that a job adds to the tables `probes`, `probe_relations` and `probe_weights`."""
+
+    probes: Rows
+    relations: Rows
+    weights: Rows
+
+
+@dataclass(frozen=True)
+class Data:
+    """Sentences to train on and to score on."""
+
+    train: Sentences
+    eval: Sentences
+    labels: LabelSet
+
+
+def jobs_of(settings: ProbeSettings, weights: Weights, control: bool) -> list[Job]:
+    """Every job over the maps of one network; as a control, those of the attention probes alone."""
+    reads = (*ON_ATTENTION, "structural")
+    return [
+        Job(probe, weights if probe in reads else None, seed)
+        for probe in settings.probes
+        if not control or probe in ON_ATTENTION
+        for seed in settings.seeds_of(probe)
+    ]
+
+
+def run_job(job: Job, data: Data, settings: ProbeSettings, tick: Callable[[], None]) -> Record:
+    """Train and score a probe. tick: called after every batch."""
+    if job.probe in UNTRAINED:
+        way: Literal["right", "left"] = "right" if job.probe == "right_branching" else "left"
+        chains = [branching(int(size), way) for size in data.eval.sizes]
+        predicted = Predicted(chains, chains, np.zeros(len(chains)))
+        return _parser_record(job, _attached(predicted, data), settings, {})
+    if job.seed is None:
+        raise ValueError(f"{job.probe} is trained, so it needs a seed")
+    if job.probe == "structural":
+        return _structural(job, job.seed, data, settings, tick)
+    return _parser(job, job.seed, data, settings, tick)
+
+
+def _parser(job: Job, seed: int, data: Data, settings: ProbeSettings, tick: Callable[[], None]) -> Record:
+    make = _maker(job.probe, data)
+    train, held_out = hold_out(len(data.train), seed)
+    places = range(len(data.eval))
+    parser, fitted = fit(make, data.train, train, held_out, settings.training, seed, tick=tick)
+    found = _attached(predict(parser, data.eval, places, tick=tick), data)
+    more: dict[str, Any] = {"epochs": fitted.epochs, "held_out_loss": float(fitted.held_out[0])}
+    if settings.control_task:
+        learned = control_heads(data.train.words, seed)
+        asked = control_heads(data.eval.words, seed)
+        control, _ = fit(make, data.train, train, held_out, settings.training, seed, answers=learned, tick=tick)
+        guessed = predict(control, data.eval, places, heads=asked, trees=False, tick=tick)
+        more["control_uas"] = attach(guessed, data.eval, places, data.labels.punct, asked).scores()["uas"]
+        more["selectivity"] = found.scores()["uas"] - more["control_uas"]
+    if settings.mdl and seed == settings.seed:
+        code = description_length(make, data.train, settings.training, seed, tick=tick)
+        more |= {"mdl_bits": code.bits, "uniform_bits": code.uniform_bits}
+    weights = _weight_rows(job, parser, data) if isinstance(parser, AttentionParser) else []
+    return _parser_record(job, found, settings, more, weights)
+
+
+def _maker(probe: str, data: Data) -> Callable[[], Parser]:
+    heads, vectors = data.train.store.shape.total, data.train.vectors
+    table = torch.from_numpy(vectors.table) if vectors is not None else torch.empty(0, 0)
+    makers: dict[str, Callable[[], Parser]] = {
+        "attention": lambda: AttentionProbe(heads),
+        "attention_words": lambda: AttentionWordsProbe(heads, table),
+        "distances": lambda: DistanceProbe(None),
+        "distances_words": lambda: DistanceProbe(table),
+    }
+    return makers[probe]
+
+
+def _attached(predicted: Predicted, data: Data) -> Attachment:
+    return attach(predicted, data.eval, range(len(data.eval)), data.labels.punct)
+
+
+def _parser_record(
+    job: Job, found: Attachment, settings: ProbeSettings, more: dict[str, Any], weights: Rows | None = None
+) -> Record:
+    low, high = found.interval(settings.bootstrap, settings.seed)
+    count = int((~found.punct).sum())
+    row = {**vars(job), **found.scores(), **more, "count": count, "low": low, "high": high}
+    relations = [{**vars(job), **row} for row in found.by_relation(settings.bootstrap, settings.seed)]
+    return Record([row], relations, weights or [])
+
+
+def _weight_rows(job: Job, parser: AttentionParser, data: Data) -> Rows:
+    use = head_use(parser, data.eval, range(len(data.eval)))
+    names = data.eval.store.shape.places
+    return [
+        {
+            **vars(job),
+            "layer": layer + 1,
+            "head": head + 1,
+            "direction": direction,
+            "weight": float(use.weight[way, number]),
+            "contribution": float(use.contribution[way, number]),
+        }
+        for number, (layer, head) in enumerate(names)
+        for way, direction in enumerate(DIRECTIONS)
+    ]
+
+
+def _structural(job: Job, seed: int, data: Data, settings: ProbeSettings, tick: Callable[[], None]) -> Record:
+    index = data.train.store.index
+    train, held_out = hold_out(len(data.train), seed)
+    probe, fitted = fit(
+        lambda: StructuralProbe(index.shape.layers + 1, index.states, min(settings.rank, index.states)),
+        data.train,
+        train,
+        held_out,
+        settings.training,
+        seed,
+        tick=tick,
+    )
+    rows = _structural_rows(job, probe, fitted, data, settings)
+    return Record(rows, [], [])
+
+
+def _structural_rows(job: Job, probe: StructuralProbe, fitted: Fitted, data: Data, settings: ProbeSettings) -> Rows:
+    """A row for the distance probe and one for the depth probe of each layer."""
+    found = structural_scores(probe, data.eval, range(len(data.eval)), data.labels.punct)
+    units = np.ones(len(found.ids))
+    weights = bootstrap_weights(found.ids, settings.bootstrap, settings.seed)
+    rows = []
+    for layer in range(probe.layers):
+        for kind, right, count, spearman in (
+            ("distance", found.edges_right[:, layer], found.edges, found.distance_spearman[layer]),
+            ("depth", found.root_right[:, layer], units, found.depth_spearman[layer]),
+        ):
+            low, high = share_interval(right, count, weights)
+            share = float(right.sum() / count.sum()) if count.sum() else float("nan")
+            rows.append(
+                {
+                    **vars(job),
+                    "probe": f"structural_{kind}",
+                    "layer": layer,
+                    "uuas" if kind == "distance" else "root_accuracy": share,
+                    "spearman": float(spearman),
+                    "count": int(count.sum()),
+                    "low": low,
+                    "high": high,
+                    "epochs": fitted.epochs,
+                    "held_out_loss": float(fitted.held_out[layer + (kind == "depth") * probe.layers]),
+                }
+            )
+    return rows

@@ -1,0 +1,232 @@
+"""What the paper states in words, each as a yes or no on our tables.
+
+Layers are those of a network of 12. In a network of another depth the layers at the same share of the depth are asked:
+layers 6-10 of 12 are 3-5 of 6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import pandas as pd
+
+from headatlas.commands.reproduce.relation_findings import (
+    above_baselines,
+    above_head_match,
+    above_random,
+    directions,
+    near_sieves,
+    near_structural,
+    no_parser,
+    nominal,
+    specialists,
+)
+from headatlas.commands.reproduce.verdicts import TOLERANCES, Check, Found, Tables, number
+from headatlas.views.published.tables import published_text
+from headatlas.views.words.behaviours import BROAD, BROAD_LABEL, MOSTLY
+
+LAYERS = 12  # of the paper's network
+LITTLE = 0.1  # of a head's attention
+OFTEN = 0.25  # of the heads
+SMALL = 0.5  # of the gradients in the layers below
+CLOSE_NATS = 0.5
+SIGNIFICANT = 0.01
+
+
+@dataclass(frozen=True)
+class Rule:
+    """The tables that a finding is read off, when it holds, and how that is told."""
+
+    tables: tuple[str, ...]
+    words: str
+    ask: Callable[[Tables], Found]
+
+
+def number_checks(tables: Tables, missing: Mapping[str, str]) -> Iterator[Check]:
+    """The numbers in the text. missing: why a table is not there."""
+    readers: dict[str, tuple[str, Callable[[pd.DataFrame], float]]] = {
+        "previous_heads": ("positions", lambda table: float(len(_attending(table, -1)))),
+        "next_heads": ("positions", lambda table: float(len(_attending(table, 1)))),
+        "cls_entropy": ("entropy", lambda table: float(_layer_means(table, "nats", source="cls").iloc[-1])),
+    }
+    for key, row in published_text("numbers").iterrows():
+        name, read = readers[str(key)]
+        decimals, tolerance = (2 if row["unit"] == "nats" else 0), TOLERANCES[row["unit"]]
+        check = number(row["place"], row["item"], row["unit"], float(row["value"]), tolerance, decimals)
+        if name in missing:
+            yield check.without(missing[name])
+            continue
+        ours = read(tables[name])
+        yield check.without("a model with such a token") if math.isnan(ours) else check.measured(ours, tolerance)
+
+
+def finding_checks(tables: Tables, missing: Mapping[str, str]) -> Iterator[Check]:
+    """The findings in the text, by the rules below. missing: why a table is not there."""
+    for key, row in published_text("findings").iterrows():
+        rule = RULES[str(key)]
+        check = Check(row["place"], row["item"], "finding", row["printed"] if row["printed"] else "yes", rule.words)
+        reasons = [missing[name] for name in rule.tables if name in missing]
+        found = None if reasons else rule.ask(tables)
+        if found is None:
+            yield check.without(reasons[0] if reasons else NOTHING[rule.tables[0]])
+        else:
+            yield check.decided(*found)
+
+
+NOTHING = {
+    "token_kinds": "a model with [CLS] and [SEP]",
+    "entropy": "a model with [CLS]",
+    "gradients": "a model with [SEP] and more layers",
+    "dependency_best": "more words with these relations in --ptb-dev",
+    "probes": "--glove",
+    "similarity": "a model with several layers",
+}
+"""What is missing where a table is there and says nothing."""
+
+
+def at_depth(layer: int, layers: int) -> int:
+    """The layer of a network of so many at the same share of the depth as a layer of 12.
+
+    >>> [at_depth(layer, 6) for layer in (1, 5, 6, 10, 12)], at_depth(5, 12)
+    ([1, 3, 3, 5, 6], 5)
+    """
+    return math.ceil(layer * layers / LAYERS)
+
+
+def _current_token(tables: Tables) -> Found:
+    values = tables["positions"].query("offset == 0")["value"]
+    few = int((values < LITTLE).sum())
+    return few > len(values) / 2, f"{few} of {len(values)} heads below 10 %"
+
+
+def _in_layers(offset: int, printed: tuple[int, ...]) -> Callable[[Tables], Found]:
+    def ask(tables: Tables) -> Found:
+        layers = sorted(_attending(tables["positions"], offset)["layer"].tolist())
+        return tuple(layers) == printed, f"layers {', '.join(map(str, layers))}" if layers else "no head"
+
+    return ask
+
+
+def _neighbours_early(tables: Tables) -> Found:
+    table = tables["positions"]
+    layers = pd.concat([_attending(table, offset)["layer"] for offset in (-1, 1)])
+    early = int((layers <= table["layer"].max() / 2).sum())
+    return early > len(layers) / 2, f"{early} of {len(layers)} such heads in the lower half"
+
+
+def _in_the_middle(kind: str, least: float) -> Callable[[Tables], Found]:
+    def ask(tables: Tables) -> Found:
+        means = _layer_means(tables["token_kinds"], "value", kind=kind)
+        if means.isna().all():
+            return None
+        first, last = (at_depth(layer, len(means)) for layer in (6, 10))
+        shown = means.loc[first:last]
+        told = ", ".join(f"{100 * value:.0f}" for value in shown)
+        return bool((shown > least).all()), f"layers {first}-{last}: {told} %"
+
+    return ask
+
+
+def _kinds_by_depth(tables: Tables) -> Found:
+    kinds = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": "periods and commas"}
+    means = {name: _layer_means(tables["token_kinds"], "value", kind=kind) for kind, name in kinds.items()}
+    if any(layer.isna().all() for layer in means.values()):
+        return None
+    most = {name: int(layer.argmax()) + 1 for name, layer in means.items()}
+    told = ", ".join(f"{name} layer {layer}" for name, layer in most.items())
+    ordered = list(most.values())
+    return ordered[0] < ordered[1] < ordered[2], f"most: {told}"
+
+
+def _special_half(tables: Tables) -> Found:
+    wide = tables["token_kinds"].pivot(index=["layer", "head"], columns="kind", values="value")
+    share = wide[["cls", "sep", "period_comma"]].fillna(0).sum(axis=1)
+    many = int((share > MOSTLY).sum())
+    return many >= OFTEN * len(share), f"{many} of {len(share)} heads"
+
+
+def _sep_gradients(tables: Tables) -> Found:
+    means = _layer_means(tables["gradients"], "value", kind="sep")
+    first = at_depth(5, len(means))
+    below, above = means.loc[: first - 1].mean(), means.loc[first:].mean()
+    if math.isnan(below) or math.isnan(above):
+        return None
+    return bool(above <= SMALL * below), f"{above:.2g} from layer {first} on, {below:.2g} below"
+
+
+def _broad_first(tables: Tables) -> Found:
+    table = tables["entropy"].query("source == 'all' and layer == 1")
+    most = table.iloc[int(table["nats"].argmax())]
+    broad = bool(most["nats"] > BROAD * most["uniform_nats"])
+    return broad, f"highest in layer 1: {most['nats']:.2f} of {most['uniform_nats']:.2f} nats"
+
+
+def _broad_weight(tables: Tables) -> Found:
+    broad = tables["behaviours"].query("label == @BROAD_LABEL", local_dict={"BROAD_LABEL": BROAD_LABEL})
+    heads = broad.merge(tables["max_attention"], on=["layer", "head"])
+    low = int((heads["value"] <= LITTLE).sum())
+    return bool(len(heads)) and low > len(heads) / 2, f"{low} of {len(heads)} broad heads"
+
+
+def _cls_like_all(tables: Tables) -> Found:
+    own, every = (_layer_means(tables["entropy"], "nats", source=source) for source in ("cls", "all"))
+    if own.isna().all() or len(own) == 1:
+        return None
+    near = int(((own - every).abs().iloc[:-1] <= CLOSE_NATS).sum())
+    return near > (len(own) - 1) / 2, f"{near} of {len(own) - 1} layers before the last"
+
+
+def _cls_last(tables: Tables) -> Found:
+    own, every = (_layer_means(tables["entropy"], "nats", source=source).iloc[-1] for source in ("cls", "all"))
+    return None if math.isnan(own) else (bool(own > every), f"{own:.2f} and {every:.2f} nats")
+
+
+def _layers_alike(tables: Tables) -> Found:
+    values = tables["similarity"].query("distance == 'js'").set_index("measure")["value"]
+    within, between, p_value = (float(values[name]) for name in ("within_layers", "between_layers", "p_layers"))
+    if math.isnan(p_value):
+        return None
+    told = f"mean distance {within:.3g} within, {between:.3g} between layers, p = {p_value:.3f}"
+    return within < between and p_value < SIGNIFICANT, told
+
+
+def _attending(positions: pd.DataFrame, offset: int) -> pd.DataFrame:
+    return positions[(positions["offset"] == offset) & (positions["value"] > MOSTLY)]
+
+
+def _layer_means(table: pd.DataFrame, value: str, **chosen: str) -> pd.Series[float]:
+    """Means over the heads of each layer."""
+    (column, word), *_ = chosen.items()
+    means: pd.Series[float] = table[table[column] == word].groupby("layer")[value].mean()
+    return means
+
+
+RULES: dict[str, Rule] = {
+    "current_token": Rule(("positions",), "more than half of the heads below 10 %", _current_token),
+    "previous_layers": Rule(("positions",), "the same layers", _in_layers(-1, (2, 4, 7, 8))),
+    "next_layers": Rule(("positions",), "the same layers", _in_layers(1, (1, 2, 2, 3, 6))),
+    "neighbours_early": Rule(("positions",), "more than half of them in the lower half", _neighbours_early),
+    "sep_half": Rule(("token_kinds",), "each layer's mean above 50 %", _in_the_middle("sep", 0.5)),
+    "sep_to_sep": Rule(("token_kinds",), "each mean of layers 6-10 above 90 %", _in_the_middle("sep_to_sep", 0.9)),
+    "kinds_by_depth": Rule(("token_kinds",), "layers of the highest means in this order", _kinds_by_depth),
+    "special_half": Rule(("token_kinds",), "so in at least a quarter of the heads", _special_half),
+    "sep_gradients": Rule(("gradients",), "mean at most half of that of the layers below", _sep_gradients),
+    "broad_first": Rule(("entropy",), "a head above 78 % of the uniform entropy", _broad_first),
+    "broad_weight": Rule(("behaviours", "max_attention"), "so in more than half of the broad heads", _broad_weight),
+    "cls_like_all": Rule(("entropy",), "within 0.5 nats in more than half of the layers", _cls_like_all),
+    "cls_last": Rule(("entropy",), "a higher mean entropy from [CLS] than from all", _cls_last),
+    "no_parser": Rule(("dependency_best",), "at most 15 points above the offset", no_parser),
+    "specialists": Rule(
+        ("dependency_best",), "held out, over 10 points above the offset for det, dobj, pobj and poss", specialists
+    ),
+    "directions": Rule(("dependency_best",), "so for every relation of table 1", directions),
+    "above_head_match": Rule(("coreference",), "over 10 points", above_head_match),
+    "near_sieves": Rule(("coreference",), "at most 5 points below", near_sieves),
+    "nominal": Rule(("coreference",), "furthest above the same head word there", nominal),
+    "above_baselines": Rule(("probes",), "its interval above those of all baselines", above_baselines),
+    "above_random": Rule(("probes",), "over 20 points below", above_random),
+    "near_structural": Rule(("probes",), "at most 5 points above", near_structural),
+    "layers_alike": Rule(("similarity",), "a smaller mean distance, p < 0.01", _layers_alike),
+}

@@ -1,7 +1,0 @@
-"""Two atlases side by side: what differs, and which heads of one are heads of the other."""
-
-from __future__ import annotations
-
-from headatlas.comparing.run import compare
-
-__all__ = ["compare"]

@@ -1,0 +1,1 @@
+"""Documents with keyphrases that people chose."""

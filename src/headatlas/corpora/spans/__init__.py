@@ -1,0 +1,1 @@
+"""Labelled spans and pairs of spans, for the tasks that `layers` probes."""

@@ -1,0 +1,59 @@
+"""Span tasks that a treebank answers: a word's part of speech, a dependency's label, and whether two words are joined.
+
+- ``pos``: the word; its part of speech as the file gives it.
+- ``dependencies``: a word and its head, in this order; the relation's name. The root has no head and is no target.
+- ``arcs``: two words, in this order; ``arc`` where the second is the head of the first, ``none`` where it is another
+  word, drawn once for each true arc. What is drawn depends on the sentence's id and the seed alone.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from headatlas.corpora.spans.spans import Target
+from headatlas.corpora.treebanks.sentence import ROOT, Sentence
+from headatlas.errors import CorpusError
+
+ARC, NONE = "arc", "none"
+
+
+def tree_targets(sentence: Sentence, tasks: Sequence[str], seed: int) -> dict[str, tuple[Target, ...]]:
+    """The targets of a sentence, by task."""
+    return {task: tuple(_MAKERS[task](sentence, seed)) for task in tasks}
+
+
+def _pos(sentence: Sentence, _seed: int) -> Iterator[Target]:
+    for word, tag in enumerate(sentence.tags):
+        if not tag:
+            problem = f"the word {sentence.words[word]!r} of the sentence that begins here has no part of speech."
+            raise CorpusError(f"{problem} Leave the task pos out.", sentence.path, sentence.line)
+        yield Target(((word, word + 1),), (tag,), sentence.line)
+
+
+def _dependencies(sentence: Sentence, _seed: int) -> Iterator[Target]:
+    for word, (head, relation) in enumerate(zip(sentence.heads, sentence.relations, strict=True)):
+        if head != ROOT:
+            yield _pair(sentence, word, head, relation)
+
+
+def _arcs(sentence: Sentence, seed: int) -> Iterator[Target]:
+    dice = random.Random(f"{seed} arcs {sentence.id}")
+    for word, head in enumerate(sentence.heads):
+        if head == ROOT:
+            continue
+        yield _pair(sentence, word, head, ARC)
+        if others := [other for other in range(len(sentence.words)) if other not in (word, head)]:
+            yield _pair(sentence, word, dice.choice(others), NONE)
+
+
+def _pair(sentence: Sentence, first: int, second: int, label: str) -> Target:
+    return Target(((first, first + 1), (second, second + 1)), (label,), sentence.line)
+
+
+_MAKERS: dict[str, Callable[[Sentence, int], Iterator[Target]]] = {
+    "pos": _pos,
+    "dependencies": _dependencies,
+    "arcs": _arcs,
+}
+TREE_TASKS = tuple(_MAKERS)

@@ -1,0 +1,114 @@
+"""Label sets of dependency relations: what each calls the root, punctuation and possessors (paper, section 4.2).
+
+Stanford Dependencies are the paper's, Universal Dependencies those of most treebanks, ClearNLP's those of spaCy's
+English pipelines. Any other set works too: its relations are scored as they stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from headatlas.corpora.treebanks.sentence import Sentence
+
+CLITICS = frozenset({"'s", "’s", "'", "’"})  # noqa: RUF001
+
+
+@dataclass(frozen=True)
+class LabelSet:
+    """The relations of a set that are treated in their own way, and all it has, to know it by."""
+
+    name: str
+    root: frozenset[str]
+    punct: frozenset[str]
+    possessive: frozenset[str]  # from a possessor to what it possesses
+    clitic: frozenset[str]  # from 's or ' to its possessor
+    relations: frozenset[str]  # without subtypes
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STANFORD = LabelSet(
+    name="stanford",
+    root=frozenset({"root"}),
+    punct=frozenset({"punct"}),
+    possessive=frozenset({"poss"}),
+    clitic=frozenset({"possessive"}),
+    relations=_names(
+        "root dep abbrev acomp advcl advmod agent amod appos attr aux auxpass cc ccomp complm conj cop csubj "
+        "csubjpass det discourse dobj expl goeswith infmod iobj mark mwe measure neg nn npadvmod nsubj nsubjpass "
+        "num number parataxis partmod pcomp pobj poss possessive preconj predet prep prepc prt punct purpcl "
+        "quantmod rcmod ref rel tmod vmod vocative xcomp xsubj"
+    ),
+)
+UNIVERSAL = LabelSet(  # versions 1 and 2
+    name="universal",
+    root=frozenset({"root", "ROOT"}),
+    punct=frozenset({"punct"}),
+    possessive=frozenset({"nmod:poss"}),
+    clitic=frozenset({"case"}),
+    relations=_names(
+        "root acl advcl advmod amod appos aux case cc ccomp clf compound conj cop csubj dep det discourse "
+        "dislocated expl fixed flat goeswith iobj list mark nmod nsubj nummod obj obl orphan parataxis punct "
+        "reparandum vocative xcomp auxpass csubjpass dobj foreign mwe name neg nsubjpass remnant"
+    ),
+)
+CLEARNLP = LabelSet(
+    name="clearnlp",
+    root=frozenset({"ROOT"}),
+    punct=frozenset({"punct"}),
+    possessive=frozenset({"poss"}),
+    clitic=frozenset({"case"}),
+    relations=_names(
+        "ROOT acl acomp advcl advmod agent amod appos attr aux auxpass case cc ccomp compound conj csubj csubjpass "
+        "dative dep det dobj expl intj mark meta neg nmod npadvmod nsubj nsubjpass nummod oprd parataxis pcomp "
+        "pobj poss preconj predet prep prt punct quantmod relcl xcomp"
+    ),
+)
+LABEL_SETS = {label_set.name: label_set for label_set in (STANFORD, UNIVERSAL, CLEARNLP)}
+
+
+def punctuation_of(name: str) -> frozenset[str]:
+    """What the label set of that name calls punctuation; one that is not known by name is taken to say punct."""
+    return LABEL_SETS[name].punct if name in LABEL_SETS else frozenset({"punct"})
+
+
+def detect_label_set(relations: Collection[str], root_relations: Collection[str] = ()) -> LabelSet:
+    """The set that knows the most of a treebank's relations, if more than half.
+
+    Otherwise a set named ``other``, whose root relations are those given: the relations of words without a head.
+    """
+    found = set(relations)
+    kinds = {relation: relation.partition(":")[0] for relation in found}
+    known = {
+        label_set: sum(kind in label_set.relations for kind in kinds.values()) for label_set in LABEL_SETS.values()
+    }
+    best = max(known, key=lambda label_set: known[label_set])
+    if 2 * known[best] > len(found):
+        return best
+    return LabelSet(
+        name="other",
+        root=frozenset(root_relations) or frozenset({"root", "ROOT"}),
+        punct=frozenset({"punct"}),
+        possessive=STANFORD.possessive | UNIVERSAL.possessive,
+        clitic=STANFORD.clitic | UNIVERSAL.clitic,
+        relations=frozenset(kinds.values()),
+    )
+
+
+def possessive_clitic(sentence: Sentence, label_set: LabelSet) -> tuple[int, ...]:
+    """For each word the word whose prediction counts: the clitic for a possessor right before it, else the word itself.
+
+    The clitic is told by its spelling and its relation, so that a quotation mark after `her` is none.
+    """
+    counts = list(range(len(sentence.words)))
+    for clitic in range(1, len(sentence.words)):
+        if (
+            sentence.words[clitic] in CLITICS
+            and sentence.relations[clitic] in label_set.clitic
+            and sentence.relations[clitic - 1] in label_set.possessive
+        ):
+            counts[clitic - 1] = clitic
+    return tuple(counts)

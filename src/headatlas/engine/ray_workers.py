@@ -1,0 +1,115 @@
+"""Workers as actors on a Ray cluster, each holding the model, wherever Ray has room for them.
+
+The model goes to the cluster once; blocks of segments go out and sums come back. An actor whose process or machine is
+gone is replaced by a new one, for which Ray finds another place.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import torch
+
+from headatlas.encoding.segments import Segment
+from headatlas.engine.job import Job
+from headatlas.engine.workers import Answer
+from headatlas.errors import ModelError, SettingError
+from headatlas.models.model import Model
+from headatlas.studies.study import State
+
+SECONDS_FOR_A_PLACE = 60.0  # until the cluster is asked whether it has room for a worker at all
+
+
+class RayTeam:
+    """A team of actors. threads: CPUs of each. gpus: of each. address: of the cluster, or None to start one here."""
+
+    def __init__(
+        self, job: Job, workers: int, threads: int | None = None, gpus: float = 0.0, address: str | None = None
+    ) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise SettingError("--engine ray needs Ray. Install it with: pip install headatlas[ray]") from error
+        self._ray: Any = ray
+        self._threads = threads or max(1, (os.cpu_count() or 1) // workers if address is None else 1)
+        self._started_here = not ray.is_initialized()
+        if self._started_here:
+            cpus = None if address else max(workers * self._threads, os.cpu_count() or 1)
+            try:
+                ray.init(address=address, num_cpus=cpus, include_dashboard=False, log_to_driver=False)
+            except (ConnectionError, ValueError, RuntimeError) as error:
+                raise SettingError(f"--address {address}: no Ray cluster answers there ({error}).") from error
+        self._gpus = gpus
+        self._job = ray.put(job)
+        self._actor = ray.remote(num_cpus=self._threads, num_gpus=gpus, max_restarts=0)(_Worker)
+        self._members: dict[int, Any] = {}
+        self._at_work: dict[Any, int] = {}
+
+    def give(self, member: int, batches: Sequence[Sequence[Segment]]) -> None:
+        """Let an idle member see some batches; it is started when it gets its first."""
+        if member not in self._members:
+            self.replace(member)
+        self._at_work[self._members[member].sums.remote(batches)] = member
+
+    def hear(self) -> Answer:
+        """Wait for the next member that has finished or is lost."""
+        while True:
+            done, _ = self._ray.wait(list(self._at_work), num_returns=1, timeout=SECONDS_FOR_A_PLACE)
+            if done:
+                break
+            self._check_room()
+        member = self._at_work.pop(done[0])
+        errors = self._ray.exceptions
+        try:
+            return Answer(member, self._ray.get(done[0]))
+        except errors.RayTaskError as error:
+            raise error.cause if isinstance(error.cause, Exception) else error from error
+        except errors.OutOfMemoryError:
+            return Answer(member, None, "was ended by Ray, since its machine ran out of memory")
+        except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError, errors.NodeDiedError):
+            return Answer(member, None)
+
+    def replace(self, member: int) -> None:
+        """Put a new worker in the place of a lost one, or of none."""
+        self._end(member)
+        self._members[member] = self._actor.remote(self._job, self._threads, self._gpus > 0)
+
+    def close(self) -> None:
+        """End all workers, and the cluster where it was started here."""
+        for member in list(self._members):
+            self._end(member)
+        if self._started_here:
+            self._ray.shutdown()
+
+    def _end(self, member: int) -> None:
+        if (actor := self._members.pop(member, None)) is not None:
+            with suppress(self._ray.exceptions.RayError):
+                self._ray.kill(actor)
+
+    def _check_room(self) -> None:
+        """Refuse to wait for a worker that no machine of the cluster can hold."""
+        machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
+        if not any(one.get("CPU", 0) >= self._threads and one.get("GPU", 0) >= self._gpus for one in machines):
+            raise ModelError(
+                f"No machine of the Ray cluster has {self._threads} CPUs and {self._gpus:g} GPUs for a worker. "
+                "Use a smaller --worker-threads or --worker-gpus."
+            )
+
+
+class _Worker:
+    """Lives on the cluster: batches in, sums out."""
+
+    def __init__(self, job: Job, threads: int, on_gpu: bool) -> None:
+        torch.set_num_threads(threads)
+        self._job = job
+        if on_gpu and isinstance(job.model, Model):
+            device = torch.device("cuda")
+            self._job = replace(job, model=replace(job.model, network=job.model.network.to(device), device=device))
+
+    def sums(self, batches: Sequence[Sequence[Segment]]) -> dict[str, State]:
+        """What the studies add up over some batches."""
+        return self._job.sums(batches)

@@ -1,7 +1,0 @@
-"""`layers`: what each layer knows of a task on spans, by scalar mixes and cumulative scores."""
-
-from __future__ import annotations
-
-from headatlas.layering.run import layers
-
-__all__ = ["layers"]

@@ -1,0 +1,1 @@
+"""Show results: figures, sentences, the page, and published numbers beside ours."""

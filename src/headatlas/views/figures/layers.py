@@ -1,0 +1,239 @@
+"""A point a head over the layers, with the layer means as a line (figures 2, 3 and 4)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, families_for, styled
+
+KIND_LABELS = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": ". or ,", "other": "other"}
+
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LONGEST_LABEL = 36
+_LEGEND_LETTERS = 38  # what fits beside three markers in the narrowest figure
+_HALF_SPREAD = 0.32
+_PANEL_INCHES = 1.75
+
+
+@dataclass(frozen=True)
+class Series:
+    """What one colour and marker stand for: a label and the rows of one kind, with columns layer, head, value."""
+
+    label: str
+    points: pd.DataFrame
+    colour: str
+    marker: str
+
+
+@styled
+def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
+    """Figure 2: attention to the separators and punctuation above; below, where the attention to `[SEP]` comes from.
+
+    `labels` names the model's own tokens, such as `{"cls": "<s>", "sep": "</s>"}`. A kind the model lacks is left out.
+    """
+    names = {**KIND_LABELS, **(labels or {})}
+    names = {"sep_to_sep": f"{names['sep']} → {names['sep']}", "other_to_sep": f"other → {names['sep']}", **names}
+    looks = {
+        "cls": (BLUE, "o"),
+        "sep": (VERMILLION, "s"),
+        "period_comma": (GREEN, "^"),
+        "sep_to_sep": (PURPLE, "D"),
+        "other_to_sep": (BLUE, "v"),
+    }
+    panels = [
+        _series(token_kinds, "kind", {kind: (names[kind], *looks[kind]) for kind in kinds})
+        for kinds in (("cls", "sep", "period_comma"), ("sep_to_sep", "other_to_sep"))
+    ]
+    figure, all_axes = _panels(_kept(panels), token_kinds)
+    for axes, series in zip(all_axes, _kept(panels), strict=True):
+        _draw(axes, series, "mean attention", most=1.0)
+    return figure
+
+
+@styled
+def positions_figure(positions: pd.DataFrame) -> Figure:
+    """Figure 2 of section 3.1: attention to the previous, current and next token, with a line at one half."""
+    looks = {
+        -1: ("previous token", BLUE, "^"),
+        0: ("current token", GREEN, "o"),
+        1: ("next token", VERMILLION, "s"),
+    }
+    series = _series(positions, "offset", looks)
+    figure, (axes,) = _panels([series], positions)
+    axes.axhline(0.5, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+    _draw(axes, series, "mean attention", most=1.0, least_top=0.55)
+    return figure
+
+
+@styled
+def gradients_figure(gradients: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
+    """Figure 3: how much the loss would change with the attention to each kind of token."""
+    names = {**KIND_LABELS, **(labels or {})}
+    looks = {
+        "cls": (names["cls"], BLUE, "o"),
+        "sep": (names["sep"], VERMILLION, "s"),
+        "period_comma": (names["period_comma"], GREEN, "^"),
+        "other": (names["other"], PURPLE, "D"),
+    }
+    series = _series(gradients, "kind", looks)
+    figure, (axes,) = _panels([series], gradients)
+    _draw(axes, series, "mean |∂L/∂a|")
+    return figure
+
+
+@styled
+def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
+    """Figure 4: how broadly each head attends, from all tokens and from `[CLS]`, beside attending to all alike."""
+    names = {**KIND_LABELS, **(labels or {})}
+    renamed = entropy.rename(columns={"nats": "value"})
+    looks = {"all": ("from all tokens", BLUE, "o"), "cls": (f"from {names['cls']}", VERMILLION, "s")}
+    panels = [_series(renamed, "source", {source: looks[source]}) for source in ("all", "cls")]
+    figure, all_axes = _panels(_kept(panels), entropy)
+    for axes, series in zip(all_axes, _kept(panels), strict=True):
+        uniform = max((float(one.points["uniform_nats"].mean()) for one in series), default=math.nan)
+        _draw(axes, series, "entropy (nats)", least_top=0.0 if math.isnan(uniform) else 1.12 * uniform)
+        if not math.isnan(uniform):
+            axes.axhline(uniform, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+            axes.annotate(
+                f"uniform attention: {uniform:.2f}",
+                (1, uniform),
+                xycoords=("axes fraction", "data"),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="right",
+                va="bottom",
+                fontsize="small",
+            )
+    return figure
+
+
+def _series(
+    frame: pd.DataFrame, column: str, looks: Mapping[str, tuple[str, str, str]] | Mapping[int, tuple[str, str, str]]
+) -> list[Series]:
+    """The series that have a value at all, in the order of `looks` (label, colour, marker)."""
+    valued = frame[frame["value"].notna()]
+    every = [
+        Series(drawable(label, _LONGEST_LABEL), valued[valued[column] == key], colour, marker)
+        for key, (label, colour, marker) in looks.items()
+    ]
+    return [one for one in every if len(one.points)]
+
+
+def _kept(panels: Sequence[list[Series]]) -> list[list[Series]]:
+    """Panels that have something to show; an empty one where none has."""
+    return [panel for panel in panels if panel] or [[]]
+
+
+def _panels(panels: Sequence[list[Series]], frame: pd.DataFrame) -> tuple[Figure, list[Axes]]:
+    """A figure as wide as its layers need, with panels under one another that share the layer axis."""
+    layers = np.arange(1, int(frame["layer"].max()) + 1) if len(frame) else np.arange(1, 2)
+    width = min(9.5, max(4.2, 1.4 + 0.25 * len(layers)))
+    height = _PANEL_INCHES + 0.1 * (width - 4.2)
+    figure = Figure(figsize=(width, 0.55 + (height + 0.2) * len(panels)), layout="constrained")
+    figure.get_layout_engine().set(h_pad=0.05, hspace=0.06)  # type: ignore[union-attr, call-arg]
+    grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False)
+    all_axes: list[Axes] = list(grid[:, 0])
+    ticks = _thinned(layers)
+    for axes in all_axes:
+        axes.set_xlim(layers[0] - 0.6, layers[-1] + 0.6)
+        axes.set_xticks(ticks)
+        axes.set_xticks(layers if len(layers) <= 100 else [], minor=True)
+    all_axes[-1].set_xlabel("layer")
+    return figure, all_axes
+
+
+def _thinned(layers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[int]:
+    """Layers to label: all up to 16, else multiples of a step."""
+    step = next(step for step in (1, 2, 4, 5, 10, 20, 50, 100, len(layers)) if len(layers) / step <= 16)
+    return [int(layer) for layer in layers if layer % step == 0 or (layer == 1 and step > 2)]
+
+
+def _draw(axes: Axes, series: Sequence[Series], label: str, *, most: float = math.inf, least_top: float = 0.0) -> None:
+    """All series of one panel; the legend stands above it, where no point can be."""
+    largest = max((float(one.points["value"].max()) for one in series), default=0.0)
+    top = max(min(1.06 * largest, 1.02 * most), least_top) or 1.0
+    axes.set_ylim(0, top)
+    axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
+    axes.set_ylabel(label + _powers_of_ten(axes, top))
+    if not series:
+        axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+        return
+    for depth, one in enumerate(series):
+        _draw_points(axes, one, depth)
+    for depth, one in enumerate(series):
+        _draw_means(axes, one, depth)
+    handles = [Line2D([], [], color=one.colour, marker=one.marker, label=one.label, **_MEAN_LOOK) for one in series]
+    axes.legend(
+        handles=handles,
+        loc="lower left",
+        bbox_to_anchor=(0, 1),
+        ncols=len(series) if sum(len(one.label) for one in series) <= _LEGEND_LETTERS else 1,
+        borderaxespad=0.3,
+        columnspacing=1.2,
+        handlelength=1.7,
+        prop={"family": families_for(one.label for one in series)},
+    )
+
+
+def _powers_of_ten(axes: Axes, top: float) -> str:
+    """Label very small values in units of a power of ten, and say which (gradients are about 1e-4)."""
+    exponent = math.floor(math.log10(top))
+    if exponent >= -2:
+        return ""
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value * 10.0**-exponent:g}"))
+    return f" (\N{MULTIPLICATION SIGN} 10{str(exponent).translate(_SUPERSCRIPTS)})"
+
+
+_MEAN_LOOK: dict[str, Any] = {"linewidth": 1.2, "markersize": 4.2, "markeredgecolor": "white", "markeredgewidth": 0.5}
+
+
+def _draw_points(axes: Axes, series: Series, depth: int) -> None:
+    """A point a head; within a layer the heads stand side by side in their order."""
+    axes.scatter(
+        _spread(series.points),
+        series.points["value"],
+        s=_point_area(series.points),
+        c=series.colour,
+        marker=series.marker,
+        alpha=0.55,
+        linewidths=0,
+        zorder=2 + 0.1 * depth,
+        clip_on=False,
+        label=series.label,
+    )
+
+
+def _draw_means(axes: Axes, series: Series, depth: int) -> None:
+    means = series.points.groupby("layer")["value"].mean().sort_index()
+    axes.plot(
+        means.index,
+        means,
+        color=series.colour,
+        marker=series.marker,
+        zorder=3 + 0.1 * depth,
+        clip_on=False,
+        **_MEAN_LOOK,
+    )
+
+
+def _point_area(points: pd.DataFrame) -> float:
+    """Points squared; smaller where many heads share a figure."""
+    return float(np.clip(1500 / max(1, len(points)), 4.5, 9.0))
+
+
+def _spread(points: pd.DataFrame) -> pd.Series[float]:
+    """Each head's place on the layer axis: its layer, moved by its rank among the layer's heads."""
+    heads = points.groupby("layer")["head"]
+    rank, count = heads.rank(method="dense") - 1, heads.transform("nunique")
+    shift = np.where(count > 1, (2 * rank / (count - 1).clip(lower=1) - 1) * _HALF_SPREAD, 0.0)
+    return points["layer"] + shift

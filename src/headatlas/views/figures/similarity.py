@@ -1,0 +1,201 @@
+"""Which heads are alike: their map in two colourings (figure 6), the tree of their clusters, and all distances."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+from scipy.cluster.hierarchy import dendrogram
+
+from headatlas.results.head_distances import distance_matrix
+from headatlas.statistics.clusters import order_of, tree_of
+from headatlas.views.figures.style import (
+    BLACK,
+    BLUE,
+    FAINT,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    SKY,
+    VERMILLION,
+    drawable,
+    families_for,
+    styled,
+)
+
+_LOOKS = tuple(zip((BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK) * 8, "os^DvPX*" * 7, strict=True))
+_UNPLACED = 0  # the cluster of heads that have no place
+_PANEL_INCHES = 3.4
+_TALLEST_INCHES = 14.0
+_MOST_NAMES = 400  # heads, up to which a tree can name them
+_LONGEST_LABEL = 28
+
+
+@styled
+def head_map_figure(head_map: pd.DataFrame, labels: Mapping[tuple[int, int], str] | None = None) -> Figure:
+    """Figure 6: the heads in the plane, coloured by layer, and beside it by `labels` of (layer, head), if given."""
+    placed = head_map[head_map["x"].notna()]
+    panels = 1 if labels is None else 2
+    figure = Figure(figsize=(0.7 + panels * _PANEL_INCHES, _PANEL_INCHES + 0.35), layout="constrained")
+    left, *right = figure.subplots(1, panels, squeeze=False)[0]
+    _by_layer(left, placed, len(head_map) - len(placed))
+    for axes in right:
+        _by_label(axes, placed, labels or {})
+    return figure
+
+
+@styled
+def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
+    """The heads joined to clusters, nearest first; a cluster of the map has one colour, what joins clusters is grey."""
+    names, distances, clusters = _placed(head_distances, head_map)
+    if len(names) < 2:
+        return _nothing()
+    root = np.sqrt(distances)
+    tree = tree_of(root, ordered=True)
+    looks, of_node = _cluster_colours(clusters), _clusters_of_nodes(tree, clusters)
+    drawn = dendrogram(tree, no_plot=True, link_color_func=lambda node: looks[of_node[node]])
+    inches = min(_TALLEST_INCHES, 0.5 + 0.1 * len(names))
+    figure = Figure(figsize=(4.6, max(1.6, inches)), layout="constrained")
+    axes = figure.subplots()
+    lines = [list(zip(x, y, strict=True)) for x, y in zip(drawn["dcoord"], drawn["icoord"], strict=True)]
+    axes.add_collection(LineCollection(lines, colors=drawn["color_list"], linewidths=0.8))
+    axes.set_xlim(0, 1.04 * float(tree[:, 2].max() or 1))
+    axes.set_ylim(10 * len(names), 0)
+    axes.set_xlabel("mean distance √JS where joined")
+    axes.spines["left"].set_visible(False)
+    places = 5 + 10 * np.arange(len(names)) if len(names) <= _MOST_NAMES else np.array([])
+    axes.set_yticks(
+        places, [names[leaf] for leaf in drawn["leaves"]] if len(places) else [], fontsize=_letter(inches, names)
+    )
+    axes.tick_params(axis="y", length=0, pad=2)
+    for text, leaf in zip(axes.get_yticklabels(), drawn["leaves"], strict=False):
+        text.set_color(looks[int(clusters[leaf])])
+    return figure
+
+
+@styled
+def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
+    """All distances, like heads side by side, with lines between the clusters and their numbers at the side."""
+    names, distances, clusters = _placed(head_distances, head_map)
+    if len(names) < 2:
+        return _nothing()
+    order = order_of(tree_of(np.sqrt(distances), ordered=True))
+    figure = Figure(figsize=(4.9, 4.2), layout="constrained")
+    axes = figure.subplots()
+    image = axes.imshow(distances[np.ix_(order, order)], cmap="viridis", interpolation="nearest", vmin=0)
+    edges = [0, *(np.flatnonzero(np.diff(clusters[order])) + 1), len(order)]
+    for edge in edges[1:-1]:
+        axes.axhline(edge - 0.5, color="white", linewidth=0.8)
+        axes.axvline(edge - 0.5, color="white", linewidth=0.8)
+    wide = [(start, end) for start, end in pairwise(edges) if end - start >= len(order) / 30]
+    axes.set_yticks([(start + end - 1) / 2 for start, end in wide], [str(clusters[order[start]]) for start, _ in wide])
+    axes.set_xticks([])
+    axes.tick_params(axis="y", length=0)
+    axes.set_ylabel("cluster")
+    axes.set_xlabel(f"{len(order)} heads")
+    axes.spines[:].set_visible(False)
+    how = ", summed over tokens" if np.nanmax(distances) > np.log(2) else ""
+    figure.colorbar(image, ax=axes, label=f"Jensen-Shannon divergence{how} (nats)", shrink=0.8, aspect=28)
+    return figure
+
+
+def _by_layer(axes: Axes, placed: pd.DataFrame, left_out: int) -> None:
+    _plane(axes, placed, "by layer" + (f" (without a place: {left_out})" if left_out else ""))
+    if not len(placed):
+        return
+    last = int(placed["layer"].max())
+    colours = colormaps["viridis"].resampled(last)
+    points = axes.scatter(
+        placed["x"], placed["y"], c=placed["layer"], cmap=colours, vmin=0.5, vmax=last + 0.5, **_point(len(placed))
+    )
+    bar = axes.figure.colorbar(points, ax=axes, label="layer", shrink=0.7, aspect=24)
+    bar.ax.yaxis.set_major_locator(MaxNLocator(12, integer=True))
+    bar.ax.tick_params(length=0)
+
+
+def _by_label(axes: Axes, placed: pd.DataFrame, labels: Mapping[tuple[int, int], str]) -> None:
+    """The most frequent label first; heads without one are faint."""
+    _plane(axes, placed, "by what they do")
+    own = pd.Series([labels.get(head) for head in zip(placed["layer"], placed["head"], strict=True)], placed.index)
+    by_frequency = sorted(Counter(own.dropna()).items(), key=lambda item: (-item[1], item[0]))
+    ranked = [label for label, _ in by_frequency[: len(_LOOKS)]]
+    rest = placed[~own.isin(ranked)]
+    axes.scatter(rest["x"], rest["y"], c=FAINT, marker=".", label="none of these", alpha=0.6, linewidths=0, s=12)
+    for label, (colour, marker) in zip(ranked, _LOOKS, strict=False):
+        points = placed[own == label]
+        name = drawable(label, _LONGEST_LABEL)
+        axes.scatter(points["x"], points["y"], c=colour, marker=marker, label=name, **_point(len(placed)))
+    axes.legend(
+        loc="upper left",
+        bbox_to_anchor=(1, 1),
+        borderaxespad=0,
+        handletextpad=0.2,
+        prop={"family": families_for(ranked)},
+    )
+
+
+def _plane(axes: Axes, placed: pd.DataFrame, title: str) -> None:
+    """Distances alone have a meaning in it, so axes are alike and carry no numbers."""
+    axes.set_title(title, loc="left")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.spines[:].set(visible=True, color=FAINT, linewidth=0.4)
+    axes.margins(0.06)
+    if not len(placed):
+        axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+
+
+def _point(heads: int) -> dict[str, Any]:
+    return {"s": float(np.clip(4000 / max(1, heads), 6, 26)), "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9}
+
+
+def _placed(
+    head_distances: pd.DataFrame, head_map: pd.DataFrame
+) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
+    """Names, distances and clusters of the heads that have a place."""
+    heads, matrix = distance_matrix(head_distances)
+    cluster = {(row.layer, row.head): row.cluster for row in head_map.itertuples()}
+    clusters = np.array([cluster.get(head, _UNPLACED) for head in heads], dtype=np.int64)
+    kept = np.flatnonzero(clusters != _UNPLACED)
+    return [f"{heads[k][0]}-{heads[k][1]}" for k in kept], matrix[np.ix_(kept, kept)], clusters[kept]
+
+
+def _cluster_colours(clusters: Iterable[int]) -> dict[int, str]:
+    """Clusters of several heads in turn; single heads, and what is no cluster (0), are grey."""
+    sizes = Counter(clusters)
+    several = [int(cluster) for cluster in sorted(sizes) if sizes[cluster] > 1]
+    colours = {cluster: _LOOKS[place][0] for place, cluster in enumerate(several[: len(_LOOKS)])}
+    return {int(cluster): colours.get(int(cluster), INK) for cluster in sizes} | {_UNPLACED: FAINT}
+
+
+def _clusters_of_nodes(tree: NDArray[np.float64], clusters: NDArray[np.int64]) -> list[int]:
+    """For every leaf and then every joint of the tree, the cluster that all its leaves belong to, or 0."""
+    nodes: list[int] = clusters.tolist()
+    for left, right in tree[:, :2].astype(int):
+        nodes.append(nodes[left] if nodes[left] == nodes[right] else _UNPLACED)
+    return nodes
+
+
+def _letter(inches: float, names: list[str]) -> float:
+    """Points of type that fit beside each leaf."""
+    return float(min(7.0, 0.85 * 72 * (inches - 0.5) / len(names)))
+
+
+def _nothing() -> Figure:
+    figure = Figure(figsize=(3, 1.5), layout="constrained")
+    axes = figure.subplots()
+    axes.axis("off")
+    axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+    return figure

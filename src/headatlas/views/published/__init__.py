@@ -1,0 +1,1 @@
+"""Tables of the papers, as data, and their comparison with ours."""

@@ -1,0 +1,162 @@
+"""An atlas's results with the paper's figures beside them, where the two may stand side by side (tables 1 and 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from headatlas.results.view import Column, View
+from headatlas.views.published.cells import arrow, head, interval, offset, percent, text
+from headatlas.views.published.tables import (
+    MENTION_TYPES,
+    Source,
+    published_coreference,
+    published_dependencies,
+    source,
+)
+
+Row = dict[Any, Any]  # of a frame, by column
+
+OURS, PUBLISHED = "this atlas", "published"
+CANDIDATES = "preceding"  # mentions: what the baselines choose from
+CHOICE = (
+    "acc.: of the head that scores best here, which flatters it; the interval does not make up for that. "
+    "held out: the head is chosen on one half of the corpus and scored on the other."
+)
+OTHERS = "The published figures are of another model on another corpus: to compare by, not to reach."
+
+METHODS = {
+    "nearest": "nearest mention",
+    "head_match": "same head word",
+    "sieves": "four sieves",
+    "neural": "neural system",
+    "head": "best head",
+    "head_of_type": "best for type",
+}
+DEPENDENCY_COLUMNS: dict[Column, Callable[[Row], str]] = {
+    Column("relation"): lambda row: text(row["relation"]),
+    Column("n", OURS, True): lambda row: text(row["count"]),
+    Column("head", OURS, True): lambda row: head(row["layer"], row["head"]),
+    Column("dir.", OURS): lambda row: arrow(row["direction"]),
+    Column("acc.", OURS, True): lambda row: percent(row["accuracy"]),
+    Column("95 % interval", OURS, True): lambda row: interval(row["low"], row["high"]),
+    Column("held out", OURS, True): lambda row: percent(row["held_out"]),
+    Column("baseline", OURS, True): lambda row: offset(row["baseline"], row["baseline_offset"]),
+    Column("control", OURS, True): lambda row: percent(row["control"]),
+    Column("relation", PUBLISHED): lambda row: text(row["published_relation"]) + row["mark"],
+    Column("head", PUBLISHED, True): lambda row: head(row["published_layer"], row["published_head"]),
+    Column("dir.", PUBLISHED): lambda row: arrow(row["published_direction"]),
+    Column("acc.", PUBLISHED, True): lambda row: percent(row["published_accuracy"]),
+    Column("baseline", PUBLISHED, True): lambda row: offset(row["published_baseline"], row["published_offset"]),
+}
+COREFERENCE_COLUMNS: dict[Column, Callable[[Row], str]] = {
+    Column("mentions"): lambda row: text(row["mention_type"]),
+    Column("antecedent by"): lambda row: METHODS[row["method"]] + "*" * (row["method"] in source("coreference").notes),
+    Column("head", OURS, True): lambda row: head(row["layer"], row["head"]),
+    Column("n", OURS, True): lambda row: text(row["count"]),
+    Column("acc.", OURS, True): lambda row: percent(row["accuracy"]),
+    Column("95 % interval", OURS, True): lambda row: interval(row["low"], row["high"]),
+    Column("held out", OURS, True): lambda row: percent(row["held_out"]),
+    Column("head", PUBLISHED, True): lambda row: head(row["published_layer"], row["published_head"]),
+    Column("acc.", PUBLISHED, True): lambda row: percent(row["published_accuracy"], decimals=0),
+}
+_KEPT = ["relation", "layer", "head", "direction", "accuracy", "baseline", "offset", "source"]
+
+
+def compare_dependencies(best: pd.DataFrame, surveyed: str, universal: bool) -> View:
+    """Table 1: the best head for each relation in the order of the atlas's `dependency_best`, and the published one.
+
+    `universal` says whether the relations are those of Universal Dependencies, which differ from the paper's.
+    """
+    beside = _beside(best["relation"], universal)
+    marks = _marks(beside, universal)
+    frame = pd.concat([best.reset_index(drop=True), beside[_KEPT].add_prefix("published_")], axis=1)
+    controlled = bool(best["control"].notna().any())
+    shown = {column: cell for column, cell in DEPENDENCY_COLUMNS.items() if controlled or column.title != "control"}
+    rows = frame.assign(mark=marks).to_dict("records")
+    title = _title("Dependency relations, in %: the best head for each", surveyed, source("dependencies"))
+    return View(frame, tuple(shown), _cells(rows, shown), title, _dependency_notes(beside, marks, controlled))
+
+
+def compare_coreference(heads: pd.DataFrame, best: pd.DataFrame, baselines: pd.DataFrame, surveyed: str) -> View:
+    """Table 2: the head that is best for all mentions, the best for each type, and the baselines."""
+    frame = pd.concat([best_heads(heads, best), baselines.rename(columns={"baseline": "method"})], ignore_index=True)
+    keys = ["mention_type", "method"]
+    frame = frame.merge(published_coreference(), "outer", keys, suffixes=("", "_published"))
+    for key, order in zip(keys, (MENTION_TYPES, tuple(METHODS)), strict=True):
+        frame[key] = pd.Categorical(frame[key], order)
+    frame = frame.sort_values(keys, ignore_index=True).astype(dict.fromkeys(keys, "str"))
+    published = {f"{name}_published": f"published_{name}" for name in ("layer", "head", "accuracy")}
+    ours = ["layer", "head", "correct", "count", "accuracy", "low", "high", "held_out"]
+    whole = dict.fromkeys(("layer", "head", "correct", "count"), "Int64")
+    frame = frame.rename(columns=published)[[*keys, *ours, *published.values()]].astype(whole)
+    origin = source("coreference")
+    notes = (
+        "Choices are among the mentions before; the paper leaves open what its heads chose from.",
+        "best head: for all mentions; best for type: for that type.",
+        CHOICE,
+        OTHERS,
+        *(f"* {note}" for note in origin.notes.values()),
+    )
+    title = _title("Coreference, in %: mentions whose antecedent is found", surveyed, origin)
+    cells = _cells(frame.to_dict("records"), COREFERENCE_COLUMNS)
+    return View(frame, tuple(COREFERENCE_COLUMNS), cells, title, notes, keys=2)
+
+
+def _cells(rows: Iterable[Row], shown: Mapping[Column, Callable[[Row], str]]) -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(cell(row) for cell in shown.values()) for row in rows)
+
+
+def _beside(relations: Iterable[str], universal: bool) -> pd.DataFrame:
+    """For each relation the published row that may stand beside it, empty where there is none. Table 1 comes first."""
+    published = published_dependencies().drop_duplicates("relation")
+    by_name = published.set_index("ud", drop=False)
+    by_name = by_name[by_name.index.notna()]
+    if not universal:
+        own = published.set_index("relation", drop=False)
+        by_name = pd.concat([own, by_name[~by_name.index.isin(own.index)]])
+    return by_name.reindex(list(relations)).reset_index(drop=True)
+
+
+def _marks(beside: pd.DataFrame, universal: bool) -> list[str]:
+    """Behind a published relation: * where a note belongs to it, ~ where it is only roughly the UD relation."""
+    noted = beside["relation"].isin(list(source("dependencies").notes))
+    rough = (beside["comparable"] == "roughly") & universal
+    return ["*" * star + "~" * tilde for star, tilde in zip(noted, rough, strict=True)]
+
+
+def _dependency_notes(beside: pd.DataFrame, marks: list[str], controlled: bool) -> tuple[str, ...]:
+    rough = beside[["~" in mark for mark in marks]]
+    reasons = [f"{row.relation} ({row.remark})" for row in rough.itertuples()]
+    noted = beside["relation"][["*" in mark for mark in marks]]
+    notebook = beside["relation"][beside["source"] == "notebook"]
+    return (
+        "d->h: the dependent attends to its head; h->d: the head to its dependent.",
+        CHOICE,
+        "baseline: always the word at the (offset) that suits the relation best.",
+        *(["control: the best head of the same network with random weights."] if controlled else []),
+        OTHERS,
+        *([f"Printed in the authors' notebook alone: {', '.join(notebook)}."] if len(notebook) else []),
+        *(f"* {source('dependencies').notes[relation]}" for relation in noted),
+        *([f"~ Only roughly comparable with UD: {'; '.join(reasons)}."] if reasons else []),
+    )
+
+
+def best_heads(heads: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
+    """The best head for all mentions with its scores for every type, and the best of each type."""
+    scored = heads[heads["candidates"] == CANDIDATES]
+    chosen = best[best["candidates"] == CANDIDATES][["mention_type", "layer", "head", "held_out"]]
+    overall = chosen["mention_type"] == "all"
+    of_all = scored.merge(chosen[overall][["layer", "head"]]).merge(chosen[overall], "left")
+    of_type = scored.merge(chosen[~overall])
+    return pd.concat([of_all.assign(method="head"), of_type.assign(method="head_of_type")])
+
+
+def _title(name: str, surveyed: str, origin: Source) -> tuple[str, ...]:
+    return (
+        name,
+        f"This atlas: {surveyed}",
+        f"Published: {origin.model} on {origin.corpus} ({origin.paper}, {origin.table})",
+    )

@@ -1,0 +1,1 @@
+"""Findings, labels and descriptions in sentences."""

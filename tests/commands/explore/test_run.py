@@ -1,0 +1,121 @@
+"""Starting: which model, which atlas, which address; and what cannot be started."""
+
+import subprocess
+import sys
+import tempfile
+import webbrowser
+
+import pytest
+from tests.atlas.synthetic_atlas import synthetic_atlas
+from typer.testing import CliRunner
+
+from headatlas.cli.app import app
+from headatlas.commands.explore import address, run
+from headatlas.commands.explore.live import Explorer
+from headatlas.errors import SettingError
+
+
+def test_the_page_of_an_atlas_gets_the_live_view_first(load_tiny, tmp_path):
+    atlas = synthetic_atlas(tmp_path, [4, 4], attention="encoder")
+    content = run.explorer_content(Explorer(load_tiny("bert"), "encoder"), atlas, "secret")
+    assert content["views"] == ["live", "overview", "map", "grid", "sentence", "tables"]
+    assert content["live"] == {"predicts": "masked", "removable": True, "most_tokens": 64, "token": "secret"}
+    assert content["examples"]
+
+
+def test_an_atlas_of_other_heads_is_refused(load_tiny, tmp_path):
+    atlas = synthetic_atlas(tmp_path, [4, 3], attention="encoder")
+    with pytest.raises(SettingError, match="an atlas of made-up with 7 heads"):
+        run.explorer_app(load_tiny("bert"), atlas, "t", 1)
+
+
+def test_the_model_of_an_atlas_is_loaded_as_it_was_surveyed(tmp_path):
+    assert run.atlas_model(None) == ("embedded-mlm", {})
+    atlas = synthetic_atlas(tmp_path, [4], commit="abc", random_weights=None)
+    assert run.atlas_model(atlas) == ("made-up", {"revision": "abc"})
+    atlas.manifest["model"] |= {"commit": None, "random_weights": {"seed": 3}}
+    assert run.atlas_model(atlas) == ("made-up", {"revision": None, "random_weights": True, "seed": 3})
+
+
+def test_the_server_listens_on_this_machine_alone_and_a_taken_port_is_told():
+    with run._listening(0) as listener:
+        address, port = listener.getsockname()
+        assert address == "127.0.0.1"
+        with pytest.raises(SettingError, match=f"--port {port} is not available"):
+            run._listening(port)
+
+
+@pytest.mark.parametrize("package", ["starlette", "uvicorn"])
+def test_without_the_extra_the_command_says_what_to_install(package):
+    """In a process of its own, where nothing was imported before."""
+    code = f"import sys; sys.modules[{package!r}] = None; from headatlas.cli.app import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", code, "explore", "embedded"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "pip install 'headatlas[explore]'" in " ".join(done.stderr.split())
+    assert "Traceback" not in done.stderr
+
+
+def test_the_browser_is_given_a_private_file_and_not_the_token(tmp_path, monkeypatch):
+    """Every user of a machine can read the command lines of all programs."""
+    secret = "http://127.0.0.1:1/t0ken-_/"
+    shown, pages = tmp_path / "shown", tmp_path / "pages"
+    pages.mkdir()
+    script = tmp_path / "browser"
+    script.write_text(f'#!/bin/sh\necho "$@" > "{shown}"\n')
+    script.chmod(0o700)
+    monkeypatch.setattr(webbrowser, "_tryorder", None)
+    monkeypatch.setattr(webbrowser, "_browsers", {})
+    monkeypatch.setenv("BROWSER", str(script))
+    monkeypatch.setattr(tempfile, "tempdir", str(pages))
+    seen = {}
+
+    def fake(model, atlas, opened, **options):
+        opened(secret)
+        (folder,) = pages.iterdir()
+        (page,) = folder.iterdir()
+        seen.update(folder=folder.stat().st_mode, page=page.stat().st_mode, text=page.read_text(), uri=page.as_uri())
+
+    monkeypatch.setattr(run, "explore", fake)
+    done = CliRunner().invoke(app, ["explore", "bert"])
+    assert done.exit_code == 0, done.output
+    assert secret in done.output
+    assert shown.read_text().strip() == seen["uri"]
+    assert "t0ken" not in seen["uri"]
+    assert seen["folder"] & 0o777 == 0o700
+    assert seen["page"] & 0o777 == 0o600
+    assert f"url={secret}" in seen["text"]
+    assert not list(pages.iterdir())
+
+
+def test_the_address_is_text_in_the_page_that_leads_to_it(tmp_path):
+    page = address.write_redirect(tmp_path, "http://x/\"><script>alert('&')</script>").read_text()
+    assert "<script" not in page
+    assert '"></' not in page
+    assert "default-src 'none'" in page
+    assert '<meta name="referrer" content="no-referrer">' in page
+    with pytest.raises(FileExistsError):
+        address.write_redirect(tmp_path, "http://x/")
+
+
+@pytest.mark.parametrize(
+    ("typed", "model", "folder"),
+    [([], None, None), (["bert"], "bert", None), (["atlas"], None, "atlas"), (["bert", "atlas"], "bert", "atlas")],
+)
+def test_one_argument_is_a_model_or_an_atlas(typed, model, folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "atlas").mkdir()
+    (tmp_path / "atlas" / "manifest.json").write_text("{}")
+    called = {}
+
+    def fake(model, atlas, **options):
+        called.update(model=model, atlas=atlas)
+        options["opened"]("http://127.0.0.1:1/t/")
+
+    monkeypatch.setattr(run, "explore", fake)
+    done = CliRunner().invoke(app, ["explore", *typed, "--no-browser"])
+    assert done.exit_code == 0, done.output
+    assert "http://127.0.0.1:1/t/" in done.output
+    assert called["model"] == model
+    assert (called["atlas"] and str(called["atlas"])) == folder

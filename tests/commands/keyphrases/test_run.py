@@ -1,0 +1,127 @@
+"""Extractions from end to end: tables, manifest, pictures, and clear errors for bad input."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.keyphrasing.made_up import corpus
+
+import headatlas as ha
+from headatlas.commands.keyphrases.choosing import shipped
+from headatlas.errors import AtlasError, SettingError
+from headatlas.views.figures.shaded import shaded_html, shaded_svg, write_shaded
+
+QUICK = {"bootstrap": 20, "device": "cpu", "progress": False, "max_tokens": 64}
+
+
+@pytest.fixture(scope="module")
+def found(tiny_folder, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("phrases")
+    train, data = corpus(folder / "train.jsonl", 4), corpus(folder / "data.jsonl", 3, start=1)
+    return ha.keyphrases(str(tiny_folder("bert")), train=train, data=data, out=folder / "out", **QUICK)
+
+
+def test_every_table_is_there(found):
+    tables = found.tables
+    assert set(tables) == {"keyphrases", "keyphrase_words", "keyphrase_scores", "keyphrase_curve", "keyphrase_weights"}
+    assert set(tables["keyphrase_scores"]["method"]) == {"heads", "tf_idf", "text_rank", "position", "yake"}
+    assert tables["keyphrase_scores"]["count"].eq(12).all()
+    assert tables["keyphrases"].groupby("document")["rank"].max().le(10).all()
+    assert tables["keyphrases"]["right"].any()
+    assert tables["keyphrase_weights"]["share"].sum() == pytest.approx(1)
+    assert sorted(tables["keyphrase_weights"]["rank"]) == list(range(1, 9))
+    chosen = found.manifest["heads_chosen"]
+    assert chosen["origin"] == "found on 16 training documents"
+    best = tables["keyphrase_weights"].nsmallest(len(chosen["names"]), "rank")
+    assert {f"{row.layer}-{row.head}" for row in best.itertuples()} == set(chosen["names"])
+
+
+def test_scores_are_those_of_the_phrases_that_are_listed(found):
+    listed = found.tables["keyphrases"].query("rank <= 5")
+    precision = listed.groupby("document")["right"].mean().mean()
+    row = found.tables["keyphrase_scores"].query("method == 'heads' and k == 5")
+    assert row["precision"].item() == pytest.approx(float(precision))
+
+
+def test_pictures_and_shaded_texts(found):
+    names = {path.name for path in ha.write_figures(found, formats=("svg",))}
+    assert {"keyphrase_scores.svg", "keyphrase_curve.svg"} <= names
+    page = write_shaded(found).read_text(encoding="utf-8")
+    assert page.count("<h2>") == 12
+    assert "<u>" in page
+    assert "<b>" in page
+    assert (found.folder / "figures" / "shaded_text.svg").read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_words_are_text_and_never_markup(found):
+    words = found.tables["keyphrase_words"].head(3).assign(word="<script>alert(1)</script>")
+    assert "<script>" not in shaded_html(words, "a <b>") + shaded_svg(words)
+
+
+def test_named_heads_need_no_training(tiny_folder, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("The old man saw a little dog.\n\nShe sat by the big river.\n", encoding="utf-8")
+    made = ha.keyphrases(str(tiny_folder("gpt2")), text=text, heads=["1-2", "2-4"], out=tmp_path / "out", **QUICK)
+    assert set(made.tables) == {"keyphrases", "keyphrase_words"}
+    assert made.manifest["heads_chosen"]["names"] == ["1-2", "2-4"]
+    assert made.tables["keyphrases"]["right"].isna().all()
+    assert made.tables["keyphrases"]["document"].unique().tolist() == ["0.0", "0.1"]
+
+
+def test_a_finished_extraction_is_opened_and_another_refused(found, tiny_folder):
+    given = {"train": found.folder.parent / "train.jsonl", "data": found.folder.parent / "data.jsonl"}
+    again = ha.keyphrases(str(tiny_folder("bert")), **given, out=found.folder, **QUICK)
+    assert again.manifest["started"] == found.manifest["started"]
+    with pytest.raises(AtlasError, match="holds other results"):
+        ha.keyphrases(str(tiny_folder("bert")), **given, out=found.folder, top=3, **QUICK)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({}, "There are no documents"),
+        ({"text": "a", "data": "b"}, "exclude each other"),
+        ({"data": "a", "train": "a"}, "are the same"),
+        ({"data": "a", "finetune": True}, "--finetune needs --train"),
+        ({"data": "a", "top": 0}, "--top must be at least 1"),
+        ({"data": "a", "pooling": "sum"}, "--pooling sum is unknown"),
+        ({"data": "a", "rate": 2.0}, "--rate must lie"),
+        ({"data": "a", "heads": []}, "names no head"),
+    ],
+)
+def test_bad_settings_are_refused_before_a_model_is_loaded(options, problem, tmp_path):
+    with pytest.raises(SettingError, match=problem):
+        ha.keyphrases("nowhere", out=tmp_path / "out", **options)
+
+
+def test_a_model_without_known_heads_says_what_to_do(tiny_folder, tmp_path):
+    data = corpus(tmp_path / "data.jsonl", 1)
+    with pytest.raises(SettingError, match=r"No heads are known .* --train"):
+        ha.keyphrases(str(tiny_folder("bert")), data=data, out=tmp_path / "out", **QUICK)
+    with pytest.raises(SettingError, match="There is no head 9-9"):
+        ha.keyphrases(str(tiny_folder("bert")), data=data, heads=["9-9"], out=tmp_path / "out", **QUICK)
+
+
+def test_behaviours_of_a_survey_stand_beside_the_weights(tiny_folder, tmp_path):
+    train, data = corpus(tmp_path / "train.jsonl", 2), corpus(tmp_path / "data.jsonl", 1)
+    model = str(tiny_folder("bert"))
+    atlas = ha.survey(model, text=ha.sample_text(), segments=4, examples=1, studies=["positions", "entropy"],
+                      out=tmp_path / "atlas", **QUICK)  # fmt: skip
+    made = ha.keyphrases(model, train=train, data=data, atlas=atlas.folder, out=tmp_path / "out", **QUICK)
+    known = {(row.layer, row.head) for row in atlas.tables["behaviours"].itertuples()}
+    weights = made.tables["keyphrase_weights"]
+    assert {(row.layer, row.head) for row in weights[weights["behaviours"] != ""].itertuples()} == known
+
+
+def test_heads_ship_for_the_embedded_model(load_embedded, tmp_path):
+    model = load_embedded("embedded")
+    choice = shipped(model)
+    assert choice is not None
+    text = tmp_path / "text.txt"
+    text.write_text(
+        "Graph kernels are used to find the similarity of molecules for drug discovery.\n", encoding="utf-8"
+    )
+    made = ha.keyphrases(model, text=text, out=tmp_path / "out", progress=False)
+    assert "graph kernels" in {phrase.lower() for phrase in made.tables["keyphrases"]["phrase"]}
+    assert json.loads(json.dumps(made.manifest["heads_chosen"]))["origin"].startswith("shipped")

@@ -1,0 +1,114 @@
+"""A run that is killed or stopped goes on where it stood, to the very tables it would have had."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from headatlas.commands.ablate.removal import RemovalCurves
+from headatlas.commands.ablate.run import ablate
+from headatlas.corpora.sample import sample_text
+from headatlas.engine.pieces import Pieces
+from headatlas.errors import AtlasError, SurveyInterruptedError
+from headatlas.models.replay import LayerReplay
+
+OPTIONS = {"text": sample_text(), "examples": 8, "max_tokens": 48, "batch_tokens": 200, "bootstrap": 20, "steps": 2}
+OPTIONS |= {"task": "masked-lm", "random_orders": 2, "device": "cpu", "progress": False}
+
+
+class KilledError(Exception):
+    """The power is gone."""
+
+
+@pytest.fixture
+def count(monkeypatch):
+    """Names of the pieces that are made; the run ends in the given way at the one of the given number."""
+    made, end = [], {}
+    call = Pieces.__call__
+
+    def counted(pieces, name, make):
+        def noted():
+            made.append(name)
+            if len(made) == end.get("at"):
+                end["how"]()
+            return make()
+
+        return call(pieces, name, noted)
+
+    monkeypatch.setattr(Pieces, "__call__", counted)
+    return made, end
+
+
+def killed():
+    raise KilledError
+
+
+def stopped():
+    os.kill(os.getpid(), signal.SIGINT)
+
+
+@pytest.mark.parametrize(
+    ("part", "how", "error", "lost"),
+    [
+        ("importance", killed, KilledError, 1),
+        ("without", stopped, SurveyInterruptedError, 0),
+        ("without", killed, KilledError, 1),
+        ("curve", killed, KilledError, 1),
+    ],
+)
+def test_a_run_goes_on_where_it_stood(part, how, error, lost, count, tiny_folder, tmp_path):
+    model, (made, end) = str(tiny_folder("bert")), count
+    whole = ablate(model, out=tmp_path / "whole", **OPTIONS)
+    total = list(made)
+    assert len(set(total)) == len(total) > 15
+    made.clear()
+    end |= {"at": total.index(next(name for name in total if name.startswith(part))) + 2, "how": how}
+    with pytest.raises(error):
+        ablate(model, out=tmp_path / "again", **OPTIONS)
+    finished = total[: end["at"] - lost]
+    end.clear()
+    made.clear()
+    again = ablate(model, out=tmp_path / "again", **OPTIONS)
+    assert made == total[len(finished) :], "only what was missing is made"
+    for name in whole.tables:
+        pd.testing.assert_frame_equal(whole.tables[name], again.tables[name])
+    assert not (again.folder / "state").exists()
+
+
+def test_how_passes_were_made_is_known_after_going_on(tiny_folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(LayerReplay, "complete", False)
+    monkeypatch.setattr(RemovalCurves, "add", lambda *_: killed())
+    with pytest.raises(KilledError):
+        ablate(str(tiny_folder("bert")), out=tmp_path, **OPTIONS)
+    monkeypatch.undo()
+    monkeypatch.setattr(LayerReplay, "complete", False)
+    found = ablate(str(tiny_folder("bert")), out=tmp_path, **OPTIONS)
+    assert found.manifest["corpora"]["masked-lm"]["passes"] == "its layers are not where they could be replayed"
+
+
+def test_other_settings_do_not_go_on(count, tiny_folder, tmp_path):
+    count[1].update(at=3, how=killed)
+    with pytest.raises(KilledError):
+        ablate(str(tiny_folder("bert")), out=tmp_path, **OPTIONS)
+    with pytest.raises(AtlasError, match="seed 0 instead of 1"):
+        ablate(str(tiny_folder("bert")), out=tmp_path, seed=1, **OPTIONS)
+
+
+def test_a_piece_is_made_once_and_read_as_it_was(tmp_path):
+    numbers = np.arange(6.0).reshape(2, 3)
+    assert Pieces(tmp_path).of("a")("one", lambda: {"x": numbers})["x"] is numbers
+    assert np.array_equal(Pieces(tmp_path).of("a")("one", killed)["x"], numbers)
+    assert list(Pieces(tmp_path)("one", lambda: {"y": numbers})) == ["y"], "parts do not share names"
+
+
+def test_a_damaged_piece_is_said(tmp_path):
+    pieces = Pieces(tmp_path)
+    pieces("one", lambda: {"x": np.zeros(3)})
+    path = tmp_path / "one.safetensors"
+    path.write_bytes(path.read_bytes()[:-5])
+    with pytest.raises(AtlasError, match=r"one.safetensors: cannot be read .*Delete it"):
+        pieces("one", killed)

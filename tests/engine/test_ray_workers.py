@@ -1,0 +1,71 @@
+"""A Ray cluster of several nodes on one machine: equal tables, also when a node is lost in the middle."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import pytest
+import ray
+from ray.cluster_utils import Cluster
+
+import headatlas as ha
+from headatlas.engine.workers import Crew
+from headatlas.errors import ModelError
+from lives import equal, live, live_on
+from whole_runs import run, same
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_worker_niceness", "0")  # by default workers wait for all else that runs here
+        # A dead node refuses five questions, so it is noticed soon; one that is merely slow has ten seconds for each.
+        soon = {"health_check_period_ms": 500}
+        head = {"num_cpus": 1, "include_dashboard": False, "_system_config": soon}
+        made = Cluster(initialize_head=True, head_node_args=head)
+        made.nodes = [made.add_node(num_cpus=1)]
+    ray.init(address=made.address, log_to_driver=False)
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+def test_actors_on_two_nodes_give_the_tables_of_one_process(cluster, bert, segments):
+    same(run(bert, segments, crew=Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
+
+
+def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monkeypatch):
+    from headatlas.engine.ray_workers import RayTeam
+
+    hear, heard = RayTeam.hear, []
+
+    def losing(self):
+        if len(heard) == 1:
+            cluster.remove_node(cluster.nodes.pop(), allow_graceful=False)
+            cluster.nodes.append(cluster.add_node(num_cpus=1))
+        heard.append(answer := hear(self))
+        return answer
+
+    monkeypatch.setattr(RayTeam, "hear", losing)
+    same(run(bert, segments, crew=Crew(2, "ray", threads=1, address=cluster.address)), run(bert, segments))
+    assert any(answer.sums is None for answer in heard)
+
+
+def test_a_driver_killed_in_the_middle_goes_on_from_its_state(cluster, tiny_folder, tmp_path):
+    model, text, out = str(tiny_folder("bert")), ha.sample_text(), tmp_path / "atlas"
+    crew = Crew(2, "ray", threads=1, address=cluster.address)
+    driver = live(model, text, out, crew)
+    while driver.is_alive() and not (out / "state" / "text.safetensors").exists():
+        time.sleep(0.02)
+    os.kill(driver.pid, signal.SIGKILL)
+    driver.join()
+    assert driver.exitcode == -signal.SIGKILL
+    equal(live_on(model, text, out, crew), live_on(model, text, tmp_path / "undisturbed"))
+
+
+def test_a_worker_that_fits_nowhere_is_refused(cluster, bert, segments, monkeypatch):
+    monkeypatch.setattr("headatlas.engine.ray_workers.SECONDS_FOR_A_PLACE", 0.5)
+    with pytest.raises(ModelError, match=r"No machine of the Ray cluster has 64 CPUs"):
+        run(bert, segments, crew=Crew(1, "ray", threads=64, address=cluster.address))

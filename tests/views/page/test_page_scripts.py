@@ -1,0 +1,420 @@
+"""The logic of the page's scripts, each module run by itself in a browser, against slow and obvious oracles."""
+
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import torch
+from tests.atlas.chromium import new_page
+
+from headatlas.statistics.words import word_attention
+
+WEB = files("headatlas.views.page") / "web"
+ADDRESS = "http://page.test/"
+
+
+@pytest.fixture(scope="module")
+def run(browser):
+    """Evaluate JavaScript; `modules` are imported by the names of their files, their exports in one object `m`."""
+    page = new_page(browser)
+
+    def serve(route):
+        name = route.request.url.removeprefix(ADDRESS)
+        if name.endswith(".js"):
+            route.fulfill(body=(WEB / name).read_text(encoding="utf-8"), content_type="text/javascript")
+        else:
+            route.fulfill(body="<!doctype html><title>t</title>", content_type="text/html")
+
+    page.route(f"{ADDRESS}**", serve)
+    page.goto(ADDRESS)
+
+    def evaluate(modules, code, argument=None):
+        imports = ", ".join(f"...await import('/{name}.js')" for name in modules.split())
+        return page.evaluate(f"async (x) => {{ const m = {{ {imports} }}; {code} }}", argument)
+
+    return evaluate
+
+
+def test_heads_of_layers_of_different_width(run):
+    found = run(
+        "heads",
+        """const heads = new m.Heads(x);
+        const all = Array.from({ length: heads.total }, (_, index) => heads.name(index));
+        const back = all.map((name) => heads.parse(name));
+        const none = ["0-1", "1-4", "3-9", "4-1", "a", "1", "", "1-", "-1-1", "1-1x"].map((name) => heads.parse(name));
+        return { all, back, none };""",
+        [3, 1, 2],
+    )
+    assert found["all"] == ["1-1", "1-2", "1-3", "2-1", "3-1", "3-2"]
+    assert found["back"] == list(range(6))
+    assert set(found["none"]) == {-1}
+
+
+@pytest.mark.parametrize(
+    ("start", "key", "end"),
+    [
+        ("1-1", "ArrowRight", "1-2"),
+        ("1-3", "ArrowRight", "1-3"),
+        ("1-1", "ArrowDown", "2-1"),
+        ("1-2", "ArrowDown", "1-2"),
+        ("3-2", "ArrowUp", "3-2"),
+        ("3-2", "Home", "3-1"),
+        ("1-1", "End", "1-3"),
+        ("1-1", "x", "1-1"),
+    ],
+)
+def test_arrow_keys_stay_among_the_heads(run, start, key, end):
+    code = "const heads = new m.Heads([3, 1, 2]); return heads.name(heads.move(heads.parse(x[0]), x[1]));"
+    assert run("heads", code, [start, key]) == end
+
+
+def test_links_come_back_and_broken_ones_do_no_harm(run):
+    parts = {"head": "8-10", "view": "sentence", "example": "3", "measure": "a/b c&d=e#é"}
+    link = run("links", "return m.formatLink(x);", parts)
+    assert link.startswith("#head=8-10&view=sentence&example=3&measure=")
+    assert run("links", "return m.parseLink(x);", link) == parts
+    for broken in ("", "#", "#&&", "#=1", "#head", "#head=%E0%A4%A", "#__proto__=1&head=1-1"):
+        assert run("links", "return m.parseLink(x);", broken).get("head") in (None, "1-1")
+
+
+def test_a_link_that_names_what_is_not_there_changes_nothing(run):
+    code = """
+        const heads = new m.Heads([2, 2]);
+        const known = { heads, views: ["grid", "map"], examples: 2 };
+        const store = new m.Store({ view: "grid", head: 1, example: 0 }, known);
+        store.follow(x);
+        return store.shown;"""
+    before = {"view": "grid", "head": 1, "example": 0}
+    for link in ("#head=9-9&view=nowhere&example=7", "#example=0", "#example=-1", "#example=1.5", "#example=x"):
+        assert run("store heads", code, link) == before
+    found = run("store heads", code, "#head=2-1&view=map&example=2")
+    assert (found["head"], found["view"], found["example"]) == (2, "map", 1)
+
+
+def test_sorting_puts_missing_values_last_both_ways(run):
+    code = """
+        const frame = new m.Frame([{ name: "a", number: true }, { name: "b", number: false }], [x[0], x[1]]);
+        const rows = frame.where(() => true);
+        return ["a", "b"].flatMap((name) => [false, true].map((down) => frame.sorted(rows, name, down)));"""
+    found = run("frames", code, [[3, None, 1, 3], ["b", "a", None, "c"]])
+    assert found == [[2, 0, 3, 1], [0, 3, 2, 1], [1, 0, 3, 2], [3, 0, 1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([1, 20, None], ["1", "20", ""]),
+        ([0.123456, 0.5], ["0.1235", "0.5000"]),
+        ([12.3456, 0.00001], ["12.35", "1.0e-5"]),
+        ([0.00012349, 0], ["0.0001235", "0.0000000"]),
+    ],
+)
+def test_numbers_of_a_column_are_written_alike(run, values, said):
+    assert run("frames", "return x.map(m.numberFormat(x));", values) == said
+
+
+def test_csv_quotes_what_needs_it(run):
+    found = run("frames", "return m.csv(x[0], x[1]);", [["a", "b,c"], [['say "hi"', None], [1.5, "two\nlines"]]])
+    assert found == 'a,"b,c"\n"say ""hi""",\n1.5,"two\nlines"\n'
+
+
+@pytest.mark.parametrize("how", ["mean", "first", "max"])
+def test_attention_between_words_is_that_of_the_studies(run, how):
+    word_of = [-1, 0, 1, 1, 1, 2, -1]
+    weights = np.random.default_rng(0).dirichlet(np.ones(7), size=7).astype(np.float32)
+    index = torch.tensor([[3, 0, 1, 1, 1, 2, 4]])  # special tokens after the words
+    expected = word_attention(torch.from_numpy(weights)[None, None], index, 5, how)[0, 0].numpy()
+    code = """
+        const tokens = ["[CLS]", "a", "b", "b", "b", "c", "[SEP]"];
+        const division = m.wordUnits({ word_of: x[1], words: ["a", "b", "c"], tokens });
+        const map = m.unitMap(Float64Array.from(x[0]), 7, division, x[2]);
+        return { map: [...map], words: division.units.map((unit) => unit.text) };"""
+    found = run("attention", code, [weights.ravel().tolist(), word_of, how])
+    assert found["words"] == ["[CLS]", "a", "b", "c", "[SEP]"]
+    order = [3, 0, 1, 2, 4]  # the page keeps the order of the text
+    np.testing.assert_allclose(np.reshape(found["map"], (5, 5)), expected[np.ix_(order, order)], atol=1e-6)
+
+
+def test_words_that_the_model_saw_as_unknown_are_marked(run):
+    example = {"word_of": [-1, 0, 1, 1, 2, -1], "words": ["a", "\u732b", "[UNK]"]}
+    example["tokens"] = ["[CLS]", "a", "[UNK]", "b", "[UNK]", "[SEP]"]
+    code = "return m.wordUnits(x[0], x[1]).units.map((unit) => unit.text);"
+    assert run("attention", code, [example, "[UNK]"]) == ["[CLS]", "a", "[UNK] \u732b", "[UNK]", "[SEP]"]
+    assert run("attention", code, [example, None]) == ["[CLS]", "a", "\u732b", "[UNK]", "[SEP]"]
+
+
+def test_verdicts_on_a_tree(run):
+    tree = {"heads": [1, -1, 1, 2], "relations": ["det", "root", "poss", "x"], "counts_as": [0, 1, 3, 3]}
+    by_row, by_column = [1, 0, 0, 1], [255, 255, 255, 2]
+    code = "return m.treeVerdicts(x[0], Uint8Array.from(x[1]), 1, x[2]);"
+    predictions = [9] * 8 + by_row + by_column
+    found = run("attention", code, [tree, predictions, "dependent_to_head"])
+    assert [(one["word"], one["predicted"], one["right"]) for one in found] == [
+        (0, 1, True),
+        (2, 1, True),
+        (3, 1, False),
+    ]
+    found = run("attention", code, [tree, predictions, "head_to_dependent"])
+    assert [(one["predicted"], one["right"]) for one in found] == [(-1, False), (2, False), (2, True)]
+
+
+def test_verdicts_on_mentions(run):
+    mentions = [{"head": 1}, {"head": 3}, {"head": 5}]
+    code = "return m.mentionVerdicts(x[0], [[], [0], [0, 1]], Uint8Array.from(x[1]), 1);"
+    found = run("attention", code, [mentions, [0, 0, 0, 255, 255, 3]])
+    assert [(one["word"], one["predicted"], one["right"]) for one in found] == [(3, -1, False), (5, 3, True)]
+
+
+def test_measures_of_every_table_with_a_row_a_head(run):
+    code = """
+        const column = (name, number = true) => ({ name, number });
+        const frames = new Map([
+          ["positions", new m.Frame([column("layer"), column("head"), column("offset"), column("value")],
+            [[1, 1, 1, 1], [1, 1, 2, 2], [-1, 1, -1, 1], [0.1, 0.2, 0.3, null]])],
+          ["best", new m.Frame([column("relation", false), column("layer"), column("head"), column("value")],
+            [["a", "b"], [1, 1], [1, 1], [1, 2]])],
+          ["new_table", new m.Frame([column("layer"), column("head"), column("score")], [[1, 1], [1, 2], [5, 7]])],
+          ["other", new m.Frame([column("value")], [[1]])],
+        ]);
+        const heads = new m.Heads([2]);
+        const said = (one) => [one.id, one.label, [...one.values].map(String), m.strongest(one), m.range(one)];
+        return m.measuresOf(frames, heads, {}).map(said);"""
+    assert run("measures frames heads", code) == [
+        ["positions/-1", "attention to the previous token", ["0.1", "0.3"], 1, [0, 0.3]],
+        ["positions/1", "attention to the next token", ["0.2", "NaN"], 0, [0, 0.2]],
+        ["best/a", "best: a", ["1", "NaN"], 0, [1, 2]],
+        ["best/b", "best: b", ["2", "NaN"], 0, [2, 3]],
+        ["new_table", "new table: score", ["5", "7"], 1, [5, 7]],
+    ]
+
+
+def test_search_finds_heads_relations_and_patterns(run):
+    code = """
+        const heads = new m.Heads([12, 12, 12]);
+        const format = (value) => String(value);
+        const values = Float64Array.from({ length: 36 }, (_, index) => index);
+        const measure = (id, label) => ({ id, label, group: id.split("/")[0], values, format });
+        const entries = m.searchEntries({
+          heads, behaviours: [{ label: "broad", heads: [3] }], strongest: () => 35,
+          measures: [
+            measure("positions/-1", "attention to the previous token"),
+            measure("dependencies/dobj/x", "dobj, dependent → head"),
+          ],
+          best: new Map([["dobj", { layer: 3, head: 1, said: "78 %", measure: "dependencies/dobj/x" }]]),
+          tables: [["positions", "about"]], examples: [{ words: ["The", "dobj"], tokens: [], corpus: "text" }],
+          views: { measure: "grid", behaviour: "map" },
+        });
+        const atlas = new m.Atlas({ heads: heads.perLayer });
+        const named = (query) => atlas.named(query);
+        return x.map((query) => m.find(entries, named, query).map((one) => one.label));"""
+    found = run(
+        "search heads atlas",
+        code,
+        ["dobj", "3-12", "head 2-2", "previous token", "TOKEN prev", "broad", "zzz", "", "99-1"],
+    )
+    assert found[0] == ["dobj", "dobj, dependent → head", "The dobj"]
+    assert found[1] == ["Head 3-12"]
+    assert found[2] == ["Head 2-2"]
+    assert found[3][0] == found[4][0] == "attention to the previous token"
+    assert found[5] == ["broad"]
+    assert found[6:] == [[], [], []]
+
+
+def test_names_on_the_map_cover_nothing(run):
+    points = [{"x": 0, "y": 0}, {"x": 12, "y": 0}, {"x": 200, "y": 0}, None]
+    assert run("scatter", "return m.namesThatFit(x, 7);", points) == [1, 2]
+
+
+@pytest.mark.parametrize(("key", "to"), [("ArrowRight", 1), ("ArrowDown", 2), ("ArrowLeft", None), ("a", None)])
+def test_arrows_on_the_map_lead_to_the_nearest_head_that_way(run, key, to):
+    points = [{"x": 0, "y": 0}, {"x": 10, "y": 1}, {"x": 2, "y": 30}, None, {"x": 11, "y": 9}]
+    assert run("scatter", "return m.nearestThatWay(x[0], 0, x[1]);", [points, key]) == to
+
+
+def test_colours_have_the_contrast_that_reading_needs(run):
+    """WCAG AA: text 4.5 to 1 on its ground, marks 3 to 1."""
+
+    def luminance(colour):
+        channels = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+        linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    def contrast(one, other):
+        high, low = sorted((luminance(one), luminance(other)), reverse=True)
+        return (high + 0.05) / (low + 0.05)
+
+    code = """
+        const shares = Array.from({ length: 21 }, (_, step) => step / 20);
+        return ["light", "dark"].map((theme) => {
+          const p = m.paletteOf(theme);
+          return { ...p, shade: undefined, onShade: undefined, kind: undefined, layer: undefined,
+                   cells: shares.map((share) => [p.shade(share), p.onShade(share)]) };
+        });"""
+    for colours in run("palette", code):
+        assert all(contrast(colours[name], colours["paper"]) >= 4.5 for name in ("ink", "faint"))
+        assert all(contrast(colours[name], colours["paper"]) >= 3 for name in ("accent", "picked", "right", "wrong"))
+        assert min(contrast(*cell) for cell in colours["cells"]) >= 4.5
+
+
+def test_hostile_words_become_visible_and_fit(run):
+    code = "return x.map((text) => [m.visible(text), m.textWidth(m.fitted(text, 14, 100), 14) <= 100]);"
+    texts = ["Ġthe", "▁the", "\n", " ", "a\u202eb", "a\x00b", "x" * 500, "👩‍👩‍👧‍👦" * 50, "שלום", "<b>"]
+    found = run("dom", code, texts)
+    assert [text for text, _ in found[:6]] == ["the", "the", "⏎", "␣", "a\ufffdb", "a\ufffdb"]
+    assert [text for text, _ in found[6:]] == texts[6:]
+    assert all(fits for _, fits in found)
+
+
+def test_of_questions_that_wait_only_the_newest_is_asked(run):
+    found = run(
+        "asking",
+        """const asked = [];
+        let most = 0, now = 0;
+        const newest = new m.Newest(async (value) => {
+          now += 1;
+          most = Math.max(most, now);
+          await new Promise((done) => setTimeout(done, 5));
+          asked.push(value);
+          now -= 1;
+          if (value === 5) throw new Error("five");
+        });
+        newest.give(1); newest.give(2); newest.give(3);
+        await newest.give(4);
+        const failed = await newest.give(5).then(() => "", (error) => error.message);
+        await newest.give(6);
+        return { asked, most, failed };""",
+    )
+    assert found == {"asked": [1, 4, 5, 6], "most": 1, "failed": "five"}
+
+
+def test_what_the_server_refuses_is_told_in_its_words(run):
+    said = run(
+        "asking",
+        """const sent = [];
+        const reply = (status, body) => async (path, options) => {
+          sent.push([path, options.headers["X-Headatlas-Token"], options.body]);
+          return new Response(body, { status });
+        };
+        const question = { text: "a" };
+        const tell = (fetcher) => m.ask({ token: "t" }, question, fetcher).then((one) => one, (error) => error.message);
+        const broken = () => Promise.reject(new TypeError("no"));
+        const all = [reply(200, '{"ok":1}'), reply(400, '{"error":"too long"}'), reply(503, "busy"), broken];
+        return [await Promise.all(all.map(tell)), sent[0]];""",
+    )
+    answers, sent = said
+    assert answers[:3] == [{"ok": 1}, "too long", "The server answered 503."]
+    assert "does not answer" in answers[3]
+    assert sent == ["/api/ask", "t", '{"text":"a"}']
+
+
+def test_of_too_many_lines_the_darkest_are_drawn(run):
+    weights = np.random.default_rng(0).permutation(100) / 100
+    found = run(
+        "lines",
+        """const weight = (from, to) => x[from * 10 + to];
+        return [100, 99, 7, 1].map((most) => m.faintestOf(10, weight, most));""",
+        weights.tolist(),
+    )
+    assert found[0] == 0
+    assert [sum(weight >= least for weight in weights) for least in found[1:]] == [99, 7, 1]
+
+
+FRAMES = """
+    const column = (name, number = true) => ({ name, number });
+    const frame = (columns) => new m.Frame(Object.keys(columns).map((name) => column(name)), Object.values(columns));
+"""
+
+
+def test_heads_are_matched_by_distance_where_it_was_measured(run):
+    code = f"""{FRAMES}
+        const heads = [new m.Heads([2, 1]), new m.Heads([2])];
+        const matches = frame({{ layer_a: [1, 1, 2], head_a: [1, 2, 1], layer_b: [1, 1, null], head_b: [2, 1, null],
+                                 distance: [0.1, 0.2, null] }});
+        const pairs = new m.Pairs(matches, undefined, heads);
+        const said = (one) => [one.other, one.why, one.distance];
+        const changes = [{{ head: 0 }}, {{ other: 0 }}, {{ head: 2 }}, {{ head: 1, other: 1 }}, {{ view: "x" }}];
+        return {{
+          a: [0, 1, 2, -1].map((index) => said(pairs.match(0, index))),
+          b: [0, 1].map((index) => said(pairs.match(1, index))),
+          values: [...pairs.values(1, "distance")],
+          gone: String(pairs.values(0, "distance")[2]),
+          complete: changes.map((parts) => pairs.complete(parts)),
+        }};"""
+    found = run("pairs frames heads", code)
+    assert found["a"] == [[1, "distance", 0.1], [0, "distance", 0.2], [-1, "none", None], [-1, "none", None]]
+    assert found["b"] == [[1, "distance", 0.2], [0, "distance", 0.1]]
+    assert found["values"] == [0.2, 0.1]
+    assert found["gone"] == "NaN"
+    assert found["complete"] == [
+        {"head": 0, "other": 1, "side": 0},
+        {"other": 0, "head": 1, "side": 1},
+        {"head": 2, "other": -1, "side": 0},
+        {"head": 1, "other": 1},
+        {"view": "x"},
+    ]
+
+
+def test_without_distances_heads_are_matched_by_label_then_by_place(run):
+    code = f"""{FRAMES}
+        const labels = frame({{ layer_a: [1, 1, 1], head_a: [1, 1, 2], strength_a: [0.2, 0.9, 0.5],
+                                layer_b: [1, 1, null], head_b: [1, 3, null], strength_b: [0.2, 0.9, null] }});
+        return [[3, 3], [3, 4]].map(([a, b]) => {{
+          const pairs = new m.Pairs(undefined, labels, [new m.Heads([a]), new m.Heads([b])]);
+          return [0, 1, 2].map((index) => [pairs.match(0, index).other, pairs.match(0, index).why]);
+        }});"""
+    same, different = run("pairs frames heads", code)
+    assert same == [[2, "behaviour"], [1, "place"], [2, "place"]]
+    assert different == [[2, "behaviour"], [-1, "none"], [-1, "none"]]
+
+
+def test_both_sides_have_the_same_labels_and_scales(run):
+    code = """
+        const side = (behaviours, values) => {
+          const measure = { id: "p", share: false, values: Float64Array.from(values), format: String };
+          return { behaviours, measures: [measure], measureOf: new Map([["p", measure]]) };
+        };
+        const sides = [
+          side([{ label: "x", heads: [1] }, { label: "y", heads: [2] }], [1, 2, NaN]),
+          side([{ label: "y", heads: [0, 1] }], [8, 4]),
+        ];
+        m.alignMeasures(sides);
+        m.alignBehaviours(sides);
+        const text = (measure) => measure.format(1.5);
+        return sides.map((one) => [one.behaviours, m.range(one.measures[0]), text(one.measures[0])]);"""
+    one, other = run("comparison measures", code)
+    assert one[0] == [{"label": "y", "heads": [2]}, {"label": "x", "heads": [1]}]
+    assert one[1] == [0, 8]
+    assert other[0] == [{"label": "y", "heads": [0, 1]}, {"label": "x", "heads": []}]
+    assert one[1:] == other[1:]
+
+
+def test_differences_are_ranked_by_size_or_by_their_intervals(run):
+    code = f"""{FRAMES}
+        const f = frame({{ difference: [0.5, -0.9, null, 0.3, -0.2], low: [0.1, -2, null, null, -0.4],
+                           high: [0.9, 0.2, null, null, -0.15] }});
+        const ways = [["largest", false], ["surest", false], ["largest", true]];
+        return ways.map(([order, clear]) => m.ranked(f, [0, 1, 2, 3, 4], order, clear));"""
+    largest, surest, clear = run("differences frames", code)
+    assert largest == [1, 0, 3, 4]
+    assert surest == [4, 0, 1, 3]
+    assert clear == [0, 4]
+
+
+@pytest.mark.parametrize(
+    ("scope", "measure", "title"),
+    [
+        ("head", "relation=dobj direction=dependent_to_head", "3-5 dobj, dependent → head"),
+        ("layer", "relation=nmod:poss direction=head_to_dependent", "layer 3 nmod:poss, head → dependent"),
+        ("model", "relation=a b=c direction=head_to_dependent", None),
+        ("best", "relation=dobj", "dobj (A 3-5, B 4-1)"),
+        ("row", "measure=stress distance=js", "stress, js"),
+        ("head", "", None),
+    ],
+)
+def test_rows_of_differences_are_named_in_words(run, scope, measure, title):
+    code = f"""{FRAMES}
+        const f = frame({{ table: ["dependencies"], column: ["accuracy"], scope: [x[0]], measure: [x[1]],
+                           layer_a: [3], head_a: [5], layer_b: [4], head_b: [1] }});
+        return m.rowTitle({{ content: {{ special: {{}} }} }}, f, 0);"""
+    found = run("differences frames", code, [scope, measure])
+    assert isinstance(found, str) if title is None else found == title

@@ -1,0 +1,71 @@
+"""Packed tables say what the frames say, to five digits; missing values stay missing."""
+
+import base64
+import itertools
+import json
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.atlas.synthetic_atlas import similarity_tables
+
+from headatlas.views.page import tables as page_tables
+from headatlas.views.page.tables import nearest_heads, packed_table, rounded
+
+
+def unpacked(table):
+    columns = json.loads(zlib.decompress(base64.b64decode(table["packed"])))
+    return [
+        one if isinstance(one, list) else [None if c is None else one["words"][c] for c in one["codes"]]
+        for one in columns
+    ]
+
+
+def test_values_come_back_to_five_digits():
+    frame = pd.DataFrame({"layer": [1, 2], "kind": ["sep", "<b>"], "value": [1 / 3, np.nan], "ok": [True, False]})
+    table = packed_table("unknown", frame)
+    assert unpacked(table) == [[1, 2], ["sep", "<b>"], [0.33333, None], ["True", "False"]]
+    assert [column["number"] for column in table["columns"]] == [True, False, True, False]
+    assert (table["rows"], table["shown"], table["about"]) == (2, 2, "")
+
+
+def test_missing_words_and_whole_numbers_stay_missing():
+    frame = pd.DataFrame({"offset": pd.array([1, None], dtype="Int64"), "word": [None, "a"]})
+    assert unpacked(packed_table("unknown", frame)) == [[1, None], [None, "a"]]
+
+
+def test_columns_of_known_tables_are_explained():
+    table = packed_table(
+        "positions", pd.DataFrame({"layer": [1], "head": [1], "offset": [-1], "value": [0.5], "count": [3]})
+    )
+    assert table["about"] == "attention to the previous, current and next token"
+    assert all(column["meaning"] for column in table["columns"])
+
+
+def test_a_very_long_table_is_cut_and_says_so(monkeypatch):
+    monkeypatch.setattr(page_tables, "MOST_ROWS", 3)
+    table = packed_table("unknown", pd.DataFrame({"value": [1.0] * 5}))
+    assert (table["rows"], table["shown"], unpacked(table)) == (5, 3, [[1.0, 1.0, 1.0]])
+
+
+def test_nearest_heads_are_those_of_a_plain_search():
+    every = [(layer, head) for layer in (1, 2, 3) for head in (1, 2, 3, 4)]
+    frame = similarity_tables(every, np.random.default_rng(3))["head_distances"]
+    frame.loc[5, "value"] = np.nan
+    found = nearest_heads(frame)
+    distance = {}
+    for row in frame.itertuples():
+        for one, other in itertools.permutations(((row.layer_a, row.head_a), (row.layer_b, row.head_b))):
+            distance[one, other] = row.value
+    for one in every:
+        others = sorted((value, other) for (start, other), value in distance.items() if start == one and value == value)
+        expected = [[*other, rounded(value)] for value, other in others[: page_tables.NEAREST]]
+        assert found[f"{one[0]}-{one[1]}"] == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [(0.123456789, 0.12346), (float("nan"), None), (float("inf"), None), (0.0, 0.0)]
+)
+def test_rounding(value, said):
+    assert rounded(value) == said

@@ -1,0 +1,126 @@
+"""The sentences say what the tables say."""
+
+import numpy as np
+import pandas as pd
+
+from headatlas.views.words.findings import findings
+
+
+def test_heads_are_counted_and_named():
+    rows = [(1, 1, -1, 0.9), (1, 2, -1, 0.2), (2, 1, -1, 0.51), (1, 1, 1, 0.1), (1, 2, 1, 0.5), (2, 1, 1, 0.0)]
+    table = pd.DataFrame(rows, columns=["layer", "head", "offset", "value"])
+    assert findings({"positions": table}) == [
+        "2 heads put more than half of the attention on the previous token (1-1, 2-1)",
+        "no head puts more than half of the attention on the next token",
+    ]
+
+
+def test_many_heads_are_cut_short():
+    table = pd.DataFrame([(1, h, 0.05, 0.2) for h in range(1, 12)], columns=["layer", "head", "value", "highest"])
+    [sentence] = findings({"max_attention": table})
+    assert sentence.startswith("11 heads put at most 10 %")
+    assert sentence.endswith("1-8 and 3 more)")
+
+
+def kinds_table(sep):
+    values = {"cls": 0.1, "sep": sep, "period_comma": 0.1, "other": 0.2, "sep_to_sep": 0.9, "other_to_sep": sep}
+    rows = [(1, 1, kind, value) for kind, value in values.items()]
+    return pd.DataFrame(rows, columns=["layer", "head", "kind", "value"])
+
+
+def test_sep_and_its_own_rows():
+    sentences = findings({"token_kinds": kinds_table(0.6)})
+    assert sentences[0] == (
+        "1 head puts more than half of the attention on [SEP] (1-1); the layer mean is highest in layer 1 (60%)"
+    )
+    assert sentences[-1] == "of heads that attend mostly to [SEP], the [SEP] rows themselves put 90% there"
+
+
+def test_a_model_without_sep():
+    assert "the input has no [SEP]" in findings({"token_kinds": kinds_table(np.nan)})
+
+
+def test_entropy_and_gradients():
+    entropy = pd.DataFrame(
+        [(1, 1, "all", 4.0, 4.8), (2, 1, "all", 3.0, 4.8), (1, 1, "cls", np.nan, np.nan)],
+        columns=["layer", "head", "source", "nats", "uniform_nats"],
+    )
+    gradients = pd.DataFrame(
+        [
+            (1, 1, "sep", 0.2),
+            (1, 1, "other", 0.1),
+            (1, 1, "cls", 0.05),
+            (2, 1, "sep", 0.01),
+            (2, 1, "other", 0.1),
+            (2, 1, "cls", 0.001),
+        ],
+        columns=["layer", "head", "kind", "value"],
+    )
+    assert findings({"entropy": entropy, "gradients": gradients}) == [
+        "entropy from all tokens: 4.00 nats in layer 1, 3.00 in layer 2 (uniform: 4.80)",
+        "|dL/da| towards [SEP] is 2.00 times that towards other tokens in layer 1, 0.10 times in layer 2",
+        "|dL/da| towards [CLS] is 0.50 times that towards other tokens in layer 1, 0.01 times in layer 2",
+    ]
+
+
+def test_heads_as_classifiers_are_quoted_held_out():
+    columns = ["relation", "layer", "head", "held_out", "baseline_held_out", "p_value"]
+    rows = [("all", 3, 2, 0.4, 0.3, 0.001), ("det", 3, 9, 0.8, 0.6, 0.001), ("obj", 3, 1, 0.7, 0.3, 0.001)]
+    rows += [("flat", 2, 12, 0.77, 0.75, 0.35), ("acl", 2, 1, 0.3, 0.5, 0.001)]
+    assert findings({"dependency_best": pd.DataFrame(rows, columns=columns)}) == [
+        "no single head parses: the best, 3-2, finds the heads of 40% of all words (held out), a fixed offset 30%",
+        "2 of 4 relations have a head that beats every fixed offset (p < 0.01); furthest above it, held out: "
+        "obj 3-1 70% (offset: 30%), det 3-9 80% (offset: 60%)",
+    ]
+    coreference = pd.DataFrame(
+        [("all", "preceding", 3, 5, 0.76, 0.75), ("all", "words", 1, 1, 0.5, 0.5)],
+        columns=["mention_type", "candidates", "layer", "head", "accuracy", "held_out"],
+    )
+    assert findings({"coreference_best": coreference}) == [
+        "head 3-5 picks an antecedent for 76% of mentions among those before them (75% held out)"
+    ]
+
+
+BEST = ["relation", "layer", "head", "accuracy", "held_out", "baseline", "baseline_held_out", "p_value"]
+
+
+def test_nothing_to_hold_out_is_said_in_words():
+    every = ("all", 3, 9, 0.56, np.nan, 0.44, np.nan, 1.0)
+    alone = findings({"dependency_best": pd.DataFrame([every], columns=BEST)})
+    assert alone == [
+        "the treebank is too small to hold half of it out: the best head, 3-9, finds the heads of 56% of all words, a "
+        "fixed offset 44%, both chosen for these very words",
+        "no relation has enough words for a best head (see --least-count)",
+    ]
+    rare = ("det", 1, 1, 0.5, np.nan, 0.5, np.nan, 1.0)
+    assert findings({"dependency_best": pd.DataFrame([every, rare], columns=BEST)})[1] == (
+        "no relation is tested: none of 1 with enough words for a best head occurs in both halves of the treebank"
+    )
+    tested = ("obj", 3, 1, 0.7, 0.7, 0.3, 0.3, 0.001)
+    assert findings({"dependency_best": pd.DataFrame([every, rare, tested], columns=BEST)})[1].startswith(
+        "1 of 2 relations has a head that beats every fixed offset (p < 0.01, 1 not tested); furthest"
+    )
+    columns = ["mention_type", "candidates", "layer", "head", "accuracy", "held_out"]
+    coreference = pd.DataFrame([("all", "preceding", 1, 1, 1.0, np.nan)], columns=columns)
+    assert findings({"coreference_best": coreference}) == [
+        "head 1-1 picks an antecedent for 100% of mentions among those before them (too few documents to hold any out)"
+    ]
+    keyphrases = pd.DataFrame({"layer": [1], "head": [1], "first_half": [0.4], "second_half": [np.nan]})
+    assert findings({"keyphrase_heads": keyphrases}) == [
+        "no head is known to find keyphrases: there are too few documents to choose one on half of them"
+    ]
+
+
+def distances(within, between, p_value):
+    measures = {"within_layers": within, "between_layers": between, "p_layers": p_value}
+    return pd.DataFrame({"measure": list(measures), "distance": "js", "value": list(measures.values())})
+
+
+def test_heads_of_a_layer_are_closer_only_where_a_test_says_so():
+    claim = "heads of one layer are closer to each other than to those of other layers: mean distance "
+    (closer,) = findings({"similarity": distances(0.1, 0.2, 0.001)})
+    assert closer == f"{claim}0.1 within, 0.2 between (p = 0.001)"
+    for within, between, p_value in ((0.1, 0.2, 0.06), (0.2, 0.1, 0.9), (0.2, 0.1, 0.001)):
+        (sentence,) = findings({"similarity": distances(within, between, p_value)})
+        assert sentence.startswith(f"there is no evidence that {claim}")
+    assert not findings({"similarity": distances(0.1, 0.2, np.nan)})
