@@ -4,52 +4,85 @@ from __future__ import annotations
 
 import ast
 import re
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "headatlas"
-ORDER = ["corpora", "encoding", "models", "statistics", "store", "studies", "probes", "engine", "fitting"]
-ORDER += [
-    "results",
-    "surveying",
-    "probing",
-    "layering",
-    "ablation",
-    "merging",
-    "pruning",
-    "keyphrasing",
-    "comparing",
-    "published",
-    "atlas",
-    "reproducing",
-    "exploring",
-    "cli",
-]
+LINE = "corpora -> encoding -> models -> statistics -> studies, probes, store"
+LINE += " -> engine -> results -> views -> commands -> cli"
+ORDER = [tuple(rooms.split(", ")) for rooms in LINE.split(" -> ")]
+PLACE = {room: place for place, rooms in enumerate(ORDER) for room in rooms}
 MODULES = sorted(SOURCE.rglob("*.py"))
 
 
 def imports(path: Path) -> set[str]:
-    found = set()
+    """The modules that a file imports, and for `from package import name` also package.name."""
+    names = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            found |= {alias.name for alias in node.names}
+            names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
-            found.add(node.module)
-    return found
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return names
 
 
-def to_the_right(path: Path) -> tuple[str, ...]:
-    """The folders that a module must not import from."""
-    folder = path.relative_to(SOURCE).parts[0]
-    return tuple(f"headatlas.{other}" for other in ORDER[ORDER.index(folder) + 1 :]) if folder in ORDER else ()
+def rooms_imported(path: Path) -> set[str]:
+    """The rooms that a file imports from; `__init__` is the facade, which leads to all of them."""
+    rooms = set()
+    for name in imports(path):
+        _, *rest = name.split(".")
+        if name == "headatlas" or (name.startswith("headatlas.") and rest[0] not in PLACE):
+            top = SOURCE / f"{rest[0]}.py" if rest else None
+            rooms |= set() if top and top.exists() else {"__init__"}
+        elif name.startswith("headatlas."):
+            rooms.add(rest[0])
+    return rooms
+
+
+def test_there_are_twelve_rooms():
+    assert sorted(path.name for path in SOURCE.iterdir() if (path / "__init__.py").exists()) == sorted(PLACE)
 
 
 def test_imports_flow_from_left_to_right():
-    against = {
-        str(path.relative_to(SOURCE)): sorted(name for name in imports(path) if name.startswith(to_the_right(path)))
-        for path in MODULES
+    against, graph = [], {}
+    for path in MODULES:
+        room = path.relative_to(SOURCE).parts[0]
+        others = rooms_imported(path) - {room} if room in PLACE else set()
+        graph.setdefault(room, set()).update(others)
+        against += [
+            f"{path.relative_to(SOURCE)} imports from {other}"
+            for other in others
+            if (other == "__init__" and room != "cli") or PLACE.get(other, 0) > PLACE[room]
+        ]
+    assert not against
+    TopologicalSorter(graph).prepare()  # raises CycleError: rooms in one place of the line must not need each other
+
+
+def test_the_files_that_serve_all_rooms_import_none():
+    assert not {path.name for path in SOURCE.glob("*.py") if path.name != "__init__.py" and rooms_imported(path)}
+
+
+def test_commands_do_not_import_each_other_in_a_circle():
+    graph: dict[str, set[str]] = {}
+    for path in (SOURCE / "commands").rglob("*.py"):
+        folder = path.relative_to(SOURCE / "commands").parts[0].removesuffix(".py")
+        uses = {name.split(".")[2] for name in imports(path) if name.startswith("headatlas.commands.")}
+        graph.setdefault(folder, set()).update(uses - {folder})
+    TopologicalSorter(graph).prepare()  # raises CycleError
+
+
+def test_contributing_has_the_line_and_the_map_of_the_rooms():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert f"    {LINE}\n" in text
+    docstrings = {
+        room: ast.get_docstring(ast.parse((SOURCE / room / "__init__.py").read_text(encoding="utf-8")))
+        for room in PLACE
     }
-    assert not {path: names for path, names in against.items() if names}
+    for room, docstring in docstrings.items():
+        assert docstring is not None
+        first = docstring.split("\n")[0]
+        assert f"| `{room}/` | {first} |" in text
 
 
 def test_files_are_small_and_say_what_they_are_for():

@@ -9,116 +9,92 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from headatlas.errors import HeadatlasError
+from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
-    from headatlas.commands.ablate.run import ablate
-    from headatlas.commands.compare import compare
-    from headatlas.commands.draw.run import draw
-    from headatlas.commands.explore.run import explore
-    from headatlas.commands.fit_mlm.run import fit_mlm
-    from headatlas.commands.keyphrases import keyphrases
-    from headatlas.commands.layers import layers
-    from headatlas.commands.merge.run import merge
-    from headatlas.commands.probe import probe
-    from headatlas.commands.prune.run import prune
-    from headatlas.commands.reproduce import reproduce
-    from headatlas.commands.survey import extract, import_maps, survey
-    from headatlas.corpora.sample import sample_text, sample_treebank
-    from headatlas.engine.workers import Crew
-    from headatlas.models.loading import load_model
-    from headatlas.models.model import Model
-    from headatlas.models.observing import observe_network
-    from headatlas.results.atlas import Atlas, open_atlas
-    from headatlas.results.comparison import Comparison, open_comparison
-    from headatlas.store.reading import Store, open_store
-    from headatlas.store.word_maps import observe_words
-    from headatlas.views.figures.write import write_figures
-    from headatlas.views.notebook import NotebookPage, head_view, show_atlas
-    from headatlas.views.page import write_page
+    from headatlas.commands.ablate.run import ablate as ablate
+    from headatlas.commands.compare.run import compare as compare
+    from headatlas.commands.draw.run import draw as draw
+    from headatlas.commands.explore.run import explore as explore
+    from headatlas.commands.extract.importing import import_maps as import_maps
+    from headatlas.commands.extract.run import extract as extract
+    from headatlas.commands.fit_mlm.run import fit_mlm as fit_mlm
+    from headatlas.commands.keyphrases.run import keyphrases as keyphrases
+    from headatlas.commands.layers.run import layers as layers
+    from headatlas.commands.merge.run import merge as merge
+    from headatlas.commands.probe.run import probe as probe
+    from headatlas.commands.prune.run import prune as prune
+    from headatlas.commands.reproduce.run import reproduce as reproduce
+    from headatlas.commands.survey.run import survey as survey
+    from headatlas.corpora.sample import sample_text as sample_text
+    from headatlas.corpora.sample import sample_treebank as sample_treebank
+    from headatlas.engine.workers import Crew as Crew
+    from headatlas.models.loading import load_model as load_model
+    from headatlas.models.model import Model as Model
+    from headatlas.models.observing import observe_network as observe_network
+    from headatlas.results.atlas import Atlas as Atlas
+    from headatlas.results.atlas import open_atlas as open_atlas
+    from headatlas.results.comparison import Comparison as Comparison
+    from headatlas.results.comparison import open_comparison as open_comparison
+    from headatlas.store.reading import Store as Store
+    from headatlas.store.reading import open_store as open_store
+    from headatlas.store.word_maps import observe_words as observe_words
+    from headatlas.views.figures.write import write_figures as write_figures
+    from headatlas.views.notebook import NotebookPage as NotebookPage
+    from headatlas.views.notebook import head_view as head_view
+    from headatlas.views.notebook import show_atlas as show_atlas
+    from headatlas.views.page import write_page as write_page
 
-__version__ = version("headatlas")
+    __version__: str
 
-# Where each public name lives. Loaded when first used: importing headatlas must not import torch.
+# Where each public name lives. A name is imported when it is first used: importing headatlas must not import torch.
 _HOMES = {
-    "Atlas": "headatlas.results.atlas",
-    "Comparison": "headatlas.results.comparison",
-    "Model": "headatlas.models.model",
-    "NotebookPage": "headatlas.views.notebook",
-    "compare": "headatlas.commands.compare",
-    "Crew": "headatlas.engine.workers",
-    "Store": "headatlas.store.reading",
-    "ablate": "headatlas.commands.ablate.run",
-    "draw": "headatlas.commands.draw.run",
-    "explore": "headatlas.commands.explore.run",
-    "extract": "headatlas.commands.survey",
-    "fit_mlm": "headatlas.commands.fit_mlm.run",
-    "head_view": "headatlas.views.notebook",
-    "import_maps": "headatlas.commands.survey",
-    "keyphrases": "headatlas.commands.keyphrases",
-    "layers": "headatlas.commands.layers",
-    "load_model": "headatlas.models.loading",
-    "merge": "headatlas.commands.merge.run",
-    "observe_network": "headatlas.models.observing",
-    "observe_words": "headatlas.store.word_maps",
-    "open_atlas": "headatlas.results.atlas",
-    "open_comparison": "headatlas.results.comparison",
-    "open_store": "headatlas.store.reading",
-    "prune": "headatlas.commands.prune.run",
-    "probe": "headatlas.commands.probe",
-    "reproduce": "headatlas.commands.reproduce",
-    "sample_text": "headatlas.corpora.sample",
-    "sample_treebank": "headatlas.corpora.sample",
-    "show_atlas": "headatlas.views.notebook",
-    "survey": "headatlas.commands.survey",
-    "write_figures": "headatlas.views.figures.write",
-    "write_page": "headatlas.views.page",
+    "Atlas": "results.atlas",
+    "Comparison": "results.comparison",
+    "Crew": "engine.workers",
+    "Model": "models.model",
+    "NotebookPage": "views.notebook",
+    "Store": "store.reading",
+    "ablate": "commands.ablate.run",
+    "compare": "commands.compare.run",
+    "draw": "commands.draw.run",
+    "explore": "commands.explore.run",
+    "extract": "commands.extract.run",
+    "fit_mlm": "commands.fit_mlm.run",
+    "head_view": "views.notebook",
+    "import_maps": "commands.extract.importing",
+    "keyphrases": "commands.keyphrases.run",
+    "layers": "commands.layers.run",
+    "load_model": "models.loading",
+    "merge": "commands.merge.run",
+    "observe_network": "models.observing",
+    "observe_words": "store.word_maps",
+    "open_atlas": "results.atlas",
+    "open_comparison": "results.comparison",
+    "open_store": "store.reading",
+    "probe": "commands.probe.run",
+    "prune": "commands.prune.run",
+    "reproduce": "commands.reproduce.run",
+    "sample_text": "corpora.sample",
+    "sample_treebank": "corpora.sample",
+    "show_atlas": "views.notebook",
+    "survey": "commands.survey.run",
+    "write_figures": "views.figures.write",
+    "write_page": "views.page",
 }
 
-__all__ = [
-    "Atlas",
-    "Comparison",
-    "Crew",
-    "HeadatlasError",
-    "Model",
-    "NotebookPage",
-    "Store",
-    "__version__",
-    "ablate",
-    "compare",
-    "draw",
-    "explore",
-    "extract",
-    "fit_mlm",
-    "head_view",
-    "import_maps",
-    "keyphrases",
-    "layers",
-    "load_model",
-    "merge",
-    "observe_network",
-    "observe_words",
-    "open_atlas",
-    "open_comparison",
-    "open_store",
-    "probe",
-    "prune",
-    "reproduce",
-    "sample_text",
-    "sample_treebank",
-    "show_atlas",
-    "survey",
-    "write_figures",
-    "write_page",
-]
+__all__ = ["HeadatlasError", "__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version  # takes longer than the rest of this file
+
+        return version("headatlas")
     if name in _HOMES:
-        return getattr(import_module(_HOMES[name]), name)
+        return getattr(import_module(f"headatlas.{_HOMES[name]}"), name)
     raise AttributeError(f"module 'headatlas' has no attribute {name!r}")
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from headatlas.commands.survey import survey
+from headatlas.commands.survey.run import survey
 from headatlas.encoding.batches import make_batch
 from headatlas.engine.observer import Observer
 from headatlas.errors import ModelError, SettingError

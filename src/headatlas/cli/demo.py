@@ -17,7 +17,7 @@ def demo(
     that ships with headatlas (extra `embedded-mlm`), and so does the text.
     """
     from headatlas.cli.report import finish
-    from headatlas.commands.survey import survey
+    from headatlas.commands.survey.run import survey
     from headatlas.corpora.sample import sample_text, sample_treebank
 
     trees = sample_treebank()

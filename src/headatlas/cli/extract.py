@@ -118,12 +118,12 @@ def extract(
     if out is None:
         raise SettingError("There is nowhere to put the maps. Name a folder with --out.")
     if imported:
-        from headatlas.commands.survey import import_maps
+        from headatlas.commands.extract.importing import import_maps
 
         tell_store(import_maps(imported, out=out, dtype_stored=dtype_stored, shard_megabytes=shard_megabytes))
         return
     from headatlas.cli.places import tell_shard
-    from headatlas.commands.survey import extract as run
+    from headatlas.commands.extract.run import extract as run
 
     store = run(
         model or "",

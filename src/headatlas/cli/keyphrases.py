@@ -97,7 +97,7 @@ def keyphrases(
     `headatlas keyphrases bert-base-uncased --train Inspec/Training --data Inspec/Validation --out phrases-bert`
     """
     from headatlas.cli.keyphrase_report import report
-    from headatlas.commands.keyphrases import keyphrases as run
+    from headatlas.commands.keyphrases.run import keyphrases as run
 
     found = run(
         model,

@@ -89,7 +89,7 @@ def layers(
     `headatlas layers embedded --task srl --train srl.jsonl --eval srl-dev.jsonl --seeds 1 --out srl`
     """
     from headatlas.cli.report import finish
-    from headatlas.commands.layers import layers as run
+    from headatlas.commands.layers.run import layers as run
 
     found = run(
         model,

@@ -108,7 +108,7 @@ def probe(
     `headatlas probe --maps-train maps-train --maps-eval maps-dev --mdl --control-task --out probes`
     """
     from headatlas.cli.report import tell_unknown
-    from headatlas.commands.probe import probe as run
+    from headatlas.commands.probe.run import probe as run
     from headatlas.results.rendering import render
     from headatlas.views.published.views import view_of
 

@@ -87,8 +87,8 @@ def reproduce(
     if out is None:
         raise SettingError("There is nowhere to put the results. Name a folder with --out.")
 
-    from headatlas.commands.reproduce import reproduce as run
     from headatlas.commands.reproduce.report import REPORT
+    from headatlas.commands.reproduce.run import reproduce as run
     from headatlas.results.rendering import render
     from headatlas.views.published.reproduction import counts
     from headatlas.views.published.views import view_of

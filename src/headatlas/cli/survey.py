@@ -175,7 +175,7 @@ def survey(
     from headatlas.cli.crews import crew_of
     from headatlas.cli.places import send_results, tell_shard
     from headatlas.cli.report import finish
-    from headatlas.commands.survey import survey as run
+    from headatlas.commands.survey.run import survey as run
 
     atlas = run(
         model,

@@ -12,6 +12,8 @@ from headatlas.files import sha256
 from headatlas.remote import fetch_file, is_url, origin_of
 
 Files = str | Path | Sequence[str | Path]
+PARTS = ("train", "eval")
+FORCE_OR_ANOTHER = "Give another file with --eval, or --force if that is what you want."
 
 
 def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
@@ -64,3 +66,15 @@ def name_files(records: Sequence[Mapping[str, Any]]) -> str:
     """What `describe_files` recorded, in a few words."""
     names = [Path(record["file"]).name for record in records]
     return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more files"
+
+
+def refuse_same_files(files: Mapping[str, Sequence[Path]], remedy: str) -> None:
+    """Raise an error if a file is both trained and scored on. remedy: what to do about it."""
+    if set(files) != set(PARTS):
+        return
+    records = {part: {record["sha256"]: record["file"] for record in describe_files(files[part])} for part in PARTS}
+    for digest in set(records["train"]) & set(records["eval"]):
+        raise SettingError(
+            f"{records['eval'][digest]} is a file to train on too: its scores would be those of sentences learned by "
+            f"heart. {remedy}"
+        )

@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.checksums import UNSEALED, check_tensors, seal_tensors
-from headatlas.commands.ablate.passes import Arrays, Floats
 from headatlas.engine.stopping import KEPT
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.files import make_folder, write_atomically
 from headatlas.limits import LARGEST_STATE, read_within
+
+Floats = NDArray[np.float64]
+Arrays = dict[str, Floats]
 
 
 class Pieces:

@@ -28,7 +28,7 @@ from typing import Any
 import torch
 from torch import multiprocessing
 
-from headatlas import errors
+import headatlas.errors as errors
 from headatlas.encoding.segments import Segment
 from headatlas.engine.job import Job
 from headatlas.engine.workers import Answer

@@ -85,6 +85,22 @@ class Model:
         """The stack that is meant where none is named."""
         return "encoder" if "encoder" in self.shapes else "decoder"
 
+    def choose_stack(self, stack: Stack | None) -> Stack:
+        """Return the stack to look at within one text: the one given, or the default."""
+        chosen = stack or self.default_stack
+        if chosen == "cross":
+            raise SettingError(
+                "Cross attention lies between two texts, and this command looks at attention within one. "
+                "Use --attention encoder or decoder; model.observe(batch, see, 'cross') returns the cross maps."
+            )
+        return self.require_stack(chosen)
+
+    def require_stack(self, stack: Stack) -> Stack:
+        """Return the stack if the model has it; else raise an error."""
+        if stack not in self.shapes:
+            raise SettingError(f"{self.name} has no {stack} attention, only {', '.join(self.shapes)}.")
+        return stack
+
     @property
     def pad_id(self) -> int:
         """The id that fills batches.

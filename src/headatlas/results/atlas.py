@@ -29,7 +29,7 @@ from headatlas.results.schema import conform
 from headatlas.results.summary import summary_html
 
 if TYPE_CHECKING:
-    from headatlas import NotebookPage
+    pass
 
 
 @dataclass(frozen=True)
@@ -131,16 +131,10 @@ class Atlas:
         path = self.folder / RELATION_EXAMPLES
         return load_relation_examples(path) if path.exists() else []
 
-    def show(self, height: int = 760) -> NotebookPage:
-        """The atlas's page, shown by a notebook where it is the last value of a cell; height in pixels."""
-        from headatlas import show_atlas
-
-        return show_atlas(self, height)
-
     def _repr_html_(self) -> str:
         model = self.manifest["model"]
         title = f"Atlas of {model_named(model)}: {heads_in_layers(model)}"
-        more = "atlas.tables[name] is a pandas frame; atlas.show() is the page."
+        more = "atlas.tables[name] is a pandas frame; headatlas.show_atlas(atlas) shows the page."
         return summary_html(title, self.manifest.get("tables", {}), more)
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from headatlas.results.naming import model_named
 from headatlas.results.summary import summary_html
 
 if TYPE_CHECKING:
-    from headatlas import NotebookPage
+    pass
 
 
 class Comparison:
@@ -45,15 +45,9 @@ class Comparison:
         a, b = (Tables(self.folder / end / "tables", self.manifest[end].get("tables", {})) for end in "ab")
         return a, b
 
-    def show(self, height: int = 760) -> NotebookPage:
-        """The comparison's page, shown by a notebook where it is the last value of a cell; height in pixels."""
-        from headatlas import show_atlas
-
-        return show_atlas(self, height)
-
     def _repr_html_(self) -> str:
         names = [model_named(self.manifest[side]["model"]) for side in ("a", "b")]
-        more = "comparison.tables[name] is a pandas frame; comparison.show() is the page."
+        more = "comparison.tables[name] is a pandas frame; headatlas.show_atlas(comparison) shows the page."
         return summary_html(f"Comparison of {names[0]} and {names[1]}", self.manifest.get("tables", {}), more)
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""One question a file. A new study is a new file and a line in `STUDIES`."""
+"""One question per file: its numbers and its tables. A new study is a new file and a line in `STUDIES`."""
 
 from __future__ import annotations
 

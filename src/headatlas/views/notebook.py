@@ -9,10 +9,9 @@ from __future__ import annotations
 from html import escape
 from pathlib import Path
 
-from headatlas.commands.survey.choices import choose_stack
-from headatlas.commands.survey.subject import describe_model
 from headatlas.files import write_text
 from headatlas.models.heads import check_head, parse_head
+from headatlas.models.identity import describe_model
 from headatlas.models.loading import open_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
@@ -50,7 +49,7 @@ class NotebookPage:
 
 
 def show_atlas(atlas: PageAtlas | PageComparison, height: int = HEIGHT) -> NotebookPage:
-    """The page of an atlas or of a comparison for a notebook; the same as `atlas.show()`."""
+    """Show the page of an atlas or a comparison in a notebook."""
     return NotebookPage(page_html(atlas), height)
 
 
@@ -77,7 +76,7 @@ def head_view(
     layer, number = parse_head(head)
     check_texts(text, pair)
     model = open_model(model, device=device, revision=revision, trust_remote_code=trust_remote_code)
-    stack = choose_stack(model, stack)
+    stack = model.choose_stack(stack)
     shape = model.shapes[stack]
     check_head(layer, number, shape, model.name)
     example = sentence_example(model, read_sentence(model, text, pair), stack)

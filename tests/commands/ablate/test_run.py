@@ -11,7 +11,7 @@ import pytest
 from headatlas.commands.ablate.passes import HeadRemoval
 from headatlas.commands.ablate.run import ablate
 from headatlas.commands.merge.run import merge
-from headatlas.commands.survey import survey
+from headatlas.commands.survey.run import survey
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
 from headatlas.results.atlas import open_atlas

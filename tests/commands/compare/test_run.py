@@ -200,8 +200,8 @@ def test_the_page_is_written_from_the_folder_alone(compared, tmp_path):
     done = CliRunner().invoke(app, ["page", str(copied)])
     assert done.output == f"{copied / 'index.html'}\n"
     html = (copied / "index.html").read_text(encoding="utf-8")
-    assert html == compared.show().html
-    assert "comparison.show()" in compared._repr_html_()
+    assert html == ha.show_atlas(compared).html
+    assert "headatlas.show_atlas(comparison)" in compared._repr_html_()
 
 
 def test_what_each_side_says_of_its_heads_is_kept(compared, atlas, other):

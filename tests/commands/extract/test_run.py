@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import headatlas as ha
-from headatlas.commands.survey import storing
+from headatlas.commands.extract import storing
 from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
 from headatlas.models import model as models
 from headatlas.store import writing

@@ -8,7 +8,7 @@ from tests.keyphrasing.made_up import TEXTS, corpus
 from tests.layering.span_corpora import write_entities, write_json, write_treebank
 
 import headatlas
-from headatlas.commands.layers import layers
+from headatlas.commands.layers.run import layers
 from headatlas.errors import AtlasError, CorpusError, SettingError
 from headatlas.results.atlas import open_atlas
 from headatlas.results.schema import TABLES

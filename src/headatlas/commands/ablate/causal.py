@@ -21,7 +21,7 @@ import pandas as pd
 import torch
 
 from headatlas.commands.ablate.matched_words import MatchedWords, RelationWords, Word
-from headatlas.commands.ablate.passes import Floats, Head, HeadRemoval, Keep, Replaying, make_anew
+from headatlas.commands.ablate.passes import Head, HeadRemoval, Keep, Replaying, make_anew
 from headatlas.commands.ablate.replacement import Kind, find_replacement
 from headatlas.commands.ablate.task import Examples
 from headatlas.commands.ablate.token_prediction import TokenPrediction, require_language_model
@@ -29,6 +29,7 @@ from headatlas.encoding.batches import make_batch, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.word_segments import WordSegment
+from headatlas.engine.pieces import Floats
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.paired import holm

@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 import torch
 
-from headatlas.commands.ablate.passes import Advance, Arrays, Floats, Keep, make_anew
+from headatlas.commands.ablate.passes import Advance, Keep, make_anew
 from headatlas.commands.ablate.task import Examples, Task
+from headatlas.engine.pieces import Arrays, Floats
 from headatlas.models.gates import Gates
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means

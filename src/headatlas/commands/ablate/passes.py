@@ -8,21 +8,19 @@ from functools import cache, partial
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.ablate.replacement import Replacement
 from headatlas.commands.ablate.task import Examples, Task
+from headatlas.engine.pieces import Arrays, Floats
 from headatlas.models.gates import Gates, all_open
 from headatlas.models.replay import LayerReplay
 from headatlas.models.stacks import Stack
 
-Floats = NDArray[np.float64]
 Head = tuple[int, int]  # layer and head, from 0
 Advance = Callable[[int], object]
 """Told how many tokens have been scored."""
 
-Arrays = dict[str, Floats]
 Keep = Callable[[str, Callable[[], Arrays]], Arrays]
 """Given a name and how to make the arrays of that name; gives them, made now or kept from before."""
 

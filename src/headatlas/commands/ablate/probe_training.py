@@ -9,8 +9,8 @@ from pathlib import Path
 from headatlas.commands.ablate.probe import ProbeParsing, require_one_stack
 from headatlas.commands.ablate.sampling import sample_of
 from headatlas.commands.ablate.settings import AblationSettings
-from headatlas.commands.probe.sources import label_set, refuse_same_files
-from headatlas.commands.survey import extract
+from headatlas.commands.extract.run import extract
+from headatlas.corpora.files import refuse_same_files
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.errors import SettingError
@@ -18,6 +18,7 @@ from headatlas.models.model import Model
 from headatlas.probes.attention import AttentionProbe
 from headatlas.probes.batches import Sentences
 from headatlas.probes.training import TrainingSettings, fit, hold_out
+from headatlas.store.examples import label_set_of
 
 
 def probe_parsing(
@@ -36,7 +37,7 @@ def probe_parsing(
         treebank_format=settings.treebank_format,
         progress=progress,
     )
-    labels, sentences = label_set(store.examples), Sentences(store, None, model.device)
+    labels, sentences = label_set_of(store.examples), Sentences(store, None, model.device)
     train, held_out = hold_out(len(sentences), settings.seed)
     heads = store.index.shape.total
     probe, fitted = fit(lambda: AttentionProbe(heads), sentences, train, held_out, TrainingSettings(), settings.seed)

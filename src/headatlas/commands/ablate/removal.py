@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.ablate.importance import halves_of
-from headatlas.commands.ablate.passes import Advance, Arrays, Floats, Head, Keep, gated_scores, make_anew
+from headatlas.commands.ablate.passes import Advance, Head, Keep, gated_scores, make_anew
 from headatlas.commands.ablate.replacement import Replacement
 from headatlas.commands.ablate.task import Task
+from headatlas.engine.pieces import Arrays, Floats
 from headatlas.models.gates import all_open
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from headatlas.commands.ablate.passes import Floats, Head
+from headatlas.commands.ablate.passes import Head
 from headatlas.commands.ablate.task import Task
+from headatlas.engine.pieces import Floats
 from headatlas.statistics.paired import paired_changes
 
 

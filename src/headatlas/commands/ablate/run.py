@@ -18,8 +18,6 @@ from headatlas.commands.ablate.replacement import Kind
 from headatlas.commands.ablate.settings import AblationSettings, check_tasks
 from headatlas.commands.ablate.shard_run import check_sharing, run_share
 from headatlas.commands.ablate.task_run import run_task
-from headatlas.commands.survey.run import already_done
-from headatlas.commands.survey.subject import describe_model
 from headatlas.corpora.coreference.read import CoreferenceFormat
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.keyphrases.read import KeyphraseFormat
@@ -31,11 +29,13 @@ from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.heads import check_head, parse_head
+from headatlas.models.identity import describe_model
 from headatlas.models.loading import choose_device, choose_dtype, open_model
 from headatlas.models.model import Model, TaskHead, check_length
 from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
 from headatlas.results.atlas import ATLAS, SHARD, Atlas, write_manifest, write_tables
+from headatlas.results.finished import already_done
 from headatlas.versions import moment, versions
 
 STATE = "state"  # folder of what is finished, while a run lasts
@@ -222,9 +222,7 @@ def ablate(
 
 
 def _choose_stack(model: Model, stack: Stack | None, tasks: Sequence[str]) -> Stack:
-    chosen = stack or model.default_stack
-    if chosen not in model.shapes:
-        raise SettingError(f"{model.name} has no {chosen} attention, only {', '.join(model.shapes)}.")
+    chosen = model.require_stack(stack or model.default_stack)
     if model.is_encoder_decoder and chosen != "encoder" and tasks != ["translation"]:
         raise SettingError(f"--attention {chosen}: of an encoder-decoder's tasks only translation uses its {chosen}.")
     return chosen

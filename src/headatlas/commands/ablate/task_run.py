@@ -12,12 +12,13 @@ import pandas as pd
 from scipy.stats import spearmanr
 
 from headatlas.commands.ablate.importance import example_importance, halves_of, importance_table
-from headatlas.commands.ablate.passes import Advance, Floats, HeadRemoval, Keep, make_anew
+from headatlas.commands.ablate.passes import Advance, HeadRemoval, Keep, make_anew
 from headatlas.commands.ablate.removal import RemovalCurves, cross_fitted
 from headatlas.commands.ablate.remove_one import RemovedOne, ablation_table
 from headatlas.commands.ablate.replacement import Replacement, find_replacement
 from headatlas.commands.ablate.settings import CORPUS_OF_TASK, TRAINED_ON, AblationSettings
 from headatlas.commands.ablate.task import Task
+from headatlas.engine.pieces import Floats
 from headatlas.engine.progress import TokenProgress
 from headatlas.models.stacks import Stack
 

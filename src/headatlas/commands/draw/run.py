@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from headatlas.commands.survey.choices import choose_stack
 from headatlas.errors import SettingError
 from headatlas.models.heads import check_head, parse_head
 from headatlas.models.loading import open_model
@@ -46,7 +45,7 @@ def draw(
     heads = [parse_head(name) for name in ([head] if isinstance(head, str) else head)]
     check_texts(text, pair)
     model = open_model(model, device=device, revision=revision, trust_remote_code=trust_remote_code)
-    stack = choose_stack(model, stack)
+    stack = model.choose_stack(stack)
     for layer, number in heads:
         check_head(layer, number, model.shapes[stack], model.name)
     sentence = read_sentence(model, text, pair)

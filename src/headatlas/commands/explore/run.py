@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from headatlas.commands.explore.address import ADDRESS, hosts_of, new_token
 from headatlas.commands.explore.live import Explorer
-from headatlas.commands.survey.choices import choose_stack
-from headatlas.commands.survey.subject import describe_model
 from headatlas.errors import SettingError
+from headatlas.models.identity import describe_model
 from headatlas.models.loading import open_model
 from headatlas.models.model import Model
 from headatlas.results.atlas import Atlas, open_atlas
@@ -80,7 +79,7 @@ def explorer_app(model: Model, atlas: Atlas | None, token: str, port: int) -> St
     """The server's application for a model and, where there is one, an atlas of it."""
     from headatlas.commands.explore.server import create_app
 
-    stack = choose_stack(model, atlas.manifest["model"]["attention"] if atlas else None)
+    stack = model.choose_stack(atlas.manifest["model"]["attention"] if atlas else None)
     explorer = Explorer(model, stack)
     content = explorer_content(explorer, atlas, token)
     return create_app(explorer, assemble(content), page_policy(asking=True), token, hosts_of(port))

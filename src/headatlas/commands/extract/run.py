@@ -11,9 +11,7 @@ from typing import Any
 import numpy as np
 
 from headatlas.commands.extract.storing import SHARD_MEGABYTES, Advance, fill_store
-from headatlas.commands.survey.choices import choose_stack
 from headatlas.commands.survey.settings import ExtractSettings
-from headatlas.commands.survey.subject import describe_model, model_identity
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TextFormat, read_text
 from headatlas.corpora.treebanks.read import TreebankFormat, read_treebank
@@ -23,6 +21,7 @@ from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
+from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device, choose_dtype, open_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.placing import DeviceMap
@@ -104,7 +103,7 @@ def extract(
     options: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
     options |= {"random_weights": random_weights, "trust_remote_code": trust_remote_code}
     model = open_model(model, **options, device_map=device_map)
-    stack = choose_stack(model, stack)
+    stack = model.choose_stack(stack)
     check_length(max_tokens, model.longest_input, model.name)
     inputs, relations, left_out = _read(model, corpus, files, settings)
     about: dict[str, Any] = {"files": described, "left_out": left_out}

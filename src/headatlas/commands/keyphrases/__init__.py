@@ -3,9 +3,3 @@
 `documents` and `candidates` say what may be found, `word_weights` what each word receives, `choosing` from which heads;
 `extraction` ranks, `baselines` rank otherwise, `evaluation` compares; `run` ties them together.
 """
-
-from __future__ import annotations
-
-from headatlas.commands.keyphrases.run import keyphrases
-
-__all__ = ["keyphrases"]

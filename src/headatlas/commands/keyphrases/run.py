@@ -21,8 +21,6 @@ from headatlas.commands.keyphrases.finetuning import TuningSettings, tune_and_qu
 from headatlas.commands.keyphrases.settings import KeyphraseSettings, check_sources
 from headatlas.commands.keyphrases.tables import curve_table, found_table, weights_table, words_table
 from headatlas.commands.keyphrases.word_weights import Weights, word_weights
-from headatlas.commands.survey.run import already_done
-from headatlas.commands.survey.subject import describe_model, model_identity
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.keyphrases.read import KeyphraseDocument, KeyphraseFormat, read_keyphrases
 from headatlas.corpora.text import TextFormat, read_text
@@ -30,10 +28,12 @@ from headatlas.encoding.unknown import UnknownCounts
 from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
+from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device, choose_dtype, open_model
 from headatlas.models.model import Model, check_length
 from headatlas.probes.keyphrases import combine_heads
 from headatlas.results.atlas import Atlas, open_atlas, write_manifest, write_tables
+from headatlas.results.finished import already_done
 from headatlas.versions import moment, versions
 
 TUNING_TOKENS = 1024  # of a training step

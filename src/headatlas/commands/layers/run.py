@@ -16,21 +16,19 @@ from headatlas.commands.layers.jobs import Data, Record, Weights, run_task
 from headatlas.commands.layers.records import load_record, save_record, tables_of
 from headatlas.commands.layers.settings import LayerSettings
 from headatlas.commands.layers.sources import Source, families, keep_states, read_source
-from headatlas.commands.probe.sources import FORCE_OR_ANOTHER, PARTS, refuse_same_files
-from headatlas.commands.survey.choices import choose_stack
-from headatlas.commands.survey.run import refuse_other_run
-from headatlas.commands.survey.subject import describe_model, model_identity
-from headatlas.corpora.files import Files, describe_files, find_files
+from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, Files, describe_files, find_files, refuse_same_files
 from headatlas.corpora.spans.tasks import ALL, SpanTask, choose_tasks
 from headatlas.engine.locking import alone_in_out
 from headatlas.engine.stopping import KEPT, ctrl_c
 from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
 from headatlas.files import make_folder
+from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.results.atlas import Atlas, read_manifest, write_manifest, write_tables
+from headatlas.results.finished import refuse_other_run
 from headatlas.versions import moment, versions
 
 Tick = Callable[[], None]
@@ -112,7 +110,7 @@ def layers(
     loading: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
     loading["trust_remote_code"] = trust_remote_code
     loaded = open_model(model, **loading)
-    chosen_stack = choose_stack(loaded, stack)
+    chosen_stack = loaded.choose_stack(stack)
     check_length(max_tokens, loaded.longest_input, loaded.name)
     decisive = json.loads(json.dumps(model_identity(loaded, chosen_stack) | asdict(settings)))
     hashes = {part: [record["sha256"] for record in describe_files(files[part])] for part in PARTS}

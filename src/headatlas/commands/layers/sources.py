@@ -11,9 +11,8 @@ from typing import Any
 
 from headatlas.commands.extract.run import keep_inputs
 from headatlas.commands.layers.settings import LayerSettings
-from headatlas.commands.probe.sources import PARTS
 from headatlas.corpora.coreference.read import read_coreference
-from headatlas.corpora.files import describe_files
+from headatlas.corpora.files import PARTS, describe_files
 from headatlas.corpora.spans.tasks import COREFERENCE, SpanTask, is_json, read_span_texts
 from headatlas.corpora.spans.tree_spans import TREE_TASKS
 from headatlas.encoding.span_segments import SpanSegment, coreference_segments, span_segments

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.commands.ablate.run import STATE
-from headatlas.commands.survey.run import already_done
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically
 from headatlas.results.atlas import write_manifest
+from headatlas.results.finished import already_done
 
 
 def merge_ablations(folders: Sequence[Path], manifests: Sequence[dict[str, Any]], folder: Path) -> Path:

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import Any, cast
 
 from headatlas.commands.survey.reopen import blank_studies, check_states, read_states, start_studies
-from headatlas.commands.survey.run import STATES, already_done
+from headatlas.commands.survey.run import STATES
 from headatlas.commands.survey.tables import all_tables
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.files import make_folder, write_atomically
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import EXAMPLES, Atlas, write_manifest, write_tables
+from headatlas.results.finished import already_done
 from headatlas.studies import Study
 from headatlas.studies.dependencies import Dependencies
 from headatlas.studies.study import State

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from headatlas.commands.probe.sources import PARTS, Pair, also_in_train, describe_part
+from headatlas.commands.probe.sources import Pair, also_in_train, describe_part
+from headatlas.corpora.files import PARTS
 from headatlas.probes.vectors import WordVectors
 from headatlas.versions import moment, versions
 

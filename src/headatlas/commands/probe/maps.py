@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headatlas.commands.probe.sources import PARTS, Pair, open_pair
-from headatlas.commands.survey import extract
+from headatlas.commands.extract.run import extract
+from headatlas.commands.probe.sources import Pair, open_pair
+from headatlas.corpora.files import PARTS
 from headatlas.errors import SettingError
 from headatlas.models.loading import load_model, open_model
 from headatlas.models.model import Model

@@ -15,9 +15,8 @@ from headatlas.commands.probe.manifest import begun_manifest
 from headatlas.commands.probe.maps import MapSource
 from headatlas.commands.probe.records import load_record, save_record, tables_of
 from headatlas.commands.probe.settings import ProbeSettings, choose_probes
-from headatlas.commands.probe.sources import FORCE_OR_ANOTHER, PARTS, Pair, check_pair, refuse_same_files
-from headatlas.commands.survey.run import already_done
-from headatlas.corpora.files import Files, find_files
+from headatlas.commands.probe.sources import Pair, check_pair
+from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, Files, find_files, refuse_same_files
 from headatlas.corpora.treebanks.read import TreebankFormat
 from headatlas.engine.locking import alone_in_out
 from headatlas.engine.stopping import KEPT, ctrl_c
@@ -30,6 +29,7 @@ from headatlas.probes.batches import Sentences
 from headatlas.probes.training import FEWEST_SENTENCES, TrainingSettings
 from headatlas.probes.vectors import WordVectors, load_vectors
 from headatlas.results.atlas import Atlas, write_manifest, write_tables
+from headatlas.results.finished import already_done
 from headatlas.store.index import INDEX
 from headatlas.versions import moment
 

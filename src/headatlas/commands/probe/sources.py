@@ -8,17 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.commands.survey.stored import stored_unknown
-from headatlas.corpora.files import describe_files
-from headatlas.corpora.treebanks.label_sets import LabelSet, detect_label_set
-from headatlas.corpora.treebanks.sentence import ROOT
+from headatlas.corpora.files import PARTS, describe_files
+from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.engine.settings import differences
 from headatlas.errors import SettingError
-from headatlas.store.examples import StoredExample
+from headatlas.store.examples import label_set_of
 from headatlas.store.reading import Store, open_store
 
-PARTS = ("train", "eval")
 OPTIONS = {"train": "--treebank", "eval": "--eval"}
-FORCE_OR_ANOTHER = "Give another file with --eval, or --force if that is what you want."
 _OF_THE_MODEL = ("model", "weights", "random_weights", "dtype", "attention")
 
 
@@ -28,18 +25,6 @@ class Pair:
 
     train: Store
     eval: Store
-
-
-def refuse_same_files(files: Mapping[str, Sequence[Path]], remedy: str) -> None:
-    """A probe that is scored on what it was trained on says nothing. remedy: what to do about it."""
-    if set(files) != set(PARTS):
-        return
-    records = {part: {record["sha256"]: record["file"] for record in describe_files(files[part])} for part in PARTS}
-    for digest in set(records["train"]) & set(records["eval"]):
-        raise SettingError(
-            f"{records['eval'][digest]} is a file to train on too: its scores would be those of sentences learned by "
-            f"heart. {remedy}"
-        )
 
 
 def open_pair(folders: Mapping[str, str | Path], files: Mapping[str, Sequence[Path]]) -> Pair:
@@ -58,7 +43,7 @@ def open_pair(folders: Mapping[str, str | Path], files: Mapping[str, Sequence[Pa
 
 def check_pair(pair: Pair, force: bool) -> LabelSet:
     """The label set of both treebanks; refused where they differ or the sentences are the same."""
-    found = {part: label_set(getattr(pair, part).examples) for part in PARTS}
+    found = {part: label_set_of(getattr(pair, part).examples) for part in PARTS}
     if found["train"] != found["eval"]:
         raise SettingError(
             f"The treebanks speak of different relations: {found['train'].name} to train on, {found['eval'].name} to "
@@ -69,19 +54,6 @@ def check_pair(pair: Pair, force: bool) -> LabelSet:
             "Every sentence to score on is one to train on too. Give another file with --eval, or --force."
         )
     return found["eval"]
-
-
-def label_set(examples: Sequence[StoredExample]) -> LabelSet:
-    """By the relations of stored sentences."""
-    relations = {name for example in examples for name in example.relations or ()}
-    roots = {
-        name
-        for example in examples
-        if example.heads is not None
-        for name, head in zip(example.relations or (), example.heads.tolist(), strict=True)
-        if head == ROOT
-    }
-    return detect_label_set(relations, roots)
 
 
 def also_in_train(pair: Pair) -> int:

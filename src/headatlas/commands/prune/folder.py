@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headatlas.commands.survey.run import already_done
 from headatlas.engine.locking import HOLDER, LOCK
 from headatlas.errors import AtlasError
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.results.atlas import PRUNING, read_manifest
+from headatlas.results.finished import already_done
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,6 @@ from headatlas.commands.prune.choosing import BY, By, importance_on_text, least_
 from headatlas.commands.prune.folder import PrunedFolder, holds_this_pruning
 from headatlas.commands.prune.measuring import check_same, compare_speed, sizes
 from headatlas.commands.prune.memory import compare_memory
-from headatlas.commands.survey.subject import describe_model
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import TextFormat, read_text
@@ -21,6 +20,7 @@ from headatlas.engine.locking import alone_in_out
 from headatlas.errors import SettingError
 from headatlas.files import make_folder, others_write
 from headatlas.models.head_layouts import attention_blocks
+from headatlas.models.identity import describe_model
 from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.observing import quiet_transformers

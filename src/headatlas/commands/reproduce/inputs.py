@@ -7,11 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas.commands.probe.sources import refuse_same_files
-from headatlas.commands.survey.parts import labels_of
 from headatlas.corpora.coreference.read import read_coreference
-from headatlas.corpora.files import Files, find_files
+from headatlas.corpora.files import Files, find_files, refuse_same_files
 from headatlas.corpora.text import TextFormat, read_text
+from headatlas.corpora.treebanks.label_sets import labels_of
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.errors import SettingError
 from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors

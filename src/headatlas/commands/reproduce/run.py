@@ -8,14 +8,14 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.probe import probe
+from headatlas.commands.probe.run import probe
 from headatlas.commands.probe.settings import WITH_WORDS
 from headatlas.commands.reproduce.findings import finding_checks, number_checks
 from headatlas.commands.reproduce.inputs import Inputs, check_paper, read_inputs
 from headatlas.commands.reproduce.report import REPORT, report_text
 from headatlas.commands.reproduce.tables import coreference_checks, dependency_checks, probe_checks
 from headatlas.commands.reproduce.verdicts import Check, table_of
-from headatlas.commands.survey import survey
+from headatlas.commands.survey.run import survey
 from headatlas.corpora.files import Files
 from headatlas.corpora.text import TextFormat
 from headatlas.engine.locking import alone_in_out

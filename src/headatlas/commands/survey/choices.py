@@ -8,7 +8,6 @@ from pathlib import Path
 from headatlas.corpora.files import Files, find_files
 from headatlas.errors import SettingError
 from headatlas.models.model import Model
-from headatlas.models.stacks import Stack
 from headatlas.studies import STUDIES
 
 NO_HEAD = (
@@ -74,19 +73,6 @@ def check_studies(names: Sequence[str] | None, corpora: Collection[str]) -> None
     for given in corpora:
         if not any(STUDIES[name].corpus == given for name in names):
             raise SettingError(f"--{given} is given, but none of the studies chosen looks at it: {', '.join(names)}.")
-
-
-def choose_stack(model: Model, stack: Stack | None) -> Stack:
-    """Whose heads to look at."""
-    chosen = stack or model.default_stack
-    if chosen == "cross":
-        raise SettingError(
-            "A survey asks about attention within one text, and cross attention lies between two. "
-            "Use --attention encoder or decoder; model.observe(batch, see, 'cross') shows the cross maps."
-        )
-    if chosen not in model.shapes:
-        raise SettingError(f"{model.name} has no {chosen} attention, only {', '.join(model.shapes)}.")
-    return chosen
 
 
 def choose_studies(

@@ -14,14 +14,12 @@ from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.label_sets import (
     LABEL_SETS,
-    LabelSet,
-    detect_label_set,
+    labels_of,
     possessive_clitic,
     punctuation_of,
 )
 from headatlas.corpora.treebanks.parsing import parse_text
 from headatlas.corpora.treebanks.read import read_treebank
-from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 from headatlas.encoding.keyphrase_segments import keyphrase_segments
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.segments import Segment, sample_segments
@@ -204,12 +202,6 @@ def _keyphrases(model: Model, files: list[Path], settings: SurveySettings, causa
 def keyphrase_study(settings: SurveySettings, causal: bool) -> Keyphrases:
     """The study of a keyphrase corpus, with its settings."""
     return Keyphrases(causal, seed=settings.seed, replicates=settings.bootstrap)
-
-
-def labels_of(trees: Sequence[Sentence]) -> LabelSet:
-    """The label set of a treebank, by its relations."""
-    relations = {relation for tree in trees for relation in tree.relations}
-    return detect_label_set(relations, {tree.relations[tree.heads.index(ROOT)] for tree in trees})
 
 
 def halved_by(sample: ParsedSample) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -24,9 +24,8 @@ from headatlas.encoding.shards import Shard
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.locking import alone_in_out
 from headatlas.engine.run import run_studies
-from headatlas.engine.settings import differences
 from headatlas.engine.workers import Crew
-from headatlas.errors import AtlasError, SettingError
+from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.model import Model, Observable
 from headatlas.models.placing import DeviceMap
@@ -37,12 +36,11 @@ from headatlas.results.atlas import (
     RELATION_EXAMPLES,
     SHARD,
     Atlas,
-    FolderKind,
-    read_manifest,
     write_examples,
     write_manifest,
     write_tables,
 )
+from headatlas.results.finished import already_done
 from headatlas.results.relation_examples import save_relation_examples
 from headatlas.statistics.words import FromTokens
 from headatlas.studies import Study
@@ -257,22 +255,3 @@ def _write_results(
         )
         save_relation_examples(clear, folder / RELATION_EXAMPLES)
     return rows
-
-
-def already_done(folder: Path, settings: dict[str, Any], kind: FolderKind = ATLAS) -> bool:
-    """Whether the folder holds this very run, finished. The folder of another is refused."""
-    if not (folder / "manifest.json").exists():
-        return False
-    manifest = read_manifest(folder, kind)
-    refuse_other_run(folder, manifest, settings)
-    return bool(manifest.get("complete"))
-
-
-def refuse_other_run(folder: Path, manifest: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
-    """Refuse to write results into a folder whose manifest tells of a run with other settings."""
-    made_by = manifest.get("versions")
-    version = made_by.get("headatlas") if isinstance(made_by, Mapping) else None
-    if differing := differences(manifest.get("settings", {}), settings, version):
-        raise AtlasError(
-            f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
-        )

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from headatlas.commands.survey.examples import FITTING_TOKENS
-from headatlas.commands.survey.parts import Part, dependency_study, halved_by, labels_of, text_studies
+from headatlas.commands.survey.parts import Part, dependency_study, halved_by, text_studies
 from headatlas.commands.survey.settings import SurveySettings
 from headatlas.commands.survey.subject import Subject
-from headatlas.corpora.treebanks.label_sets import LABEL_SETS, possessive_clitic
+from headatlas.corpora.treebanks.label_sets import LABEL_SETS, labels_of, possessive_clitic
 from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_input

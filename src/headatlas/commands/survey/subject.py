@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headatlas.commands.survey.choices import check_control, check_studies, choose_corpora, choose_stack, choose_studies
+from headatlas.commands.survey.choices import check_control, check_studies, choose_corpora, choose_studies
 from headatlas.commands.survey.examples import choose_examples, make_examples
 from headatlas.commands.survey.parts import Part, read_parts
 from headatlas.commands.survey.settings import SurveySettings
 from headatlas.corpora.files import Files, describe_files
 from headatlas.encoding.kinds import KindTable
 from headatlas.errors import SettingError
+from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
 from headatlas.models.model import Model, Observable, check_length
 from headatlas.models.stacks import Stack
@@ -54,7 +55,7 @@ def model_subject(
     choose_device(loading["device"]), choose_dtype(loading["dtype"])
     described = {name: describe_files(paths) for name, paths in files.items()}
     loaded = open_model(model, random_weights=random_weights, **loading)
-    chosen_stack = choose_stack(loaded, stack)
+    chosen_stack = loaded.choose_stack(stack)
     check_length(settings.max_tokens, loaded.longest_input, loaded.name)
     chosen, skipped = choose_studies(loaded, studies, files)
     return Subject(
@@ -80,34 +81,3 @@ def _examples(model: Model, stack: Stack, parts: Sequence[Part], settings: Surve
     shown = choose_examples({part.name: part.segments for part in parts}, settings.examples, settings.seed)
     relations = next((part.trees.relations for part in parts if part.trees is not None), ())
     return make_examples(model, shown, relations, kinds=model.kinds, stack=stack)
-
-
-def model_identity(model: Model, stack: Stack) -> dict[str, Any]:
-    """What of a model decides its maps."""
-    return {
-        "model": model.name,
-        "weights": model.source.get("weights_sha256") or model.source.get("commit"),
-        "random_weights": model.source.get("random_weights"),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "attention": stack,
-    }
-
-
-def describe_model(model: Model, stack: Stack) -> dict[str, Any]:
-    """What a manifest says of a model."""
-    shape = model.shapes[stack]
-    return model.source | {
-        "attention": stack,
-        "encoder_decoder": model.is_encoder_decoder,
-        "layers": shape.layers,
-        "heads": list(shape.heads),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "device": str(model.device),
-        "language_model": model.language_model,
-        "tokenizer": type(model.tokenizer).__name__,
-        "special_tokens": {
-            "cls": model.tokenizer.cls_token or model.tokenizer.bos_token,
-            "sep": model.tokenizer.sep_token or model.tokenizer.eos_token,
-            "unk": model.tokenizer.unk_token,
-        },
-    }

@@ -6,10 +6,10 @@ English pipelines. Any other set works too: its relations are scored as they sta
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from headatlas.corpora.treebanks.sentence import Sentence
+from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 
 CLITICS = frozenset({"'s", "’s", "'", "’"})  # noqa: RUF001
 
@@ -112,3 +112,9 @@ def possessive_clitic(sentence: Sentence, label_set: LabelSet) -> tuple[int, ...
         ):
             counts[clitic - 1] = clitic
     return tuple(counts)
+
+
+def labels_of(trees: Sequence[Sentence]) -> LabelSet:
+    """Detect the label set of a treebank from its relations."""
+    relations = {relation for tree in trees for relation in tree.relations}
+    return detect_label_set(relations, {tree.relations[tree.heads.index(ROOT)] for tree in trees})
