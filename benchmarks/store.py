@@ -6,11 +6,11 @@ import tempfile
 from pathlib import Path
 
 from benchmarks.measuring import Result, bare_forward, eager_twin, ratio
-from headatlas.commands.survey.subject import describe_model
 from headatlas.corpora.sample import sample_treebank
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.encoding.batches import make_batch, plan_batches
 from headatlas.encoding.word_segments import ParsedSegment, parsed_segments
+from headatlas.models.identity import describe_model
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.store.examples import example_of
