@@ -1,133 +1,160 @@
-"""The command line. Every command is a file that parses, calls and prints; heavy imports wait until it runs."""
+"""The command line, derived by cyclopts from the commands' options and docstrings.
+
+`headatlas --help` imports no command; `headatlas survey --help` imports only survey's options, and never torch.
+"""
 
 from __future__ import annotations
 
+import inspect
 import sys
-from collections.abc import Callable
-from functools import wraps
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from importlib import import_module
+from typing import Any, get_type_hints
 
-import typer
+from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, UnusedCliTokensError
+from docstring_parser import parse_from_object
+from rich.console import Console
+from rich.text import Text
 
-from headatlas.cli.ablate import ablate
-from headatlas.cli.arguments import spread
-from headatlas.cli.compare import compare
-from headatlas.cli.demo import demo
-from headatlas.cli.draw import draw
-from headatlas.cli.explore import explore
-from headatlas.cli.extract import extract
-from headatlas.cli.figures import figures
-from headatlas.cli.fit_mlm import fit_mlm
-from headatlas.cli.keyphrases import keyphrases
-from headatlas.cli.layers import layers
-from headatlas.cli.merge import merge
-from headatlas.cli.models import models
-from headatlas.cli.page import page
-from headatlas.cli.probe import probe
-from headatlas.cli.prune import prune
-from headatlas.cli.reproduce import reproduce
+from headatlas.cli.commands import COMMANDS, Entry
 from headatlas.cli.screen import guard_output, is_output_full
-from headatlas.cli.survey import survey
-from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
 
-ABOUT = """An atlas of a transformer's attention heads: what each one looks at.
+ABOUT = """Find out what every attention head of a transformer attends to.
 
 Start with `headatlas demo`, then survey a model of your own:
 
     headatlas survey bert-base-uncased --text wiki.txt --out atlas
 """
 
-COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo,
-    "survey": survey,
-    "merge": merge,
-    "extract": extract,
-    "ablate": ablate,
-    "prune": prune,
-    "probe": probe,
-    "keyphrases": keyphrases,
-    "reproduce": reproduce,
-    "layers": layers,
-    "fit-mlm": fit_mlm,
-    "table": table,
-    "draw": draw,
-    "figures": figures,
-    "compare": compare,
-    "page": page,
-    "explore": explore,
-    "models": models,
-}
 
-RESUMED = {"demo", "survey", "extract", "ablate", "probe", "reproduce", "layers", "fit-mlm"}
-"""The commands that continue where they were stopped; the others begin again."""
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command; print errors that a user can mend without a traceback.
 
-app = typer.Typer(
-    help=ABOUT,
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="markdown",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-
-
-def _ends_in_words(name: str, command: Callable[..., None]) -> Callable[..., None]:
-    """The command, with an error in words where Ctrl-C or a lack of memory ends it at once."""
-
-    @wraps(command)
-    def run(*args: Any, **options: Any) -> None:
-        try:
-            command(*args, **options)
-        except KeyboardInterrupt:
-            kept = "What was saved is kept; the same command continues." if name in RESUMED else ""
-            raise SurveyInterruptedError(f"Stopped at once. {kept}".strip()) from None
-        except (MemoryError, RuntimeError) as error:
-            from headatlas.engine.memory import is_out_of_memory, out_of_memory
-
-            if not is_out_of_memory(error):
-                raise
-            raise out_of_memory(f"in headatlas {name}") from error
-
-    return run
-
-
-for name, command in COMMANDS.items():
-    app.command(name)(_ends_in_words(name, command))
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        from headatlas import __version__
-
-        typer.echo(f"headatlas {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: bool = typer.Option(False, "--version", callback=_version, is_eager=True, help="Print the version."),
-) -> None:
-    pass
-
-
-def main() -> None:
-    """Run the command line: errors a user can mend are printed without a traceback."""
+    Args:
+        arguments: The words after `headatlas`; those typed in the shell if omitted.
+    """
     guard_output()
+    words = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        app(args=spread(sys.argv[1:]))
+        make_app(words)(words or ["--help"])
     except SurveyInterruptedError as error:
-        typer.secho(str(error), err=True, fg="yellow")
+        _print_error(Text(str(error), "yellow"))
         sys.exit(130)
     except HeadatlasError as error:
-        typer.secho("Error: ", err=True, fg="red", nl=False)
-        typer.echo(str(error), err=True)
+        _print_error(Text.assemble(("Error: ", "red"), str(error)))
         sys.exit(1)
     except OSError as error:
         if not is_output_full(error):
             raise
-        typer.echo(f"Error: the output cannot be written ({error.strerror}). Free some space.", err=True)
+        _print_error(Text(f"Error: the output cannot be written ({error.strerror}). Free some space."))
         sys.exit(1)
+
+
+def make_app(words: Sequence[str]) -> App:
+    """Make the command line for some words: only the command that they name is imported."""
+    app = App(
+        name="headatlas",
+        usage="Usage: headatlas COMMAND [OPTIONS]",
+        help=ABOUT,
+        help_format="markdown",
+        version=_version,
+        default_parameter=Parameter(negative_bool=(), negative_iterable=(), show_default=_show_default),
+        error_formatter=_format_error,
+        result_action="return_value",
+        suppress_keyboard_interrupt=False,
+    )
+    app.register_install_completion_command(help="Complete commands, options and choices in this shell.")
+    wanted = {name for panel in COMMANDS.values() for name in panel if name in words[:1] or words[:1] == COMPLETION}
+    for order, (panel, entries) in enumerate(COMMANDS.items()):
+        for name, entry in entries.items():
+            app.command(
+                _typed(name, entry) if name in wanted else _not_imported,
+                name=name,
+                group=Group(panel, sort_key=order),
+                usage=f"Usage: headatlas {name} {entry.arguments}[OPTIONS]",
+                help=None if name in wanted else entry.summary,  # its own --help shows the whole docstring
+            )
+    return app
+
+
+COMPLETION = ["--install-completion"]  # which needs the options of every command
+
+
+def _not_imported() -> None:
+    """Stand in for a command that was not typed."""
+
+
+def _typed(name: str, entry: Entry) -> Callable[..., None]:
+    """Return a command as it is typed: its own options, then those of its report."""
+    module, _, attribute = entry.function.partition(":")
+    command = getattr(import_module(f"headatlas.commands.{module}"), attribute)
+    report = getattr(import_module("headatlas.cli.reports"), entry.report)
+    of_report = [
+        parameter
+        for parameter in inspect.signature(report).parameters.values()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+
+    def run(*args: Any, **kwargs: Any) -> None:
+        printing = {parameter.name: kwargs.pop(parameter.name, parameter.default) for parameter in of_report}
+        options = command.options(*args, **kwargs)
+        _end_in_words(name, entry, partial(command.run, options), partial(report, options=options, **printing))
+
+    hints = get_type_hints(report, include_extras=True)
+    signature = inspect.signature(command)
+    vars(run)["__signature__"] = signature.replace(
+        parameters=[*signature.parameters.values(), *of_report], return_annotation=None
+    )
+    run.__annotations__ = command.__annotations__ | {parameter.name: hints[parameter.name] for parameter in of_report}
+    explained = "".join(
+        f"\n    {parameter.arg_name}: {parameter.description}"
+        for parameter in parse_from_object(report).params
+        if parameter.arg_name in {own.name for own in of_report}
+    )
+    run.__doc__ = command.__doc__ + explained
+    return run
+
+
+def _end_in_words(
+    name: str, entry: Entry, run: Callable[[], Any], report: Callable[[Any], None]
+) -> None:
+    """Run a command and print its report; put an immediate Ctrl-C and a lack of memory into words."""
+    try:
+        report(run())
+    except KeyboardInterrupt:
+        kept = " What was saved is kept; the same command resumes." if entry.resumes else ""
+        raise SurveyInterruptedError(f"Stopped at once.{kept}") from None
+    except (MemoryError, RuntimeError) as error:
+        from headatlas.engine.memory import is_out_of_memory, out_of_memory
+
+        if not is_out_of_memory(error):
+            raise
+        raise out_of_memory(f"in headatlas {name}") from error
+
+
+def _version() -> str:
+    from headatlas import __version__
+
+    return f"headatlas {__version__}"
+
+
+def _show_default(value: Any) -> str | None:
+    return None if value is None or isinstance(value, bool) else str(value)
+
+
+def _format_error(error: CycloptsError) -> Text:
+    """Reword the two messages of cyclopts that show Python's notation or leave the cause open."""
+    if isinstance(error, UnusedCliTokensError):
+        return Text(f"Error: Unexpected argument: {' '.join(error.unused_tokens or ())}.")
+    if isinstance(error, MissingArgumentError) and error.argument:
+        return Text(f"Error: {error.argument.name} needs a value.")
+    return Text(f"Error: {error}")
+
+
+def _print_error(text: Text) -> None:
+    Console(stderr=True, soft_wrap=True, highlight=False).print(text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,40 @@
+"""The commands of the command line, in the panels and the order of `headatlas --help`.
+
+A summary repeats the first line of the command's docstring, so that the overview need not import any command; a test
+compares them. The report prints what a command returned; its keywords are options that Python callers do not have.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One command.
+
+    Attributes:
+        summary: What `headatlas --help` says about it.
+        function: Module under `headatlas.commands` and function.
+        report: Function of `headatlas.cli.reports` that prints the result.
+        arguments: The arguments without a flag, for the usage line.
+        resumes: Whether the same command resumes after it was stopped.
+    """
+
+    summary: str
+    function: str
+    report: str
+    arguments: str = "MODEL "
+    resumes: bool = False
+
+
+COMMANDS: dict[str, dict[str, Entry]] = {
+    "Train probes": {
+        "layers": Entry(
+            "Measure what each layer of a model encodes, from part of speech to coreference.",
+            "layers.options:layers",
+            "report_layers",
+            resumes=True,
+        ),
+    },
+}

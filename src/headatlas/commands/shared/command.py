@@ -1,0 +1,92 @@
+"""Turn a function of an options object into a command with flat keywords: `survey("bert", text="wiki.txt")`."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_type_hints
+
+from cyclopts import Group, Parameter
+from docstring_parser import parse_from_object
+
+from headatlas.commands.shared.options import Options, list_options
+
+P = ParamSpec("P")
+OptionsT = TypeVar("OptionsT", bound=Options)
+ResultT = TypeVar("ResultT")
+
+
+def command(
+    options_class: Callable[P, OptionsT], *, locks: str | None = None
+) -> Callable[[Callable[[OptionsT], ResultT]], Callable[P, ResultT]]:
+    """Let callers pass the fields of an options object instead of the object.
+
+    Type checkers see the names, types and defaults, because `options_class` is the dataclass itself. At run time the
+    new function carries them as an ordinary function does, in its signature, annotations and docstring. `help()`,
+    notebooks and cyclopts need nothing else. `function.options` is the class, and `function.run` takes an instance.
+
+    Args:
+        options_class: The dataclass that declares the options.
+        locks: The command as typed, if it holds the lock of its --out folder while it runs.
+
+    Returns:
+        A decorator for a function that takes one `options_class`.
+    """
+
+    def decorate(function: Callable[[OptionsT], ResultT]) -> Callable[P, ResultT]:
+        run = function if locks is None else _lock_out(function, locks)
+
+        @functools.wraps(function)
+        def flat(*args: P.args, **kwargs: P.kwargs) -> ResultT:
+            return run(options_class(*args, **kwargs))
+
+        declared = cast(type[Options], options_class)
+        flat.__annotations__ = _annotate(declared)
+        flat.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:\n{_explain(declared)}"
+        vars(flat).update(__signature__=_plain_signature(declared, function), options=declared, run=run)
+        return flat
+
+    return decorate
+
+
+def _lock_out(function: Callable[[OptionsT], ResultT], typed: str) -> Callable[[OptionsT], ResultT]:
+    """Let a function hold the lock of its output folder."""
+
+    def locked(options: OptionsT) -> ResultT:
+        from headatlas.engine.locking import lock_folder
+        from headatlas.remote import local_folder
+
+        with lock_folder(local_folder(vars(options)["out"]), typed):
+            return function(options)
+
+    return locked
+
+
+def _annotate(options_class: type[Options]) -> dict[str, Any]:
+    """Add to every option its panel in --help, in the order of declaration."""
+    options = list_options(options_class)
+    titles = list(dict.fromkeys(option.group.panel or "Options" for option in options))
+    panels = {title: Group(title, sort_key=order) for order, title in enumerate(titles)}
+    return {
+        option.name: Annotated[option.hint, Parameter(group=panels[option.group.panel or "Options"])]
+        for option in options
+    }
+
+
+def _explain(options_class: type[Options]) -> str:
+    """Write the Args section from the docstrings below the fields."""
+    groups = dict.fromkeys(option.group for option in list_options(options_class))
+    fields = [field for group in groups for field in parse_from_object(group).params]
+    paragraphs = [" ".join(f"{field.arg_name}: {field.description}".split()) for field in fields]
+    wrap = functools.partial(textwrap.fill, width=100, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    return "\n".join(map(wrap, paragraphs))
+
+
+def _plain_signature(options_class: type[Options], function: Callable[..., Any]) -> inspect.Signature:
+    """Return the signature that people see: plain types, in the order of --help."""
+    hints, signature = get_type_hints(options_class), inspect.signature(options_class)
+    names = [option.name for option in list_options(options_class)]
+    parameters = [signature.parameters[name].replace(annotation=hints[name]) for name in names]
+    return signature.replace(parameters=parameters, return_annotation=function.__annotations__["return"])

@@ -1,0 +1,87 @@
+"""Options for loading a model, shared by every command that needs one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from headatlas.commands.shared.options import UNRECORDED, Options, Positive
+
+if TYPE_CHECKING:
+    from headatlas.models.model import Model
+else:
+    Model = object  # importing the class would import torch, which --help must not wait for
+
+Attention = Literal["encoder", "decoder", "cross"]
+Dtype = Literal["float32", "bfloat16", "float16", "float64"]
+ModelName = Annotated[str | Model, UNRECORDED]  # each run records the loaded model
+SPREAD = "spread"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions(Options, panel="Model"):
+    """How to load a model."""
+
+    device: Annotated[str, Parameter(metavar="DEVICE"), UNRECORDED] = "auto"
+    """Device to run on: cpu, cuda, cuda:1 or mps. auto uses a GPU if one is available; spread divides a large model
+    among all GPUs, main memory and disk."""
+    dtype: Annotated[Dtype, UNRECORDED] = "float32"
+    """Floating-point type of weights and activations."""
+    trust_remote_code: Annotated[bool, UNRECORDED] = False
+    """Run Python code that comes with the model. Use only for sources you trust."""
+
+    @property
+    def placed_on(self) -> str:
+        """The device of tensors that are not the model's."""
+        return "auto" if self.device == SPREAD else self.device
+
+    def loading(self, model: str, *, seed: int = 0) -> dict[str, Any]:
+        """Return the arguments of `load_model`; a name may end in @revision."""
+        name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
+        return {
+            "name": name,
+            "revision": revision or None,
+            "device": self.placed_on,
+            "device_map": "auto" if self.device == SPREAD else None,
+            "dtype": self.dtype,
+            "trust_remote_code": self.trust_remote_code,
+            "seed": seed,
+        }
+
+    def load(self, model: str | Model, *, seed: int = 0, random_weights: bool = False) -> Model:
+        """Load a model with these options.
+
+        Args:
+            model: A name, optionally followed by @revision, or a loaded model, which is returned unchanged.
+            seed: Seed of the random weights.
+            random_weights: Draw all weights but the embeddings at random.
+
+        Returns:
+            The model, ready to observe batches.
+        """
+        from headatlas.models.loading import load_model, open_model
+
+        if not isinstance(model, str | Path):
+            return open_model(model)
+        return load_model(random_weights=random_weights, **self.loading(str(model), seed=seed))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(LoadOptions, panel="Model"):
+    """How to load a model and observe it."""
+
+    attention: Annotated[Attention | None, UNRECORDED] = None
+    """Attention to describe in an encoder-decoder model. Default: encoder."""
+    batch_tokens: Annotated[Positive, UNRECORDED] = 4096
+    """Tokens per batch, including padding. Lower values need less memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomWeightsOptions(Options, panel="Model"):
+    """Random weights, the control of what is measured on a model."""
+
+    random_weights: Annotated[bool, UNRECORDED] = False
+    """Keep the word and position embeddings and draw all other weights at random, as a control."""

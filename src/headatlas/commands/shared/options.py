@@ -1,0 +1,143 @@
+"""Options, each declared once as a field of a frozen dataclass.
+
+The field gives the Python keyword, the command-line option, the type, the default and the bounds. The docstring below
+the field is the help text. `Options` checks the values itself, so Python and the shell report errors in the same words.
+
+    @dataclass(frozen=True, kw_only=True)
+    class SamplingOptions(Options, panel="Sampling"):
+        segments: Positive = 1000
+        \"\"\"Number of segments to sample from the text.\"\"\"
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
+
+from cyclopts import CoercionError, Parameter, Token
+
+from headatlas.errors import SettingError
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The smallest and the largest number that an option accepts."""
+
+    minimum: float
+    maximum: float = float("inf")
+
+    def check(self, flag: str, value: Any) -> None:
+        """Raise SettingError for anything but a number within the bounds."""
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise SettingError(f"{flag} must be a number, not {value!r}.")
+        if value < self.minimum:
+            raise SettingError(f"{flag} must be at least {self.minimum:g}, not {value}.")
+        if not value <= self.maximum:
+            raise SettingError(f"{flag} must be at most {self.maximum:g}, not {value}.")
+
+
+def _split_values(_hint: Any, tokens: Sequence[Token]) -> list[str]:
+    return [token.value for token in tokens]
+
+
+def _split_pairs(_hint: Any, tokens: Sequence[Token]) -> dict[str, str]:
+    return dict(token.value.partition("=")[::2] for token in tokens)
+
+
+UNRECORDED = "unrecorded"  # settings() omits such options: they cannot change results, or are recorded in another form
+SEVERAL = Parameter(n_tokens=-1, consume_multiple=True, converter=_split_values)  # --text a.txt b.txt
+
+Positive = Annotated[int, Bounds(1)]
+NonNegative = Annotated[int, Bounds(0)]
+OnByDefault = Annotated[bool, Parameter(negative_bool="no-")]
+PythonOnly = Annotated[bool, Parameter(parse=False), UNRECORDED]  # a keyword that is not an option of the command line
+Folder = Annotated[str | Path, Parameter(metavar="DIR"), UNRECORDED]
+Files = Annotated[str | Path | Sequence[str | Path], SEVERAL, Parameter(metavar="FILE..."), UNRECORDED]
+Names = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="NAME..."), UNRECORDED]
+Pairs = Annotated[
+    Mapping[str, str], SEVERAL, Parameter(metavar="KIND=NAME...", converter=_split_pairs, accepts_keys=False)
+]
+
+
+class Options:
+    """Base class of option groups; every subclass is a frozen dataclass.
+
+    The options of a command inherit from the groups that the command shares with others.
+    """
+
+    panel: ClassVar[str]  # heading in --help; empty for the options listed first
+    recorded: ClassVar[bool]  # False: settings() omits the whole group
+
+    def __init_subclass__(cls, panel: str = "", recorded: bool = True) -> None:
+        cls.panel, cls.recorded = panel, recorded
+
+    def __post_init__(self) -> None:
+        for option in list_options(type(self)):
+            option.check(getattr(self, option.name))
+
+    def settings(self) -> dict[str, Any]:
+        """Return the options that determine the results, for the manifest."""
+        return {option.name: getattr(self, option.name) for option in list_options(type(self)) if option.recorded}
+
+
+@dataclass(frozen=True)
+class Option:
+    """One field of an `Options` class.
+
+    Attributes:
+        name: The Python keyword.
+        hint: The type with its annotations.
+        group: The class that declares the field.
+    """
+
+    name: str
+    hint: Any
+    group: type[Options]
+
+    @property
+    def recorded(self) -> bool:
+        """Whether the manifest records the option."""
+        return self.group.recorded and UNRECORDED not in flatten(self.hint)
+
+    def check(self, value: Any) -> None:
+        """Raise SettingError if the value is not one of the choices or is out of bounds."""
+        flag = flag_of(self.name)
+        for part in flatten(self.hint) if value is not None else ():
+            if get_origin(part) is Literal and value not in get_args(part):
+                token = Token(keyword=flag, value=str(value))  # the sentence that cyclopts prints in the shell
+                raise SettingError(str(CoercionError(token=token, target_type=part, verbose=False)))
+            if isinstance(part, Bounds):
+                part.check(flag, value)
+
+
+def list_options(options_class: type[Options]) -> tuple[Option, ...]:
+    """List the options that a class declares itself, then those of its groups in the order of its bases."""
+    hints = get_type_hints(options_class, include_extras=True)
+    groups = [group for group in options_class.__mro__ if issubclass(group, Options) and group is not Options]
+    declared = {field.name for field in fields(options_class)}  # type: ignore[arg-type]
+    names = [(group, name) for group in groups for name in inspect.get_annotations(group) if name in declared]
+    return tuple(Option(name, hints[name], group) for group, name in names)
+
+
+def flag_of(name: str) -> str:
+    """Return a keyword as people type it: max_tokens is --max-tokens."""
+    return f"--{name.replace('_', '-')}"
+
+
+def list_names(value: str | Sequence[str] | None) -> list[str] | None:
+    """List names that were given as one string, with commas, or one by one; None if nothing was given."""
+    if value is None:
+        return None
+    words = [value] if isinstance(value, str) else value
+    return [name for word in words for name in word.split(",") if name]
+
+
+def flatten(hint: Any) -> list[Any]:
+    """List the members of nested unions and the annotations of their types."""
+    if get_origin(hint) not in (Annotated, Union, UnionType):
+        return [hint]
+    return [part for member in get_args(hint) for part in flatten(member)]
