@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from headatlas.commands.extract.run import extract as extract
     from headatlas.commands.fit_mlm.run import fit_mlm as fit_mlm
     from headatlas.commands.keyphrases.run import keyphrases as keyphrases
-    from headatlas.commands.layers.run import layers as layers
+    from headatlas.commands.layers.options import layers as layers
     from headatlas.commands.merge.run import merge as merge
     from headatlas.commands.probe.run import probe as probe
     from headatlas.commands.prune.run import prune as prune
@@ -66,7 +66,7 @@ _HOMES = {
     "head_view": "views.notebook",
     "import_maps": "commands.extract.importing",
     "keyphrases": "commands.keyphrases.run",
-    "layers": "commands.layers.run",
+    "layers": "commands.layers.options",
     "load_model": "models.loading",
     "merge": "commands.merge.run",
     "observe_network": "models.observing",

@@ -1,36 +1,31 @@
 """`headatlas layers` as it is typed: findings, figures and page at the end, and errors without a traceback."""
 
-from typer.testing import CliRunner
-
-from headatlas.cli.app import app
-from headatlas.cli.arguments import spread
 from tests.commands.layers.span_corpora import write_entities
+from typed import typed
 
 QUICK = "--seeds 1 --epochs 4 --width 8 --bootstrap 40 --max-tokens 20 --device cpu"
-
-
-def run(*arguments):
-    return CliRunner().invoke(app, spread(["layers", *arguments]))
 
 
 def test_layers_end_with_findings_figures_and_page(tiny_folder, tmp_path):
     train, scored = write_entities(tmp_path / "a.bio", 40, 0), write_entities(tmp_path / "b.bio", 20, 1)
     files = ["--train", str(train), "--eval", str(scored), "--out", str(tmp_path / "out")]
-    done = run(str(tiny_folder("bert")), *files, *QUICK.split())
+    done = typed("layers", str(tiny_folder("bert")), *files, *QUICK.split())
     assert done.exit_code == 0, done.output
     assert "entities, mix of layers: micro F1" in done.output
     assert "40 texts (160 tokens; targets: 40 of entities) of a.bio" in done.output
     assert (tmp_path / "out" / "index.html").exists()
     assert (tmp_path / "out" / "figures" / "layers_figure2_mix.svg").exists()
-    beside = CliRunner().invoke(app, ["figures", str(tmp_path / "out"), "--beside", str(tmp_path / "out")])
+    beside = typed("figures", tmp_path / "out", "--beside", tmp_path / "out")
     assert beside.exit_code == 0, beside.output
     assert "layers_figureA3_beside.svg" in beside.output
-    table = CliRunner().invoke(app, ["table", str(tmp_path / "out"), "layer_order"])
-    assert "no layers were asked" in str(table.exception)  # one task has no order
+    table = typed("table", tmp_path / "out", "layer_order")
+    assert "no layers were asked" in table.output  # one task has no order
 
 
 def test_a_task_that_is_not_there(tiny_folder, tmp_path):
     train = write_entities(tmp_path / "a.bio", 4, 0)
-    done = run(str(tiny_folder("bert")), "--task", "verbs", "--train", str(train), "--eval", str(train), "--out", "o")
+    done = typed(
+        "layers", str(tiny_folder("bert")), "--task", "verbs", "--train", str(train), "--eval", str(train), "--out", "o"
+    )
     assert done.exit_code == 1
-    assert "is a file to train on too" in str(done.exception)
+    assert "is a file to train on too" in done.output

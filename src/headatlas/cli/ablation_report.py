@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 import typer
 
-from headatlas.cli.report import tell_unknown
+from headatlas.cli.endings import tell_unknown
 from headatlas.corpora.files import name_files
 from headatlas.results.atlas import Atlas
 from headatlas.results.naming import layers_and_heads, model_named

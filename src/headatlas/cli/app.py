@@ -8,17 +8,18 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Sequence
-from functools import partial
+from difflib import get_close_matches
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any
 
 from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, UnusedCliTokensError
-from docstring_parser import parse_from_object
 from rich.console import Console
 from rich.text import Text
 
 from headatlas.cli.commands import COMMANDS, Entry
 from headatlas.cli.screen import guard_output, is_output_full
+from headatlas.commands.shared.command import annotate, explain
+from headatlas.commands.shared.options import list_options
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
 
 ABOUT = """Find out what every attention head of a transformer attends to.
@@ -37,6 +38,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     guard_output()
     words = sys.argv[1:] if arguments is None else list(arguments)
+    if words[:1] and words[0] in NOT_PORTED:
+        from headatlas.cli.old_app import main as old_main
+
+        return old_main(words)
     try:
         make_app(words)(words or ["--help"])
     except SurveyInterruptedError as error:
@@ -79,6 +84,24 @@ def make_app(words: Sequence[str]) -> App:
     return app
 
 
+NOT_PORTED = [
+    "demo",
+    "survey",
+    "merge",
+    "extract",
+    "ablate",
+    "prune",
+    "probe",
+    "keyphrases",
+    "reproduce",
+    "fit-mlm",
+    "table",
+    "draw",
+    "figures",
+    "compare",
+    "page",
+]
+NOT_PORTED += ["explore", "models"]
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 
 
@@ -89,40 +112,28 @@ def _not_imported() -> None:
 def _typed(name: str, entry: Entry) -> Callable[..., None]:
     """Return a command as it is typed: its own options, then those of its report."""
     module, _, attribute = entry.function.partition(":")
-    command = getattr(import_module(f"headatlas.commands.{module}"), attribute)
-    report = getattr(import_module("headatlas.cli.reports"), entry.report)
-    of_report = [
-        parameter
-        for parameter in inspect.signature(report).parameters.values()
-        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
-    ]
+    function = getattr(import_module(f"headatlas.commands.{module}"), attribute)
+    reports = import_module("headatlas.cli.reports")
+    report, report_options = getattr(reports, entry.report), getattr(reports, entry.printing)
 
     def run(*args: Any, **kwargs: Any) -> None:
-        printing = {parameter.name: kwargs.pop(parameter.name, parameter.default) for parameter in of_report}
-        options = command.options(*args, **kwargs)
-        _end_in_words(name, entry, partial(command.run, options), partial(report, options=options, **printing))
+        own = {option.name for option in list_options(report_options)} & kwargs.keys()
+        printing = report_options(**{name: kwargs.pop(name) for name in own})
+        options = function.options(*args, **kwargs)
+        _end_in_words(name, entry, lambda: report(function.run(options), options, printing))
 
-    hints = get_type_hints(report, include_extras=True)
-    signature = inspect.signature(command)
-    vars(run)["__signature__"] = signature.replace(
-        parameters=[*signature.parameters.values(), *of_report], return_annotation=None
-    )
-    run.__annotations__ = command.__annotations__ | {parameter.name: hints[parameter.name] for parameter in of_report}
-    explained = "".join(
-        f"\n    {parameter.arg_name}: {parameter.description}"
-        for parameter in parse_from_object(report).params
-        if parameter.arg_name in {own.name for own in of_report}
-    )
-    run.__doc__ = command.__doc__ + explained
+    extra = inspect.signature(report_options).parameters.values()
+    signature = inspect.signature(function)
+    vars(run)["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), *extra])
+    run.__annotations__ = function.__annotations__ | annotate(report_options, after=function.__annotations__)
+    run.__doc__ = f"{function.__doc__}\n{explain(report_options)}"
     return run
 
 
-def _end_in_words(
-    name: str, entry: Entry, run: Callable[[], Any], report: Callable[[Any], None]
-) -> None:
-    """Run a command and print its report; put an immediate Ctrl-C and a lack of memory into words."""
+def _end_in_words(name: str, entry: Entry, run: Callable[[], None]) -> None:
+    """Run a command; put an immediate Ctrl-C and a lack of memory into words."""
     try:
-        report(run())
+        run()
     except KeyboardInterrupt:
         kept = " What was saved is kept; the same command resumes." if entry.resumes else ""
         raise SurveyInterruptedError(f"Stopped at once.{kept}") from None
@@ -145,12 +156,25 @@ def _show_default(value: Any) -> str | None:
 
 
 def _format_error(error: CycloptsError) -> Text:
-    """Reword the two messages of cyclopts that show Python's notation or leave the cause open."""
+    """Reword the messages of cyclopts that show Python's notation or leave the cause open."""
     if isinstance(error, UnusedCliTokensError):
         return Text(f"Error: Unexpected argument: {' '.join(error.unused_tokens or ())}.")
-    if isinstance(error, MissingArgumentError) and error.argument:
-        return Text(f"Error: {error.argument.name} needs a value.")
+    if isinstance(error, MissingArgumentError) and (argument := error.argument):
+        if argument.index is not None:
+            return Text(f"Error: {argument.name.strip('-').upper()} is missing. Put it before all options.")
+        return Text(f"Error: {argument.name} is missing.{_suggest(argument.name, error)}")
     return Text(f"Error: {error}")
+
+
+def _suggest(name: str, error: CycloptsError) -> str:
+    """Say which word of the command line may be a misspelt name of a missing option."""
+    known = (
+        {flag for argument in error.app.assemble_argument_collection() for flag in argument.names} if error.app else ()
+    )
+    for word in error.root_input_tokens or ():
+        if word.startswith("--") and word not in known and get_close_matches(word.partition("=")[0], [name]):
+            return f" Did you mean it by {word}?"
+    return ""
 
 
 def _print_error(text: Text) -> None:

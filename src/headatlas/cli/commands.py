@@ -1,7 +1,7 @@
 """The commands of the command line, in the panels and the order of `headatlas --help`.
 
 A summary repeats the first line of the command's docstring, so that the overview need not import any command; a test
-compares them. The report prints what a command returned; its keywords are options that Python callers do not have.
+compares them.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ class Entry:
         summary: What `headatlas --help` says about it.
         function: Module under `headatlas.commands` and function.
         report: Function of `headatlas.cli.reports` that prints the result.
+        printing: Class of `headatlas.cli.reports` with the options of the report, which Python callers do not have.
         arguments: The arguments without a flag, for the usage line.
         resumes: Whether the same command resumes after it was stopped.
     """
@@ -24,6 +25,7 @@ class Entry:
     summary: str
     function: str
     report: str
+    printing: str = "NoOptions"
     arguments: str = "MODEL "
     resumes: bool = False
 
@@ -34,6 +36,7 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             "Measure what each layer of a model encodes, from part of speech to coreference.",
             "layers.options:layers",
             "report_layers",
+            "FigureOptions",
             resumes=True,
         ),
     },

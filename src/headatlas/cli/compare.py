@@ -50,7 +50,7 @@ def compare(
 
     `headatlas table base-and-tuned head_matches --sort own --rows 10`
     """
-    from headatlas.cli.report import finish_comparison
+    from headatlas.cli.endings import finish_comparison
     from headatlas.commands.compare.run import compare as run
 
     comparison = run(

@@ -16,7 +16,7 @@ def demo(
     Needs no network: the model is all-MiniLM-L6-v2 from the Python package index with a masked language model head
     that ships with headatlas (extra `embedded-mlm`), and so does the text.
     """
-    from headatlas.cli.report import finish
+    from headatlas.cli.endings import finish
     from headatlas.commands.survey.run import survey
     from headatlas.corpora.sample import sample_text, sample_treebank
 

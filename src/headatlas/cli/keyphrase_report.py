@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from headatlas.cli.report import tell_omissions, tell_unknown
+from headatlas.cli.endings import tell_omissions, tell_unknown
 from headatlas.results.atlas import Atlas
 from headatlas.results.naming import model_named
 from headatlas.views.figures.shaded import write_shaded

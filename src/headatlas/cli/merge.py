@@ -45,7 +45,7 @@ def merge(
 
         tell_store(merged)
         return
-    from headatlas.cli.report import finish
+    from headatlas.cli.endings import finish
 
     finish(merged, draw=figures)
     send_results(merged.folder, out)

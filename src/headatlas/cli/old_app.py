@@ -19,7 +19,6 @@ from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.keyphrases import keyphrases
-from headatlas.cli.layers import layers
 from headatlas.cli.merge import merge
 from headatlas.cli.models import models
 from headatlas.cli.page import page
@@ -48,7 +47,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "probe": probe,
     "keyphrases": keyphrases,
     "reproduce": reproduce,
-    "layers": layers,
     "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,
@@ -111,11 +109,11 @@ def _options(
     pass
 
 
-def main() -> None:
+def main(words: list[str]) -> None:
     """Run the command line: errors a user can mend are printed without a traceback."""
     guard_output()
     try:
-        app(args=spread(sys.argv[1:]))
+        app(args=spread(words))
     except SurveyInterruptedError as error:
         typer.secho(str(error), err=True, fg="yellow")
         sys.exit(130)

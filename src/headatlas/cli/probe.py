@@ -107,7 +107,7 @@ def probe(
 
     `headatlas probe --maps-train maps-train --maps-eval maps-dev --mdl --control-task --out probes`
     """
-    from headatlas.cli.report import tell_unknown
+    from headatlas.cli.endings import tell_unknown
     from headatlas.commands.probe.run import probe as run
     from headatlas.results.rendering import render
     from headatlas.views.published.views import view_of

@@ -49,3 +49,8 @@ def is_output_full(error: OSError) -> bool:
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return full
+
+
+def warn(text: str) -> None:
+    """Print a warning, in yellow on a terminal."""
+    print(f"\x1b[33m{text}\x1b[0m" if sys.stdout.isatty() else text)

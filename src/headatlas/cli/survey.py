@@ -173,8 +173,8 @@ def survey(
     `headatlas survey bert-base-uncased --text wiki.txt --shard 2/8 --out part2`
     """
     from headatlas.cli.crews import crew_of
+    from headatlas.cli.endings import finish
     from headatlas.cli.places import send_results, tell_shard
-    from headatlas.cli.report import finish
     from headatlas.commands.survey.run import survey as run
 
     atlas = run(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import headatlas
-from headatlas.commands.layers.run import layers
+from headatlas.commands.layers.options import layers
 from headatlas.errors import AtlasError, CorpusError, SettingError
 from headatlas.results.atlas import open_atlas
 from headatlas.results.schema import TABLES

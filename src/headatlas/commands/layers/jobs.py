@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.commands.layers.examples import Movers, mover_rows
+from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.replicates import MEASURES, interval, measures_of, replicates
-from headatlas.commands.layers.settings import LayerSettings
 from headatlas.corpora.spans.tasks import SpanTask
 from headatlas.encoding.span_segments import SpanSegment
 from headatlas.probes.description_length import online_code
@@ -53,30 +53,30 @@ class Record:
     drawn: dict[str, dict[str, list[float]]]  # mix -> measure -> replicates
 
 
-def run_task(task: SpanTask, weights: Weights, data: Data, settings: LayerSettings, tick: Callable[[], None]) -> Record:
+def run_task(task: SpanTask, weights: Weights, data: Data, options: LayerOptions, tick: Callable[[], None]) -> Record:
     """Train and score the probes of all layers and seeds, and the mix of heads where the task allows it."""
-    return _Task(task, weights, data, settings, tick).record()
+    return _Task(task, weights, data, options, tick).record()
 
 
 class _Task:
     def __init__(
-        self, task: SpanTask, weights: Weights, data: Data, settings: LayerSettings, tick: Callable[[], None]
+        self, task: SpanTask, weights: Weights, data: Data, options: LayerOptions, tick: Callable[[], None]
     ) -> None:
-        self.task, self.weights, self.data, self.settings, self.tick = task, weights, data, settings, tick
+        self.task, self.weights, self.data, self.options, self.tick = task, weights, data, options, tick
         self.layers = data.train.store.shape.layers + 1
         self.key = {"task": task.name, "weights": weights}
 
     def record(self) -> Record:
-        data, settings = self.data, self.settings
+        data, options = self.data, self.options
         probe, fitted = self._fit(self._edges)
-        movers = Movers(0 if data.train.labels.several else settings.examples, self.layers)
+        movers = Movers(0 if data.train.labels.several else options.examples, self.layers)
         counts = self._score(probe, see=movers.see)
         mixes = self._full(probe.weights.detach().cpu().double().numpy())  # [seeds, L + 1]
         mix_rows, summary, drawn = self._rows("layers", counts, mixes, fitted)
         summary |= self._controls(self._edges, counts)
         shown = mover_rows(self.task.name, movers.found(), data.eval, data.eval_texts)
         summaries, replicated, head_rows = [summary], {"layers": drawn}, []
-        if self.task.links and settings.heads and data.train.labels.negative is not None:
+        if self.task.links and options.heads and data.train.labels.negative is not None:
             heads, fitted = self._fit(self._head_mix)
             counts = self._score(heads)
             by_head = heads.weights.detach().cpu().double().numpy()[-1]  # [2 A]
@@ -93,8 +93,8 @@ class _Task:
             train.store.index.states,
             train.labels,
             spans=train.spans,
-            width=self.settings.width,
-            seeds=self.settings.all_seeds,
+            width=self.options.width,
+            seeds=self.options.all_seeds,
         )
 
     def _head_mix(self) -> SpanProbe:
@@ -103,10 +103,10 @@ class _Task:
     def _fit(
         self, make: Callable[[], SpanProbe], answers: list[NDArray[np.int64]] | None = None
     ) -> tuple[SpanProbe, Fitted]:
-        settings = self.settings
-        train, held_out = hold_out(len(self.data.train), settings.seed)
+        options = self.options
+        train, held_out = hold_out(len(self.data.train), options.seed)
         return fit(
-            make, self.data.train, train, held_out, settings.training, settings.seed, answers=answers, tick=self.tick
+            make, self.data.train, train, held_out, options.training, options.seed, answers=answers, tick=self.tick
         )
 
     def _score(self, probe: SpanProbe, **more: Any) -> SpanCounts:
@@ -125,10 +125,10 @@ class _Task:
         self, mix: str, counts: SpanCounts, mixes: Floats, fitted: Fitted
     ) -> tuple[Rows, dict[str, Any], dict[str, list[float]]]:
         """Rows of `layer_mix`, the row of `layer_summary`, and the measures in every replicate."""
-        settings, seeds = self.settings, len(mixes)
+        options, seeds = self.options, len(mixes)
         scores = counts.micro_f1().reshape(seeds, self.layers)
         cumulative, weights = scores.mean(0), mixes.mean(0)
-        drawn = replicates(counts, mixes, settings.bootstrap, settings.seed)
+        drawn = replicates(counts, mixes, options.bootstrap, options.seed)
         key = self.key | {"mix": mix}
         gains = np.concatenate([[np.nan], differentials(cumulative)])
         gains_drawn = differentials(drawn.cumulative)
@@ -170,11 +170,11 @@ class _Task:
 
     def _controls(self, make: Callable[[], SpanProbe], counts: SpanCounts) -> dict[str, Any]:
         """Selectivity and description length, where they are asked for."""
-        data, settings, found = self.data, self.settings, dict[str, Any]()
-        if settings.control_task:
+        data, options, found = self.data, self.options, dict[str, Any]()
+        if options.control_task:
             pool = np.concatenate(data.train.answers)
             drawn = {
-                part: control_answers(targets, [text.text for text in texts], pool, settings.seed)
+                part: control_answers(targets, [text.text for text in texts], pool, options.seed)
                 for part, targets, texts in (
                     ("train", data.train, data.train_texts),
                     ("eval", data.eval, data.eval_texts),
@@ -184,12 +184,12 @@ class _Task:
             accuracy = float(self._full(self._score(probe, answers=drawn["eval"]).accuracy()).mean())
             found["control_accuracy"] = accuracy
             found["selectivity"] = float(self._full(counts.accuracy()).mean()) - accuracy
-        if settings.mdl:
+        if options.mdl:
             found |= self._description_length(make)
         return found
 
     def _description_length(self, make: Callable[[], SpanProbe]) -> dict[str, float]:
-        train, settings = self.data.train, self.settings
+        train, options = self.data.train, self.options
         classes = len(train.labels.names)
         uniform = train.counts * (classes if train.labels.several else np.log2(classes))
 
@@ -197,7 +197,7 @@ class _Task:
             bits: Floats = score_spans(probe, train, places, tick=self.tick).bits.sum(1)
             return bits
 
-        bits: Floats = online_code(make, train, uniform, cost, settings.training, settings.seed, tick=self.tick)
+        bits: Floats = online_code(make, train, uniform, cost, options.training, options.seed, tick=self.tick)
         return {"mdl_bits": float(np.mean(self._full(np.atleast_1d(bits)))), "uniform_bits": float(uniform.sum())}
 
     def _head_rows(self, by_head: Floats) -> Rows:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
 from headatlas.commands.layers.jobs import Data, Record, Weights, run_task
+from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.records import load_record, save_record, tables_of
-from headatlas.commands.layers.settings import LayerSettings
 from headatlas.commands.layers.sources import Source, families, keep_states, read_source
-from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, Files, describe_files, find_files, refuse_same_files
+from headatlas.commands.shared.options import list_names
+from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.spans.tasks import ALL, SpanTask, choose_tasks
-from headatlas.engine.locking import alone_in_out
 from headatlas.engine.stopping import KEPT, ctrl_c
-from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
+from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.files import make_folder
 from headatlas.models.identity import describe_model, model_identity
-from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
+from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
-from headatlas.models.stacks import Stack
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.results.atlas import Atlas, read_manifest, write_manifest, write_tables
 from headatlas.results.finished import refuse_other_run
@@ -34,96 +32,35 @@ from headatlas.versions import moment, versions
 Tick = Callable[[], None]
 
 
-@alone_in_out("layers")
-def layers(
-    model: str | Model,
-    *,
-    task: str | Sequence[str] = ALL,
-    train: Files,
-    eval: Files,
-    out: str | Path,
-    seeds: int = 3,
-    seed: int = 0,
-    width: int = 64,
-    epochs: int = 20,
-    patience: int = 2,
-    batch_targets: int = 128,
-    train_limit: int | None = None,
-    eval_limit: int | None = None,
-    heads: bool = True,
-    control: bool = False,
-    control_task: bool = False,
-    mdl: bool = False,
-    examples: int = 10,
-    bootstrap: int = 1000,
-    memory_megabytes: int = 2000,
-    max_tokens: int = 128,
-    batch_tokens: int = 4096,
-    device: str = "auto",
-    dtype: str = "float32",
-    revision: str | None = None,
-    stack: Stack | None = None,
-    force: bool = False,
-    trust_remote_code: bool = False,
-    progress: bool = True,
-) -> Atlas:
-    """Ask of every layer what it adds to a task on spans, by scalar mixes and cumulative scores.
+def run_layers(options: LayerOptions) -> Atlas:
+    """Read the texts of each task, extract hidden states once, train all probes, and write the tables.
 
-    >>> found = layers("bert-base-uncased", train="train.conllu", eval="dev.conllu", out="layers")   # doctest: +SKIP
-    >>> found.tables["layer_summary"]                                                                 # doctest: +SKIP
-
-    task: pos, dependencies, arcs, entities, coreference, relations, keyphrases; `all` that the files can answer; or any
-    name for files in JSON lines as jiant has them. A folder takes in more tasks, also from other files, and orders them
-    all.
-    train_limit, eval_limit: take at most so many texts, drawn by the seed.
-    heads: mix heads too, for tasks that ask whether two spans are joined.
-    control: the same on the network with random weights. control_task: measure selectivity. mdl: description length.
-    width: of the probes' projections. memory_megabytes: of states kept in memory between passes.
+    A finished folder takes in more tasks, also from other files, under the same settings.
     """
-    started, folder = time.monotonic(), Path(out)
-    settings = LayerSettings(
-        seeds=seeds,
-        seed=seed,
-        width=width,
-        epochs=epochs,
-        patience=patience,
-        batch_targets=batch_targets,
-        max_tokens=max_tokens,
-        train_limit=train_limit,
-        eval_limit=eval_limit,
-        bootstrap=bootstrap,
-        examples=examples,
-        heads=heads,
-        control=control,
-        control_task=control_task,
-        mdl=mdl,
-    )
-    settings.check()
-    target = choose_device(device)
-    choose_dtype(dtype)
-    if control and not isinstance(model, str):
-        raise SettingError("--control loads the model by its name, with random weights. Give MODEL by its name.")
-    files = {part: find_files(paths, part, folders=True) for part, paths in zip(PARTS, (train, eval), strict=True)}
-    if not force:
+    started, folder = time.monotonic(), Path(options.out)
+    target = choose_device(options.placed_on)
+    files = {
+        part: find_files(paths, part, folders=True)
+        for part, paths in zip(PARTS, (options.train, options.eval), strict=True)
+    }
+    if not options.force:
         refuse_same_files(files, FORCE_OR_ANOTHER)
-    tasks = choose_tasks([task] if isinstance(task, str) else list(task), [files[part] for part in PARTS])
-    loading: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
-    loading["trust_remote_code"] = trust_remote_code
-    loaded = open_model(model, **loading)
-    chosen_stack = loaded.choose_stack(stack)
-    check_length(max_tokens, loaded.longest_input, loaded.name)
-    decisive = json.loads(json.dumps(model_identity(loaded, chosen_stack) | asdict(settings)))
+    tasks = choose_tasks(list_names(options.task) or [ALL], [files[part] for part in PARTS])
+    loaded = options.load(options.model, seed=options.seed)
+    chosen_stack = loaded.choose_stack(options.attention)
+    check_length(options.max_tokens, loaded.longest_input, loaded.name)
+    decisive = json.loads(json.dumps(model_identity(loaded, chosen_stack) | options.settings()))
     hashes = {part: [record["sha256"] for record in describe_files(files[part])] for part in PARTS}
     before = _continued(folder, decisive, {one.name: hashes for one in tasks})
     new = {one.name: {"files": hashes, "links": one.links} for one in tasks}
     own: Weights = "random" if loaded.source.get("random_weights") else "pretrained"
     networks: list[tuple[Weights, Callable[[], Model]]] = [(own, lambda: loaded)]
-    if control:
-        networks.append(("random", lambda: load_model(str(model), random_weights=True, **loading)))
+    if options.control:
+        networks.append(("random", lambda: options.load(options.model, seed=options.seed, random_weights=True)))
     finished = all(load_record(folder, one.name, weights) for one in tasks for weights, _ in networks)
     if before.get("complete") and finished:
         return Atlas(folder)
-    sources = [read_source(family, files, loaded, settings) for family in families(tasks, files)]
+    sources = [read_source(family, files, loaded, options) for family in families(tasks, files)]
     make_folder(folder)
     manifest: dict[str, Any] = {
         "complete": False,
@@ -137,8 +74,8 @@ def layers(
         "versions": versions("numba", "pandas", "scipy"),
     }
     write_manifest(folder, manifest)
-    reading = {"batch_tokens": batch_tokens, "stack": chosen_stack, "progress": progress}
-    memory = memory_megabytes * 10**6
+    reading = {"batch_tokens": options.batch_tokens, "stack": chosen_stack, "progress": options.progress}
+    memory = options.memory_megabytes * 10**6
     with ctrl_c() as stop:
 
         def tick() -> None:
@@ -150,14 +87,14 @@ def layers(
                 if all(load_record(folder, one.name, weights) for one in source.tasks):
                     continue
                 place = folder / "maps" / f"{source.name}{'-random' * (weights == 'random')}"
-                stores = {part: keep_states(source, part, network(), place / part, settings, reading) for part in PARTS}
+                stores = {part: keep_states(source, part, network(), place / part, options, reading) for part in PARTS}
                 for one in source.tasks:
                     if load_record(folder, one.name, weights) is None:
                         begun = time.monotonic()
                         data = task_data(one, source, stores, target, memory)
-                        record = run_task(one, weights, data, settings, tick)
+                        record = run_task(one, weights, data, options, tick)
                         save_record(folder, one.name, weights, record)
-                        if progress:
+                        if options.progress:
                             _tell(record, time.monotonic() - begun)
     found = [load_record(folder, name, weights) for name in manifest["tasks"] for weights, _ in networks]
     manifest |= {

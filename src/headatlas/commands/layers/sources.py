@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.commands.extract.run import keep_inputs
-from headatlas.commands.layers.settings import LayerSettings
+from headatlas.commands.layers.options import LayerOptions
 from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.files import PARTS, describe_files
 from headatlas.corpora.spans.tasks import COREFERENCE, SpanTask, is_json, read_span_texts
@@ -54,9 +54,9 @@ def families(tasks: Sequence[SpanTask], files: MapFiles) -> list[tuple[SpanTask,
     return [*([trees] if trees else []), *((task,) for task in tasks if task not in trees)]
 
 
-def read_source(tasks: tuple[SpanTask, ...], files: MapFiles, model: Model, settings: LayerSettings) -> Source:
+def read_source(tasks: tuple[SpanTask, ...], files: MapFiles, model: Model, options: LayerOptions) -> Source:
     """Read and encode both parts; refuse what cannot be trained or scored."""
-    parts = {part: _read_part(tasks, part, files[part], model, settings) for part in PARTS}
+    parts = {part: _read_part(tasks, part, files[part], model, options) for part in PARTS}
     known = {segment.text for segment in parts["train"].segments}
     parts["eval"].about["also_in_train"] = sum(segment.text in known for segment in parts["eval"].segments)
     for task in tasks:
@@ -65,11 +65,11 @@ def read_source(tasks: tuple[SpanTask, ...], files: MapFiles, model: Model, sett
 
 
 def keep_states(
-    source: Source, part: str, model: Model, folder: Path, settings: LayerSettings, reading: Mapping[str, Any]
+    source: Source, part: str, model: Model, folder: Path, options: LayerOptions, reading: Mapping[str, Any]
 ) -> Store:
     """The hidden states of a part's texts, and their maps where a task can be asked of heads; kept or found again."""
     about = source.parts[part].about
-    limit = settings.limit(part)
+    limit = options.limit(part)
     return keep_inputs(
         model,
         source.parts[part].segments,
@@ -78,33 +78,33 @@ def keep_states(
         settings={
             "corpus": [record["sha256"] for record in about["files"]],
             "tasks": source.name,
-            "max_tokens": settings.max_tokens,
+            "max_tokens": options.max_tokens,
             "limit": limit,
-            "seed": settings.seed,
+            "seed": options.seed,
             "batch_tokens": reading["batch_tokens"],
         },
         out=folder,
         level="tokens",
-        maps=settings.heads and any(task.links for task in source.tasks),
+        maps=options.heads and any(task.links for task in source.tasks),
         hidden_states=True,
         **reading,
     )
 
 
 def _read_part(
-    tasks: tuple[SpanTask, ...], part: str, files: Sequence[Path], model: Model, settings: LayerSettings
+    tasks: tuple[SpanTask, ...], part: str, files: Sequence[Path], model: Model, options: LayerOptions
 ) -> Part:
     left_out: Counter[str] = Counter()
-    reading: dict[str, Any] = {"max_tokens": settings.max_tokens, "left_out": left_out}
+    reading: dict[str, Any] = {"max_tokens": options.max_tokens, "left_out": left_out}
     names = [task.name for task in tasks]
     if names == [COREFERENCE] and not any(map(is_json, files)):
         documents = read_coreference(files, left_out=left_out)
-        segments = coreference_segments(documents, model.tokenizer, COREFERENCE, seed=settings.seed, **reading)
+        segments = coreference_segments(documents, model.tokenizer, COREFERENCE, seed=options.seed, **reading)
     else:
-        texts = read_span_texts(files, names, settings.seed, left_out)
+        texts = read_span_texts(files, names, options.seed, left_out)
         segments = span_segments(texts, model.tokenizer, **reading)
-    limit = settings.limit(part)
-    kept = _sample(segments, limit, settings.seed)
+    limit = options.limit(part)
+    kept = _sample(segments, limit, options.seed)
     left_out["text_beyond_the_limit"] += len(segments) - len(kept)
     about = {
         "kind": "spans",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_type_hints
 
 from cyclopts import Group, Parameter
@@ -43,8 +43,8 @@ def command(
             return run(options_class(*args, **kwargs))
 
         declared = cast(type[Options], options_class)
-        flat.__annotations__ = _annotate(declared)
-        flat.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:\n{_explain(declared)}"
+        flat.__annotations__ = annotate(declared)
+        flat.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:\n{explain(declared)}"
         vars(flat).update(__signature__=_plain_signature(declared, function), options=declared, run=run)
         return flat
 
@@ -64,18 +64,18 @@ def _lock_out(function: Callable[[OptionsT], ResultT], typed: str) -> Callable[[
     return locked
 
 
-def _annotate(options_class: type[Options]) -> dict[str, Any]:
-    """Add to every option its panel in --help, in the order of declaration."""
+def annotate(options_class: type[Options], after: Sized = ()) -> dict[str, Any]:
+    """Add to every option its panel in --help, in the order of declaration; `after` are options that come first."""
     options = list_options(options_class)
     titles = list(dict.fromkeys(option.group.panel or "Options" for option in options))
-    panels = {title: Group(title, sort_key=order) for order, title in enumerate(titles)}
+    panels = {title: Group(title, sort_key=len(after) + order) for order, title in enumerate(titles)}
     return {
         option.name: Annotated[option.hint, Parameter(group=panels[option.group.panel or "Options"])]
         for option in options
     }
 
 
-def _explain(options_class: type[Options]) -> str:
+def explain(options_class: type[Options]) -> str:
     """Write the Args section from the docstrings below the fields."""
     groups = dict.fromkeys(option.group for option in list_options(options_class))
     fields = [field for group in groups for field in parse_from_object(group).params]

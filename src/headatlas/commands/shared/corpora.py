@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from cyclopts import Parameter
-
-from headatlas.commands.shared.options import UNRECORDED, Files, Options, Pairs
+from headatlas.commands.shared.options import UNRECORDED, Options, Pairs
 from headatlas.corpora.coreference.read import CoreferenceFormat
 from headatlas.corpora.keyphrases.read import KeyphraseFormat
 from headatlas.corpora.text import TextFormat

@@ -1,12 +1,11 @@
-"""What a survey or a comparison says on the screen when it ends."""
+"""The last lines of a command: what was found, what was omitted, where the results are."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-import typer
-
+from headatlas.cli.screen import warn
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.results.naming import layers_and_heads, model_named
@@ -23,32 +22,32 @@ def finish(atlas: Atlas, draw: bool) -> None:
     """Print the findings and what was left out; draw the figures and the page; end with their place."""
     manifest = atlas.manifest
     model = manifest["model"]
-    typer.echo(f"\n{model_named(model)}: {layers_and_heads(model)}, on")
+    print(f"\n{model_named(model)}: {layers_and_heads(model)}, on")
     for corpus in corpora_read(manifest):
-        typer.echo(f"  {corpus}")
+        print(f"  {corpus}")
     tell_unknown(manifest)
     for finding in findings(atlas.tables):
-        typer.echo(f"  - {finding}")
+        print(f"  - {finding}")
     tell_omissions(manifest)
-    typer.echo(f"Tables:  {atlas.folder / 'tables'}")
+    print(f"Tables:  {atlas.folder / 'tables'}")
     if draw:
         write_figures(atlas)
-        typer.echo(f"Figures: {atlas.folder / 'figures'}")
-        typer.echo(f"Page:    {write_page(atlas)}")
+        print(f"Figures: {atlas.folder / 'figures'}")
+        print(f"Page:    {write_page(atlas)}")
 
 
 def tell_unknown(manifest: Mapping[str, Any]) -> None:
     """Warn of corpora that the tokenizer hardly knows, whose tables look like results."""
     for warning in unknown_warnings(manifest):
-        typer.secho(warning, fg="yellow")
+        warn(warning)
 
 
 def tell_omissions(manifest: Mapping[str, Any]) -> None:
     """Print what was not run, and why, and what was left out."""
     for name, reason in manifest["studies_skipped"].items():
-        typer.secho(f"Not run: {name}: {reason}", fg="yellow")
+        warn(f"Not run: {name}: {reason}")
     if omitted := left_out(manifest):
-        typer.echo(f"Left out: {', '.join(omitted)}")
+        print(f"Left out: {', '.join(omitted)}")
 
 
 def finish_comparison(comparison: Comparison, draw: bool) -> None:
@@ -56,15 +55,15 @@ def finish_comparison(comparison: Comparison, draw: bool) -> None:
     manifest = comparison.manifest
     for end, name in zip("ab", models_of(manifest), strict=True):
         model = manifest[end]["model"]
-        typer.echo(f"{end.upper()}: {name}, {layers_and_heads(model)}")
+        print(f"{end.upper()}: {name}, {layers_and_heads(model)}")
     for warning in comparison_warnings(manifest):
-        typer.secho(warning, fg="yellow")
+        warn(warning)
     for finding in comparison_findings(comparison):
-        typer.echo(f"  - {finding}")
+        print(f"  - {finding}")
     for omission in not_compared(manifest):
-        typer.echo(omission)
-    typer.echo(f"Tables:  {comparison.folder / 'tables'}")
+        print(omission)
+    print(f"Tables:  {comparison.folder / 'tables'}")
     if draw:
         write_comparison_figures(comparison)
-        typer.echo(f"Figures: {comparison.folder / 'figures'}")
-        typer.echo(f"Page:    {write_page(comparison)}")
+        print(f"Figures: {comparison.folder / 'figures'}")
+        print(f"Page:    {write_page(comparison)}")

@@ -1,0 +1,32 @@
+"""What each command prints when it ends, and the options that only the command line has.
+
+A report gets the result of its command, the command's options and its own. Everything heavy is imported when a report
+is printed, because `--help` reads this file for the options.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from headatlas.commands.shared.options import OnByDefault, Options
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoOptions(Options):
+    """For reports without options of their own."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureOptions(Options, panel="Output"):
+    """What to write besides tables."""
+
+    figures: OnByDefault = True
+    """Draw figures and write index.html."""
+
+
+def report_layers(results: Any, _options: Any, printing: FigureOptions) -> None:
+    """Print findings; draw figures and the page."""
+    from headatlas.cli.endings import finish
+
+    finish(results, draw=printing.figures)

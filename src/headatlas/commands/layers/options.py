@@ -1,0 +1,114 @@
+"""`headatlas layers`, in Python `headatlas.layers`: options and entry point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated
+
+from headatlas.commands.shared.command import command
+from headatlas.commands.shared.models import ModelName, ModelOptions
+from headatlas.commands.shared.options import (
+    UNRECORDED,
+    Files,
+    Folder,
+    Names,
+    NonNegative,
+    OnByDefault,
+    Positive,
+    PythonOnly,
+)
+from headatlas.commands.shared.training import TrainingOptions
+from headatlas.errors import SettingError
+
+if TYPE_CHECKING:
+    from headatlas.probes.training import TrainingSettings
+    from headatlas.results.atlas import Atlas
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerOptions(ModelOptions, TrainingOptions):
+    """The options of `layers`."""
+
+    model: ModelName = field(kw_only=False)
+    """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
+    (run `headatlas models` for a list)."""
+    train: Files
+    """Texts to train on: treebanks (pos, dependencies, arcs), BIO columns (entities), coreference corpora, SemEval-2010
+    task 8 (relations), Inspec or SemEval folders (keyphrases), or jiant's JSON lines (any task)."""
+    eval: Files
+    """Texts to score on, in the same formats."""
+    out: Folder = "layers"
+    """Folder to write to. An unfinished run resumes; a finished one takes in more tasks."""
+    task: Names | None = None
+    """Tasks to run: pos, dependencies, arcs, entities, coreference, relations, keyphrases, or any name for JSON lines.
+    Default: all that the files support."""
+    seeds: Positive = 3
+    """Number of seeds to train every probe with."""
+    seed: int = 0
+    """First seed; it also fixes the samples."""
+    train_limit: Positive | None = None
+    """Train on at most this many texts, sampled at random."""
+    eval_limit: Positive | None = None
+    """Score on at most this many texts, sampled at random."""
+    max_tokens: Positive = 128
+    """Maximum length of a text in tokens, including special tokens. Longer texts are cut."""
+    width: Positive = 64
+    """Width of the projection and of the hidden layer of a probe."""
+    batch_targets: Positive = 128
+    """Targets per training batch."""
+    heads: OnByDefault = True
+    """Also mix the attention heads, for tasks about pairs of spans."""
+    control: bool = False
+    """Also probe the same model with random weights."""
+    control_task: bool = False
+    """Also train every probe on random labels, to measure selectivity."""
+    mdl: bool = False
+    """Also measure description length by online coding."""
+    examples: NonNegative = 10
+    """Number of targets per task to show: those whose prediction changes most between layers."""
+    bootstrap: Positive = 1000
+    """Number of bootstrap replicates for intervals."""
+    force: Annotated[bool, UNRECORDED] = False
+    """Allow a file to appear in both --train and --eval."""
+    progress: PythonOnly = True
+    """Show progress."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.control and not isinstance(self.model, str):
+            raise SettingError("--control loads the model again with random weights. Pass the model by name.")
+
+    @property
+    def training(self) -> TrainingSettings:
+        """The settings of the training loop."""
+        from headatlas.probes.training import TrainingSettings
+
+        return TrainingSettings(self.epochs, self.patience, self.batch_targets)
+
+    @property
+    def all_seeds(self) -> list[int]:
+        """The seeds to train every probe with."""
+        return [self.seed + number for number in range(self.seeds)]
+
+    def limit(self, part: str) -> int | None:
+        """Return how many texts of a part to use at most."""
+        return self.train_limit if part == "train" else self.eval_limit
+
+
+@command(LayerOptions, locks="layers")
+def layers(options: LayerOptions) -> Atlas:
+    """Measure what each layer of a model encodes, from part of speech to coreference.
+
+    Trains edge probes (Tenney et al. 2019) on every layer and on mixtures of layers, and writes tables, figures and
+    index.html into DIR. Run it again with other tasks and the same DIR to compare all of them. Press Ctrl-C to stop;
+    the same command resumes.
+
+        headatlas layers bert-base-uncased --train train.conllu --eval dev.conllu
+        headatlas layers bert-base-uncased --task entities --train a.bio --eval b.bio
+        headatlas layers gpt2 --train train.conllu --eval dev.conllu --seeds 1
+
+    In Python: headatlas.layers("gpt2", train="train.conllu", eval="dev.conllu", seeds=1)
+    """
+    from headatlas.commands.layers.run import run_layers  # imported here because it needs torch
+
+    return run_layers(options)

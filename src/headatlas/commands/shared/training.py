@@ -1,0 +1,20 @@
+"""Options for training probes, shared by `probe` and `layers`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from headatlas.commands.shared.options import UNRECORDED, Options, Positive
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(Options, panel="Training"):
+    """How to train probes."""
+
+    epochs: Positive = 20
+    """Maximum number of passes over the training set."""
+    patience: Positive = 2
+    """Stop after this many passes without a better score on held-out texts."""
+    memory_megabytes: Annotated[Positive, UNRECORDED] = 2000
+    """Maps and hidden states to keep in memory between passes, in megabytes. The rest is read again."""

@@ -1,0 +1,51 @@
+"""The command line as a whole: mistakes are explained, help is quick, nothing heavy is imported too early."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from typed import typed
+
+HEAVY = ["torch", "transformers", "numpy", "pandas", "scipy", "matplotlib"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ("layers bert --train a --eval b --sed 3", "Error: Unknown option: --sed. Did you mean --seed?"),
+        ("laers bert", 'Error: Unknown command "laers". Did you mean "layers"?'),
+        ("layers bert gpt2 --train a --eval b", "Error: Unexpected argument: gpt2."),
+        ("layers bert --train a --evl b", "Error: --eval is missing. Did you mean it by --evl?"),
+        ("layers --train a --eval b", "Error: MODEL is missing. Put it before all options."),
+        ("layers bert --train a --eval b --dtype x", 'Error: Invalid value "x" for --dtype. Choose from: "float32", '),
+    ],
+)
+def test_mistakes_are_explained(words, sentence):
+    ended = typed(*words.split())
+    assert ended.exit_code == 2
+    assert ended.output.startswith(sentence), ended.output
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["--help"], ["layers", "--help"], ["layers", "bert", "--train", "a", "--eval", "b", "--seeds", "0"]],
+)
+def test_nothing_heavy_is_imported_for_help_or_to_refuse_a_wrong_option(words):
+    code = f"""
+import sys
+from headatlas.cli.app import main
+try:
+    main({words!r})
+except SystemExit:
+    pass
+print([name for name in {HEAVY!r} if name in sys.modules])
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.splitlines()[-1] == "[]"
+
+
+def test_version():
+    assert typed("--version").stdout.startswith("headatlas ")
