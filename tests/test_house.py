@@ -113,9 +113,9 @@ def test_links_of_the_documents_lead_somewhere():
 
 
 def test_the_readme_names_every_table_and_command():
-    from headatlas.cli.app import COMMANDS
+    from headatlas.cli.commands import COMMANDS
     from headatlas.results.schema import TABLES
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in readme for name in TABLES)
-    assert all(f"headatlas {name}" in readme for name in COMMANDS if name != "demo")
+    assert all(f"headatlas {name}" in readme for panel in COMMANDS.values() for name in panel if name != "demo")
