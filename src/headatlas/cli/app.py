@@ -72,22 +72,20 @@ def make_app(words: Sequence[str]) -> App:
     )
     app.register_install_completion_command(help="Complete commands, options and choices in this shell.")
     wanted = {name for panel in COMMANDS.values() for name in panel if name in words[:1] or words[:1] == COMPLETION}
-    for order, (panel, entries) in enumerate(COMMANDS.items()):
+    for order, (title, entries) in enumerate(COMMANDS.items()):
+        panel = Group(title, sort_key=order)
         for name, entry in entries.items():
             app.command(
                 _typed(name, entry) if name in wanted else _not_imported,
                 name=name,
-                group=Group(panel, sort_key=order),
+                group=panel,
                 usage=f"Usage: headatlas {name} {entry.arguments}[OPTIONS]",
                 help=None if name in wanted else entry.summary,  # its own --help shows the whole docstring
             )
     return app
 
 
-NOT_PORTED = [
-    *("demo", "survey", "merge", "extract", "ablate", "prune", "probe", "keyphrases", "reproduce", "fit-mlm"),
-    *("table", "draw", "figures", "compare", "page", "explore", "models"),
-]
+NOT_PORTED = ["demo", "survey", "merge", "extract", "ablate", "prune", "probe", "keyphrases", "fit-mlm"]
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 
 
@@ -138,7 +136,7 @@ def _version() -> str:
 
 
 def _show_default(value: Any) -> str | None:
-    return None if value is None or isinstance(value, bool) else str(value)
+    return None if value in (None, ()) or isinstance(value, bool) else str(value)
 
 
 def _format_error(error: CycloptsError) -> Text:

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_type_hints
 from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
-from headatlas.commands.shared.options import Options, list_options
+from headatlas.commands.shared.options import Option, Options, flatten, list_options
 
 P = ParamSpec("P")
 OptionsT = TypeVar("OptionsT", bound=Options)
@@ -76,12 +76,22 @@ def annotate(options_class: type[Options], after: Sized = ()) -> dict[str, Any]:
 
 
 def explain(options_class: type[Options]) -> str:
-    """Write the Args section from the docstrings below the fields."""
-    groups = dict.fromkeys(option.group for option in list_options(options_class))
-    fields = [field for group in groups for field in parse_from_object(group).params]
-    paragraphs = [" ".join(f"{field.arg_name}: {field.description}".split()) for field in fields]
+    """Write the Args section from the docstrings below the fields, or the help that a type brings."""
+    options = list_options(options_class)
+    groups = dict.fromkeys(option.group for option in options)
+    below = {field.arg_name: field.description for group in groups for field in parse_from_object(group).params}
+    paragraphs = [
+        " ".join(f"{option.name}: {below.get(option.name) or _help_of(option)}".split()) for option in options
+    ]
     wrap = functools.partial(textwrap.fill, width=100, initial_indent=" " * 4, subsequent_indent=" " * 8)
     return "\n".join(map(wrap, paragraphs))
+
+
+def _help_of(option: Option) -> str:
+    texts = [part.help for part in flatten(option.hint) if isinstance(part, Parameter) and part.help]
+    if not texts:
+        raise TypeError(f"{option.group.__name__}.{option.name} has no help. Write a docstring below it.")
+    return texts[0]
 
 
 def _plain_signature(options_class: type[Options], function: Callable[..., Any]) -> inspect.Signature:

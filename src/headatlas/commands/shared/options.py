@@ -136,6 +136,11 @@ def list_names(value: str | Sequence[str] | None) -> list[str] | None:
     return [name for word in words for name in word.split(",") if name]
 
 
+def list_given(value: str | Sequence[str]) -> list[str]:
+    """List the values of an option that takes one or several."""
+    return [value] if isinstance(value, str) else list(value)
+
+
 def flatten(hint: Any) -> list[Any]:
     """List the members of nested unions and the annotations of their types."""
     if get_origin(hint) not in (Annotated, Union, UnionType):
