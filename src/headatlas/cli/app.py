@@ -71,14 +71,18 @@ def make_app(words: Sequence[str]) -> App:
         suppress_keyboard_interrupt=False,
     )
     app.register_install_completion_command(help="Complete commands, options and choices in this shell.")
+    flags = Group("Options", sort_key=len(COMMANDS))
+    for flag in ("--help", "--install-completion", "--version"):
+        app[flag].group = flags
     wanted = {name for panel in COMMANDS.values() for name in panel if name in words[:1] or words[:1] == COMPLETION}
     for order, (title, entries) in enumerate(COMMANDS.items()):
         panel = Group(title, sort_key=order)
-        for name, entry in entries.items():
+        for number, (name, entry) in enumerate(entries.items()):
             app.command(
                 _typed(name, entry) if name in wanted else _not_imported,
                 name=name,
                 group=panel,
+                sort_key=number,
                 usage=f"Usage: headatlas {name} {entry.arguments}[OPTIONS]",
                 help=None if name in wanted else entry.summary,  # its own --help shows the whole docstring
             )
@@ -109,7 +113,7 @@ def _typed(name: str, entry: Entry) -> Callable[..., None]:
     extra = inspect.signature(report_options).parameters.values()
     signature = inspect.signature(function)
     vars(run)["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), *extra])
-    run.__annotations__ = function.__annotations__ | annotate(report_options, after=function.__annotations__)
+    run.__annotations__ = annotate(function.options, report_options)
     run.__doc__ = f"{function.__doc__}\n{explain(report_options)}"
     return run
 

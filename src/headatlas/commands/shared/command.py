@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Sized
+from collections.abc import Callable
 from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_type_hints
 
 from cyclopts import Group, Parameter
@@ -64,11 +64,11 @@ def _lock_out(function: Callable[[OptionsT], ResultT], typed: str) -> Callable[[
     return locked
 
 
-def annotate(options_class: type[Options], after: Sized = ()) -> dict[str, Any]:
-    """Add to every option its panel in --help, in the order of declaration; `after` are options that come first."""
-    options = list_options(options_class)
+def annotate(*options_classes: type[Options]) -> dict[str, Any]:
+    """Add to every option its panel in --help, in the order of declaration."""
+    options = [option for options_class in options_classes for option in list_options(options_class)]
     titles = list(dict.fromkeys(option.group.panel or "Options" for option in options))
-    panels = {title: Group(title, sort_key=len(after) + order) for order, title in enumerate(titles)}
+    panels = {title: Group(title, sort_key=order) for order, title in enumerate(titles)}
     return {
         option.name: Annotated[option.hint, Parameter(group=panels[option.group.panel or "Options"])]
         for option in options
@@ -78,8 +78,8 @@ def annotate(options_class: type[Options], after: Sized = ()) -> dict[str, Any]:
 def explain(options_class: type[Options]) -> str:
     """Write the Args section from the docstrings below the fields, or the help that a type brings."""
     options = list_options(options_class)
-    groups = dict.fromkeys(option.group for option in options)
-    below = {field.arg_name: field.description for group in groups for field in parse_from_object(group).params}
+    bases = [base for base in reversed(options_class.__mro__) if issubclass(base, Options)]
+    below = {field.arg_name: field.description for base in bases for field in parse_from_object(base).params}
     paragraphs = [
         " ".join(f"{option.name}: {below.get(option.name) or _help_of(option)}".split()) for option in options
     ]

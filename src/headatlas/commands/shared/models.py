@@ -21,8 +21,9 @@ ModelName = Annotated[
     str | Model,
     UNRECORDED,  # each run records the loaded model
     Parameter(
+        metavar="MODEL",
         help="Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded "
-        "model (run `headatlas models` for a list)."
+        "model (run `headatlas models` for a list).",
     ),
 ]
 SPREAD = "spread"
