@@ -71,7 +71,6 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             "Draw what heads attend to in a sentence: the darker a line, the more attention.",
             "draw.options:draw",
             "report_draw",
-            "PictureOptions",
             arguments="MODEL TEXT [PAIR] ",
         ),
         "table": Entry(

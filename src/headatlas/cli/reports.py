@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
-
-from cyclopts import Parameter
+from typing import Any
 
 from headatlas.commands.shared.options import OnByDefault, Options
 
@@ -35,24 +33,18 @@ def report_layers(results: Any, _options: Any, printing: FigureOptions) -> None:
     finish(results, draw=printing.figures)
 
 
-@dataclass(frozen=True, kw_only=True)
-class PictureOptions(Options):
-    """Where to save a picture."""
-
-    out: Annotated[Path | None, Parameter(metavar="FILE")] = None
-    """File to write: .png, .svg or .pdf. Default: named after the heads, .png."""
-
-
-def report_draw(figure: Any, options: Any, printing: PictureOptions) -> None:
-    """Save the picture."""
+def report_draw(figure: Any, options: Any, _printing: NoOptions) -> None:
+    """Print where the picture is; without --out, save it under the names of its heads."""
+    if options.out is not None:
+        print(options.out)
+        return
     from headatlas.commands.shared.options import list_given
     from headatlas.models.heads import parse_head
     from headatlas.views.figures.style import picture_file, save_figure
 
     names = ["-".join(map(str, parse_head(name))) for name in list_given(options.head)]
-    stem, form = picture_file(printing.out or Path(f"head_{'_'.join(names)}.png"))
-    (path,) = save_figure(figure, stem, (form,))
-    print(path)
+    stem, form = picture_file(Path(f"head_{'_'.join(names)}.png"))
+    print(*save_figure(figure, stem, (form,)))
 
 
 def report_compare(comparison: Any, _options: Any, printing: FigureOptions) -> None:

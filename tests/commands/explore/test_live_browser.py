@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from headatlas.commands.explore.address import write_redirect
-from headatlas.commands.explore.run import explore
+from headatlas.commands.explore.options import explore
 from patience import SECONDS
 from tests.views.chromium import new_page
 from tests.views.synthetic_atlas import synthetic_atlas

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -27,6 +28,8 @@ class DrawOptions(LoadOptions):
     """A second sentence, as in [CLS] TEXT [SEP] PAIR [SEP]."""
     head: Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="LAYER-HEAD...")]
     """One or several heads, counted from 1: 8-10 is layer 8, head 10."""
+    out: Annotated[str | Path | None, Parameter(metavar="FILE")] = None
+    """File to save the picture to: .png, .svg or .pdf. Default: named after the heads, .png; in Python, none."""
     words: Annotated[bool, Parameter(negative="--tokens")] = True
     """Draw lines between words (to a split word the sum over its tokens, from it the mean), or between tokens."""
     hide_special: bool = False

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from matplotlib.figure import Figure
 
@@ -12,10 +13,12 @@ from headatlas.errors import SettingError
 from headatlas.models.heads import check_head, parse_head
 from headatlas.views.figures.lines import attention_lines_figure
 from headatlas.views.figures.sentence import Sentence, check_texts, head_maps, read_sentence, word_labels
+from headatlas.views.figures.style import picture_file, save_figure
 
 
 def run_draw(options: DrawOptions) -> Figure:
-    """Draw the heads on a text."""
+    """Draw the heads on a text, and save the picture if a file is named."""
+    target = None if options.out is None else picture_file(Path(options.out))
     heads = [parse_head(name) for name in list_given(options.head)]
     check_texts(options.text, options.pair)
     model = options.load(options.model)
@@ -29,7 +32,10 @@ def run_draw(options: DrawOptions) -> Figure:
     maps = head_maps(model, sentence, heads, stack, by_word=options.words)
     captions = [f"Head {layer}-{number}" for layer, number in heads]
     labels = word_labels(model, sentence) if options.words else sentence.tokens
-    return attention_lines_figure(labels, list(zip(captions, maps, strict=True)), red=marked, hidden=hidden)
+    figure = attention_lines_figure(labels, list(zip(captions, maps, strict=True)), red=marked, hidden=hidden)
+    if target is not None:
+        save_figure(figure, target[0], (target[1],))
+    return figure
 
 
 def _marked(sentence: Sentence, red: Sequence[str], words: bool) -> set[int]:
