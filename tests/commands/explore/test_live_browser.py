@@ -28,7 +28,9 @@ def serve(model, atlas):
         address.append(where)
         ready.set()
 
-    threading.Thread(target=explore, args=(model, atlas), kwargs={"opened": opened, "browser": False}, daemon=True).start()
+    threading.Thread(
+        target=explore, args=(model, atlas), kwargs={"opened": opened, "browser": False}, daemon=True
+    ).start()
     assert ready.wait(SECONDS)
     return address[0]
 
