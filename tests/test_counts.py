@@ -27,9 +27,9 @@ def code_lines(source: str) -> int:
     for node in ast.walk(ast.parse(source)):
         body = getattr(node, "body", None)
         for statement in body if isinstance(body, list) else []:
-            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
-                if isinstance(statement.value.value, str):
-                    texts.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
+            constant = statement.value if isinstance(statement, ast.Expr) else None
+            if isinstance(constant, ast.Constant) and isinstance(constant.value, str):
+                texts.update(range(statement.lineno, (statement.end_lineno or statement.lineno) + 1))
     lines: set[int] = set()
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         if token.type not in NO_CODE:
