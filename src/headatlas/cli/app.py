@@ -73,11 +73,12 @@ def make_app(words: Sequence[str]) -> App:
     app.register_install_completion_command(help="Complete commands, options and choices in this shell.")
     wanted = {name for panel in COMMANDS.values() for name in panel if name in words[:1] or words[:1] == COMPLETION}
     for order, (panel, entries) in enumerate(COMMANDS.items()):
+        group = Group(panel, sort_key=order)
         for name, entry in entries.items():
             app.command(
                 _typed(name, entry) if name in wanted else _not_imported,
                 name=name,
-                group=Group(panel, sort_key=order),
+                group=group,
                 usage=f"Usage: headatlas {name} {entry.arguments}[OPTIONS]",
                 help=None if name in wanted else entry.summary,  # its own --help shows the whole docstring
             )
@@ -85,8 +86,21 @@ def make_app(words: Sequence[str]) -> App:
 
 
 NOT_PORTED = [
-    *("demo", "survey", "merge", "extract", "ablate", "prune", "probe", "keyphrases", "reproduce", "fit-mlm"),
-    *("table", "draw", "figures", "compare", "page", "explore", "models"),
+    *(
+        "ablate",
+        "prune",
+        "probe",
+        "keyphrases",
+        "reproduce",
+        "fit-mlm",
+        "table",
+        "draw",
+        "figures",
+        "compare",
+        "page",
+        "explore",
+        "models",
+    ),
 ]
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 
@@ -111,7 +125,7 @@ def _typed(name: str, entry: Entry) -> Callable[..., None]:
     extra = inspect.signature(report_options).parameters.values()
     signature = inspect.signature(function)
     vars(run)["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), *extra])
-    run.__annotations__ = function.__annotations__ | annotate(report_options, after=function.__annotations__)
+    run.__annotations__ = function.__annotations__ | annotate(report_options, function.__annotations__)
     run.__doc__ = f"{function.__doc__}\n{explain(report_options)}"
     return run
 

@@ -31,6 +31,37 @@ class Entry:
 
 
 COMMANDS: dict[str, dict[str, Entry]] = {
+    "Start here": {
+        "demo": Entry(
+            "Survey a small model on a sample text, both included, to see what you get.",
+            "demo:demo",
+            "report_demo",
+            arguments="",
+            resumes=True,
+        ),
+        "survey": Entry(
+            "Run a model over your text once and describe every attention head.",
+            "survey.options:survey",
+            "report_survey",
+            "FigureOptions",
+            resumes=True,
+        ),
+    },
+    "Survey": {
+        "extract": Entry(
+            "Save the attention maps of a model, to survey or probe them later without it.",
+            "extract.options:extract",
+            "report_extract",
+            resumes=True,
+        ),
+        "merge": Entry(
+            "Combine the shards of a survey, an extraction or an ablation into one folder.",
+            "merge.options:merge",
+            "report_merge",
+            "FigureOptions",
+            arguments="DIR... ",
+        ),
+    },
     "Train probes": {
         "layers": Entry(
             "Measure what each layer of a model encodes, from part of speech to coreference.",

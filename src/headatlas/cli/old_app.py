@@ -12,21 +12,17 @@ import typer
 from headatlas.cli.ablate import ablate
 from headatlas.cli.arguments import spread
 from headatlas.cli.compare import compare
-from headatlas.cli.demo import demo
 from headatlas.cli.draw import draw
 from headatlas.cli.explore import explore
-from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.keyphrases import keyphrases
-from headatlas.cli.merge import merge
 from headatlas.cli.models import models
 from headatlas.cli.page import page
 from headatlas.cli.probe import probe
 from headatlas.cli.prune import prune
 from headatlas.cli.reproduce import reproduce
 from headatlas.cli.screen import guard_output, is_output_full
-from headatlas.cli.survey import survey
 from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
 
@@ -38,10 +34,6 @@ Start with `headatlas demo`, then survey a model of your own:
 """
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo,
-    "survey": survey,
-    "merge": merge,
-    "extract": extract,
     "ablate": ablate,
     "prune": prune,
     "probe": probe,

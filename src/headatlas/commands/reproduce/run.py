@@ -15,7 +15,7 @@ from headatlas.commands.reproduce.inputs import Inputs, check_paper, read_inputs
 from headatlas.commands.reproduce.report import REPORT, report_text
 from headatlas.commands.reproduce.tables import coreference_checks, dependency_checks, probe_checks
 from headatlas.commands.reproduce.verdicts import Check, table_of
-from headatlas.commands.survey.run import survey
+from headatlas.commands.survey.options import survey
 from headatlas.corpora.files import Files
 from headatlas.corpora.text import TextFormat
 from headatlas.engine.locking import alone_in_out
@@ -89,21 +89,20 @@ def reproduce(
         "device": device,
         "dtype": dtype,
         "seed": seed,
-        "revision": revision,
         "trust_remote_code": trust_remote_code,
         "progress": progress,
     }
     atlas = survey(
-        model,
+        model if revision is None else f"{model}@{revision}",
         text=inputs.get("wikipedia"),
         treebank=inputs.get("ptb-dev"),
         coreference=inputs.get("conll2012"),
         out=out,
         segments=segments,
-        text_format=text_format,
+        format={"text": text_format},
         least_count=least_count,
         control="ptb-dev" in inputs,
-        map_distance="js",
+        as_published=True,
         **shared,
     )
     probed = None
@@ -118,6 +117,7 @@ def reproduce(
             sentences=probe_sentences,
             seeds=probe_seeds,
             control=True,
+            revision=revision,
             **shared,
         )
     return _finish(atlas, probed, inputs)

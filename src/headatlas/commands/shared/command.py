@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Sized
+from collections.abc import Callable, Mapping
 from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_type_hints
 
 from cyclopts import Group, Parameter
@@ -64,15 +64,15 @@ def _lock_out(function: Callable[[OptionsT], ResultT], typed: str) -> Callable[[
     return locked
 
 
-def annotate(options_class: type[Options], after: Sized = ()) -> dict[str, Any]:
-    """Add to every option its panel in --help, in the order of declaration; `after` are options that come first."""
-    options = list_options(options_class)
-    titles = list(dict.fromkeys(option.group.panel or "Options" for option in options))
-    panels = {title: Group(title, sort_key=len(after) + order) for order, title in enumerate(titles)}
-    return {
-        option.name: Annotated[option.hint, Parameter(group=panels[option.group.panel or "Options"])]
-        for option in options
-    }
+def annotate(options_class: type[Options], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Add to every option its panel in --help, in the order of declaration; `before` are annotated options above."""
+    panels = {group.name: group for hint in (before or {}).values() for group in hint.__metadata__[-1].group}
+    annotations = {}
+    for option in list_options(options_class):
+        title = option.group.panel or "Options"
+        panel = panels.setdefault(title, Group(title, sort_key=len(panels)))
+        annotations[option.name] = Annotated[option.hint, Parameter(group=panel)]
+    return annotations
 
 
 def explain(options_class: type[Options]) -> str:
