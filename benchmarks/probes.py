@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from benchmarks.measuring import Result, ratio
-from headatlas.commands.extract.run import extract
+from headatlas.commands.extract.options import extract
 from headatlas.corpora.sample import sample_treebank
 from headatlas.corpora.treebanks.label_sets import UNIVERSAL
 from headatlas.models.loading import load_model

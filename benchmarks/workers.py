@@ -45,7 +45,7 @@ def measure(quick: bool) -> Result:
     ):
         gain = ratio(lambda: _see(model, segments, one), lambda: _see(model, segments, two), rounds)
         over_threads = ratio(lambda: _see(model, segments), lambda: _see(model, segments, two), rounds)
-        with closing(_Standing(2, team=RayTeam(job, 2, 1))) as on_ray:
+        with closing(_Standing(2, team=RayTeam(job, 2, "local", threads=1))) as on_ray:
             ray = ratio(lambda: _see(model, segments, on_ray), lambda: _see(model, segments, two), rounds)
     seconds = _merge_seconds(SHARDS // 20 if quick else SHARDS)
     also = {

@@ -14,23 +14,22 @@ from typing import TYPE_CHECKING, Any
 from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
+    from headatlas.commands.merge.options import merge as merge
+    from headatlas.commands.survey.options import survey as survey
+    from headatlas.commands.extract.run import import_maps as import_maps
+    from headatlas.commands.extract.options import extract as extract
     from headatlas.commands.ablate.run import ablate as ablate
     from headatlas.commands.compare.options import compare as compare
     from headatlas.commands.draw.options import draw as draw
     from headatlas.commands.explore.options import explore as explore
-    from headatlas.commands.extract.importing import import_maps as import_maps
-    from headatlas.commands.extract.run import extract as extract
     from headatlas.commands.fit_mlm.run import fit_mlm as fit_mlm
     from headatlas.commands.keyphrases.run import keyphrases as keyphrases
     from headatlas.commands.layers.options import layers as layers
-    from headatlas.commands.merge.run import merge as merge
     from headatlas.commands.probe.run import probe as probe
     from headatlas.commands.prune.run import prune as prune
     from headatlas.commands.reproduce.options import reproduce as reproduce
-    from headatlas.commands.survey.run import survey as survey
     from headatlas.corpora.sample import sample_text as sample_text
     from headatlas.corpora.sample import sample_treebank as sample_treebank
-    from headatlas.engine.workers import Crew as Crew
     from headatlas.models.loading import load_model as load_model
     from headatlas.models.model import Model as Model
     from headatlas.models.observing import observe_network as observe_network
@@ -53,7 +52,6 @@ if TYPE_CHECKING:
 _HOMES = {
     "Atlas": "results.atlas",
     "Comparison": "results.comparison",
-    "Crew": "engine.workers",
     "Model": "models.model",
     "NotebookPage": "views.notebook",
     "Store": "store.reading",
@@ -61,14 +59,14 @@ _HOMES = {
     "compare": "commands.compare.options",
     "draw": "commands.draw.options",
     "explore": "commands.explore.options",
-    "extract": "commands.extract.run",
+    "extract": "commands.extract.options",
     "fit_mlm": "commands.fit_mlm.run",
     "head_view": "views.notebook",
-    "import_maps": "commands.extract.importing",
+    "import_maps": "commands.extract.run",
     "keyphrases": "commands.keyphrases.run",
     "layers": "commands.layers.options",
     "load_model": "models.loading",
-    "merge": "commands.merge.run",
+    "merge": "commands.merge.options",
     "observe_network": "models.observing",
     "observe_words": "store.word_maps",
     "open_atlas": "results.atlas",
@@ -80,7 +78,7 @@ _HOMES = {
     "sample_text": "corpora.sample",
     "sample_treebank": "corpora.sample",
     "show_atlas": "views.notebook",
-    "survey": "commands.survey.run",
+    "survey": "commands.survey.options",
     "write_figures": "views.figures.write",
     "write_page": "views.page",
 }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.job import Work
 from headatlas.engine.workers import BLOCKS_EACH, Answer, Crew, make_blocks
-from headatlas.errors import ModelError, SettingError
+from headatlas.errors import ModelError
 from whole_runs import run, same
 
 
@@ -92,19 +92,3 @@ def test_blocks_hold_every_batch_that_is_left_once_and_share_it_out(sizes, worke
     share = sum(sizes[number] for number in left) / (workers * BLOCKS_EACH)
     assert all(len(block) == 1 or sum(sizes[number] for number in block) <= share for block in blocks)
     assert len(blocks) <= 2 * workers * BLOCKS_EACH + 1
-
-
-@pytest.mark.parametrize(
-    ("crew", "message"),
-    [
-        (Crew(0), "--workers must be at least 1"),
-        (Crew(2, "slurm"), "--engine slurm is unknown"),
-        (Crew(2, threads=0), "--worker-threads must be at least 1"),
-        (Crew(2, gpus=1), "are for --engine ray"),
-        (Crew(2, address="auto"), "are for --engine ray"),
-        (Crew(2, "ray", gpus=-1), "--worker-gpus must not be negative"),
-    ],
-)
-def test_what_cannot_work_is_refused(crew, message):
-    with pytest.raises(SettingError, match=message):
-        crew.check()

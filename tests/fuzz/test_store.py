@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.commands.extract.importing import import_maps
-from headatlas.commands.survey.settings import SurveySettings
-from headatlas.commands.survey.stored import FROM_THE_STORE, stored_subject
+from headatlas.commands.extract.run import import_maps
+from headatlas.commands.survey.options import SurveyOptions
+from headatlas.commands.survey.stored import stored_subject
 from headatlas.errors import CorpusError, HeadatlasError
 from headatlas.store.importing import read_maps
 from headatlas.store.pickles import load_numbers
@@ -26,13 +26,6 @@ from mutations import damaged_json, many, mutated, only_headatlas_errors
 
 TOKENS = ["[CLS]", "Dogs", "##x", "[SEP]"]
 WORDS = {"words": ["Dogs", "bark"], "heads": [2, 0], "relns": ["nsubj", "root"]}
-USUAL = SurveySettings(
-    segments=1000, max_tokens=128, batch_tokens=4096, seed=0, text_format="auto", treebank_format="auto",
-    coreference_format="auto", segment_style="auto", zero_token_types=False, smooth_entropy=False,
-    smooth_similarity=False, per_token=False, clusters=2, map_distance="sqrt_js", parse_with=None, label_set="auto",
-    words_from="mean", least_count=1, clamp_offsets=True, coreference_windows=False, bootstrap=10, control=False,
-    examples=2, keyphrase_format="auto",
-)  # fmt: skip
 
 
 def maps(rows: int = 4) -> np.ndarray:
@@ -119,7 +112,7 @@ def use(folder: Path) -> None:
     store = open_store(folder)
     for example in store:
         assert np.asarray(example.maps).dtype.kind == "f"
-    subject = stored_subject(folder, FROM_THE_STORE, None, USUAL, "cpu")
+    subject = stored_subject(SurveyOptions(maps=folder, device="cpu", least_count=1, bootstrap=10, examples=2))
     subject.examples(subject.parts())
 
 

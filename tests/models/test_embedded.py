@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 import headatlas as ha
-from headatlas.commands.survey.choices import why_no_gradients
+from headatlas.commands.survey.subject import why_no_gradients
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
 from headatlas.models import embedded

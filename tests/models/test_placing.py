@@ -8,7 +8,7 @@ import sys
 import pytest
 import torch
 
-from headatlas.commands.survey.run import survey
+from headatlas.commands.survey.options import survey
 from headatlas.encoding.batches import make_batch
 from headatlas.engine.observer import Observer
 from headatlas.errors import ModelError, SettingError
@@ -76,7 +76,7 @@ def test_a_survey_of_a_spread_model(tiny_folder, tmp_path):
     text.write_text("\n".join(f"the cat sat on the mat {number}." for number in range(40)), encoding="utf-8")
     common = {"text": text, "segments": 8, "max_tokens": 16, "bootstrap": 20, "progress": False}
     whole = survey(str(tiny_folder("llama")), out=tmp_path / "whole", device="cpu", **common)
-    spread = survey(str(tiny_folder("llama")), out=tmp_path / "spread", device_map="auto", **common)
+    spread = survey(str(tiny_folder("llama")), out=tmp_path / "spread", device="spread", **common)
     for name, table in whole.tables.items():
         torch.testing.assert_close(
             torch.tensor(table.select_dtypes("number").to_numpy()),
@@ -87,14 +87,15 @@ def test_a_survey_of_a_spread_model(tiny_folder, tmp_path):
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    [({"control": True, "treebank": "trees.conllu"}, "--control draws random weights"), ({}, "no room for --workers")],
+    [
+        ({"control": True, "treebank": "trees.conllu"}, "--control draws random weights on a single device"),
+        ({"random_weights": True}, "--random-weights draws random weights on a single device"),
+        ({"workers": 2}, "--device spread divides one model among all devices"),
+    ],
 )
 def test_surveys_that_cannot_be_spread(options, problem, tmp_path):
-    from headatlas.engine.workers import Crew
-
-    crew = None if options else Crew(2)
     with pytest.raises(SettingError, match=problem):
-        survey("anything", text="text.txt", out=tmp_path / "atlas", device_map="auto", crew=crew, **options)
+        survey("anything", text="text.txt", out=tmp_path / "atlas", device="spread", **options)
 
 
 class FakeNetwork:

@@ -40,7 +40,7 @@ def test_the_promised_columns():
     assert columns["token_kinds"] == ["layer", "head", "kind", "value", "low", "high", "count"]
     assert columns["entropy"] == ["layer", "head", "source", "nats", "low", "high", "uniform_nats", "count"]
     assert columns["gradients"] == columns["token_kinds"]
-    assert columns["head_distances"] == ["layer_a", "head_a", "layer_b", "head_b", "value", "count"]
+    assert columns["head_distances"] == ["layer_a", "head_a", "layer_b", "head_b", "value", "per_token", "count"]
     assert columns["head_map"] == ["layer", "head", "x", "y", "cluster"]
     assert columns["behaviours"] == ["layer", "head", "label", "strength", "evidence"]
 

@@ -89,7 +89,7 @@ def make_app(words: Sequence[str]) -> App:
     return app
 
 
-NOT_PORTED = ["demo", "survey", "merge", "extract", "ablate", "prune", "probe", "keyphrases", "fit-mlm"]
+NOT_PORTED = ["ablate", "prune", "probe", "keyphrases", "fit-mlm"]
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 
 

@@ -32,6 +32,20 @@ class Entry:
 
 COMMANDS: dict[str, dict[str, Entry]] = {
     "Start here": {
+        "demo": Entry(
+            "Survey a small model on a sample text, both included, to see what you get.",
+            "demo:demo",
+            "report_demo",
+            arguments="",
+            resumes=True,
+        ),
+        "survey": Entry(
+            "Run a model over your text once and describe every attention head.",
+            "survey.options:survey",
+            "report_survey",
+            "FigureOptions",
+            resumes=True,
+        ),
         "explore": Entry(
             "Type a text in a browser, look at every head, remove heads and watch the predictions change.",
             "explore.options:explore",
@@ -40,6 +54,19 @@ COMMANDS: dict[str, dict[str, Entry]] = {
         ),
     },
     "Survey": {
+        "extract": Entry(
+            "Save the attention maps of a model, to survey or probe them later without it.",
+            "extract.options:extract",
+            "report_extract",
+            resumes=True,
+        ),
+        "merge": Entry(
+            "Combine the shards of a survey, an extraction or an ablation into one folder.",
+            "merge.options:merge",
+            "report_merge",
+            "FigureOptions",
+            arguments="DIR... ",
+        ),
         "reproduce": Entry(
             'Reproduce "What Does BERT Look At?" from whatever of its inputs you have.',
             "reproduce.options:reproduce",

@@ -11,15 +11,11 @@ import typer
 
 from headatlas.cli.ablate import ablate
 from headatlas.cli.arguments import spread
-from headatlas.cli.demo import demo
-from headatlas.cli.extract import extract
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.keyphrases import keyphrases
-from headatlas.cli.merge import merge
 from headatlas.cli.probe import probe
 from headatlas.cli.prune import prune
 from headatlas.cli.screen import guard_output, is_output_full
-from headatlas.cli.survey import survey
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
 
 ABOUT = """An atlas of a transformer's attention heads: what each one looks at.
@@ -30,10 +26,6 @@ Start with `headatlas demo`, then survey a model of your own:
 """
 
 COMMANDS: dict[str, Callable[..., None]] = {
-    "demo": demo,
-    "survey": survey,
-    "merge": merge,
-    "extract": extract,
     "ablate": ablate,
     "prune": prune,
     "probe": probe,

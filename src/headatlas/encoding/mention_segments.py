@@ -81,8 +81,7 @@ def mention_segments(
     if not segments:
         raise CorpusError(
             f"The coreference corpus gives nothing to ask: no stretch of at most {max_tokens} tokens of its "
-            f"{counted(len(documents), 'document')} holds two mentions. Raise --max-tokens, or use "
-            "--coreference-windows."
+            f"{counted(len(documents), 'document')} holds two mentions. Raise --max-tokens."
         )
     return MentionSample(
         segments,

@@ -20,32 +20,32 @@ from headatlas.engine.workers import Answer
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.model import Model
 from headatlas.studies.study import State
+from headatlas.wording import counted
 
+LOCAL = "local"  # the address that starts a cluster on this machine
 SECONDS_FOR_A_PLACE = 60.0  # until the cluster is asked whether it has room for a worker at all
 
 
 class RayTeam:
-    """A team of actors. threads: CPUs of each. gpus: of each. address: of the cluster, or None to start one here."""
+    """Actors on the cluster at an address. threads: CPUs of each. use_gpus: one for each, if there are enough."""
 
-    def __init__(
-        self, job: Job, workers: int, threads: int | None = None, gpus: float = 0.0, address: str | None = None
-    ) -> None:
+    def __init__(self, job: Job, workers: int, address: str, threads: int | None = None, use_gpus: bool = True) -> None:
         try:
             import ray
         except ImportError as error:
-            raise SettingError("--engine ray needs Ray. Install it with: pip install headatlas[ray]") from error
+            raise SettingError("--ray needs Ray. Install it with: pip install headatlas[ray]") from error
         self._ray: Any = ray
-        self._threads = threads or max(1, (os.cpu_count() or 1) // workers if address is None else 1)
+        self._threads = threads or max(1, (os.cpu_count() or 1) // workers if address == LOCAL else 1)
         self._started_here = not ray.is_initialized()
         if self._started_here:
-            cpus = None if address else max(workers * self._threads, os.cpu_count() or 1)
+            cpus = max(workers * self._threads, os.cpu_count() or 1) if address == LOCAL else None
             try:
                 ray.init(address=address, num_cpus=cpus, include_dashboard=False, log_to_driver=False)
             except (ConnectionError, ValueError, RuntimeError) as error:
-                raise SettingError(f"--address {address}: no Ray cluster answers there ({error}).") from error
-        self._gpus = gpus
+                raise SettingError(f"--ray {address}: no Ray cluster answers at this address ({error}).") from error
+        self._gpus = int(use_gpus and self._ray.cluster_resources().get("GPU", 0) >= workers)
         self._job = ray.put(job)
-        self._actor = ray.remote(num_cpus=self._threads, num_gpus=gpus, max_restarts=0)(_Worker)
+        self._actor = ray.remote(num_cpus=self._threads, num_gpus=self._gpus, max_restarts=0)(_Worker)
         self._members: dict[int, Any] = {}
         self._at_work: dict[Any, int] = {}
 
@@ -95,8 +95,8 @@ class RayTeam:
         machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
         if not any(one.get("CPU", 0) >= self._threads and one.get("GPU", 0) >= self._gpus for one in machines):
             raise ModelError(
-                f"No machine of the Ray cluster has {self._threads} CPUs and {self._gpus:g} GPUs for a worker. "
-                "Use a smaller --worker-threads or --worker-gpus."
+                f"No machine of the Ray cluster has {counted(self._threads, 'CPU')} and {counted(self._gpus, 'GPU')} "
+                "for a worker. Add a machine to the cluster."
             )
 
 

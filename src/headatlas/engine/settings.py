@@ -42,6 +42,9 @@ def _differing(name: str, before: Any, now: Any) -> list[str]:
         return [_corpus(_named(key), key in before, key in now) for key in keys]
     if _HASH.search(json.dumps([before, now], default=str)):  # which says nothing to a person
         return [f"other {name}"]
+    if isinstance(before, dict) and isinstance(now, dict):
+        keys = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
+        return [phrase for key in keys for phrase in _differing(f"{name} {key}", before.get(key), now.get(key))]
     if _is_names(before) and _is_names(now):
         more, fewer = [one for one in before if one not in now], [one for one in now if one not in before]
         if more or fewer:

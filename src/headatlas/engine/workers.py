@@ -12,17 +12,15 @@ from collections import Counter, deque
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
 from headatlas.encoding.segments import Segment
 from headatlas.engine.job import Job, Work
 from headatlas.engine.memory import REMEDY
-from headatlas.errors import ModelError, SettingError
+from headatlas.errors import ModelError
 from headatlas.studies import Study
 from headatlas.studies.study import State
 
-Engine = Literal["processes", "ray"]
-ENGINES: tuple[str, ...] = get_args(Engine)
 BLOCKS_EACH = 16  # for every worker: many, so that all end at about the same time; few, since each sends its sums
 MOST_ATTEMPTS = 3  # at one block
 
@@ -58,37 +56,27 @@ class Team(Protocol):
 
 @dataclass(frozen=True)
 class Crew:
-    """Who runs a survey beside this process.
+    """How many workers share the batches, and where they run.
 
-    threads: of each worker; by default those of this process are shared out. gpus: of each Ray worker, or a part of
-    one. address: of a running Ray cluster; by default one is started on this machine.
+    Attributes:
+        workers: Number of workers, each with its own copy of the model.
+        ray: Address of a Ray cluster, "auto" to find a running one, or "local" to start one here. None: processes of
+            this machine.
+        threads: Threads of each worker. None: the threads of this machine, divided evenly.
+        use_gpus: Give each Ray worker a GPU if the cluster has at least as many GPUs as workers.
     """
 
     workers: int
-    engine: Engine = "processes"
+    ray: str | None = None
     threads: int | None = None
-    gpus: float = 0.0
-    address: str | None = None
-
-    def check(self) -> None:
-        """Refuse what cannot work before a model is loaded."""
-        if self.engine not in ENGINES:
-            raise SettingError(f"--engine {self.engine} is unknown. Use one of: {', '.join(ENGINES)}.")
-        if self.workers < 1:
-            raise SettingError(f"--workers must be at least 1, not {self.workers}.")
-        if self.threads is not None and self.threads < 1:
-            raise SettingError(f"--worker-threads must be at least 1, not {self.threads}.")
-        if self.gpus < 0:
-            raise SettingError(f"--worker-gpus must not be negative, but is {self.gpus:g}.")
-        if self.engine != "ray" and (self.address is not None or self.gpus):
-            raise SettingError("--address and --worker-gpus are for --engine ray. Add it, or leave them out.")
+    use_gpus: bool = True
 
     def assemble(self, job: Job) -> Team:
         """Start the workers."""
-        if self.engine == "ray":
+        if self.ray is not None:
             from headatlas.engine.ray_workers import RayTeam
 
-            return RayTeam(job, self.workers, self.threads, self.gpus, self.address)
+            return RayTeam(job, self.workers, self.ray, self.threads, self.use_gpus)
         from headatlas.engine.processes import Processes
 
         return Processes(job, self.workers, self.threads)

@@ -47,8 +47,8 @@ def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
 class Similarity(Study):
     """How differently all pairs of heads attend, where that puts them in the plane, and which are alike.
 
-    per_token: mean over tokens instead of their sum. smoothing: s makes (1 - s) a + s / n of a. clusters: how many to
-    make of the heads. map_distance: what the map in the plane keeps.
+    smoothing: s makes (1 - s) a + s / n of a. clusters: how many to make of the heads. map_distance: what the map in
+    the plane keeps.
     """
 
     name = "similarity"
@@ -59,14 +59,12 @@ class Similarity(Study):
         *,
         seed: int = 0,
         replicates: int = REPLICATES,
-        per_token: bool = False,
         smoothing: float = 0.0,
         clusters: int = CLUSTERS,
         map_distance: MapDistance = "sqrt_js",
     ) -> None:
         super().__init__(causal, seed=seed, replicates=replicates)
-        self._per_token, self._smoothing = per_token, smoothing
-        self._clusters, self._map_distance = clusters, map_distance
+        self._smoothing, self._clusters, self._map_distance = smoothing, clusters, map_distance
 
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
@@ -136,17 +134,18 @@ class Similarity(Study):
         return {"head_distances": self.table(), **derived}
 
     def table(self) -> pd.DataFrame:
-        """layer_a, head_a, layer_b, head_b, value, count: each pair once, in the order of the heads."""
+        """layer_a, head_a, layer_b, head_b, value, per_token, count: each pair once, in the order of the heads."""
         heads = np.array(self._heads) + 1  # [H, 2]
         a, b = np.triu_indices(len(heads), 1)
         columns = {"layer_a": heads[a, 0], "head_a": heads[a, 1], "layer_b": heads[b, 0], "head_b": heads[b, 1]}
-        values = {"value": self.distances()[a, b], "count": self._sums["count"][a, b].astype(np.int64)}
+        values = {"value": self.distances()[a, b], "per_token": self.distances(per_token=True)[a, b]}
+        values["count"] = self._sums["count"][a, b].astype(np.int64)
         return pd.DataFrame(columns | values)
 
-    def distances(self) -> NDArray[np.float64]:
-        """The divergence of every pair, [H, H], symmetric; NaN where no segment counts."""
+    def distances(self, *, per_token: bool = False) -> NDArray[np.float64]:
+        """The divergence of every pair, as sums or means over tokens, [H, H], symmetric; NaN where no segment counts."""
         with np.errstate(invalid="ignore"):
-            upper = np.triu(self._sums["mean" if self._per_token else "sum"] / self._sums["count"], 1)
+            upper = np.triu(self._sums["mean" if per_token else "sum"] / self._sums["count"], 1)
         return upper + upper.T
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
@@ -163,10 +162,9 @@ class Similarity(Study):
         self._sums["mean"] += means.sum(0)
         self._sums["count"] += counts.sum(0)
         self._sums["rows"] += [sum(len(rows_compared(n, len(self._heads))) for n in lengths), lengths.sum()]
-        values = means if self._per_token else sums  # 0 but above the diagonal
         upper = np.triu(counts, 1).astype(np.float64)
         names = [segment.id for segment in batch.segments]
         weights = poisson_weights(names, self._replicates, self._seed).T.astype(np.float64)  # [R, B]
-        for name, added in (("drawn_value", values), ("drawn_count", upper)):
+        for name, added in (("drawn_value", sums), ("drawn_count", upper)):
             by_layer = self._layer_of.T @ added @ self._layer_of  # [B, L, L]
             self._sums[name] += np.tensordot(weights, by_layer, 1)

@@ -10,8 +10,8 @@ import pytest
 
 from headatlas.commands.ablate.passes import HeadRemoval
 from headatlas.commands.ablate.run import ablate
-from headatlas.commands.merge.run import merge
-from headatlas.commands.survey.run import survey
+from headatlas.commands.merge.options import merge
+from headatlas.commands.survey.options import survey
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
 from headatlas.results.atlas import open_atlas

@@ -126,9 +126,9 @@ def altered(atlas, folder, change):
 
 
 def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
-    per_token = altered(atlas, tmp_path / "altered", lambda manifest: manifest["settings"].update(per_token=True))
-    comparison = compare(atlas, per_token, segments=1)
-    assert "per_token differ" in comparison.manifest["not_compared"]["layer_distances"]
+    published = altered(atlas, tmp_path / "altered", lambda manifest: manifest["settings"].update(as_published=True))
+    comparison = compare(atlas, published, segments=1)
+    assert "as_published differ" in comparison.manifest["not_compared"]["layer_distances"]
     assert not comparison.tables["differences"]["table"].isin(["layer_distances", "head_distances", "similarity"]).any()
 
 

@@ -63,7 +63,7 @@ def test_without_intervals_no_verdict_is_given(atlas, other, compare, tmp_path):
     """An atlas of another version has no replicates."""
     older = shutil.copytree(other.folder, tmp_path / "older")
     manifest = json.loads((older / "manifest.json").read_text(encoding="utf-8"))
-    del manifest["settings"]["keyphrase_format"]
+    del manifest["settings"]["bootstrap"]
     (older / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     found = "\n".join(comparison_findings(compare(atlas, older)))
     assert "was not tested, since there are no intervals" in found

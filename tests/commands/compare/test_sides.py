@@ -31,7 +31,7 @@ def test_another_tokenizer_unpairs_text_and_not_sentences(atlas, causal):
         (lambda manifest: manifest["settings"].update(seed=1), [False, False, False]),
         (lambda manifest: manifest["settings"].update(max_tokens=30), [False, True, True]),
         (lambda manifest: manifest["corpora"]["text"].update(tokens=1), [False, True, True]),
-        (lambda manifest: manifest["settings"].update(treebank_format="conllx"), [True, False, True]),
+        (lambda manifest: manifest["settings"]["format"].update(treebank="conllx"), [True, False, True]),
         (lambda manifest: manifest["corpora"]["treebank"].update(sentences=1), [True, True, True]),
         (lambda manifest: manifest["corpora"]["coreference"]["files"][0].update(sha256=""), [True, True, False]),
         (lambda manifest: manifest["settings"].update(batch_tokens=1), [True, True, True]),
@@ -55,8 +55,8 @@ def test_paired_replicates_weigh_the_same_units(atlas, survey, tiny_folder, othe
 
 def test_settings_that_may_show_are_listed(atlas):
     changed = copy.deepcopy(atlas.manifest)
-    changed["settings"].update(smooth_entropy=True, batch_tokens=64, model="other", weights={})
-    assert differing_settings(atlas.manifest, changed) == {"smooth_entropy": [False, True]}
+    changed["settings"].update(as_published=True, batch_tokens=64, model="other", weights={})
+    assert differing_settings(atlas.manifest, changed) == {"as_published": [False, True]}
 
 
 def test_replicates_are_of_the_rows_of_the_tables(atlas):
@@ -113,7 +113,7 @@ def test_missing_sums_leave_the_tables(damaged):
 
 
 def test_a_survey_of_another_version_has_no_replicates(damaged):
-    rewrite(damaged, lambda manifest: manifest["settings"].pop("clusters"))
+    rewrite(damaged, lambda manifest: manifest["settings"].pop("bootstrap"))
     side, problem = side_of(open_side(damaged))
     assert not side.replicates
     assert "another version" in problem

@@ -263,12 +263,12 @@ def test_the_predicted_size_is_told_and_true(extract, capsys, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"treebank": None}, "Nothing is given"),
-        ({"text": "a.txt", "treebank": "b.conllu"}, "Both a treebank and a text"),
-        ({"dtype_stored": "int4"}, "--dtype-stored int4 is unknown"),
+        ({"treebank": None}, "There is nothing to extract maps from"),
+        ({"text": "a.txt", "treebank": "b.conllu"}, "--treebank and --text are given"),
+        ({"dtype_stored": "int4"}, 'Invalid value "int4" for --dtype-stored'),
         ({"shard_megabytes": 0}, "--shard-megabytes must be at least 1"),
         ({"max_tokens": 65}, "more than the 64 positions"),
-        ({"stack": "cross"}, "cross attention lies between two"),
+        ({"attention": "cross"}, "cross attention lies between two"),
     ],
 )
 def test_bad_settings(extract, options, message):
@@ -277,7 +277,7 @@ def test_bad_settings(extract, options, message):
 
 
 def test_text_has_no_words(extract, text):  # noqa: F811
-    with pytest.raises(SettingError, match="--words needs the words of a --treebank"):
+    with pytest.raises(SettingError, match="--level words needs a --treebank"):
         extract(text=text, level="words")
 
 
@@ -324,18 +324,22 @@ def test_a_survey_of_treebank_maps_equals_that_of_the_model(extract, tiny_folder
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"model": "bert"}, "MODEL cannot be given beside --maps"),
-        ({"text": "wiki.txt"}, "--text cannot be given"),
-        ({"segments": 5}, "--segments cannot be given"),
-        ({"control": True}, "--control cannot be given"),
-        ({"stack": "decoder"}, "--attention cannot be given"),
+        ({"model": "bert"}, "MODEL was decided when the maps were extracted"),
+        ({"text": "wiki.txt"}, "--text was decided"),
+        ({"segments": 5}, "--segments was decided"),
+        ({"control": True}, "--control was decided"),
+        ({"attention": "decoder"}, "--attention was decided"),
+        ({"dtype": "float16"}, "--dtype was decided"),
+        ({"random_weights": True}, "--random-weights was decided"),
+        ({"format": {"text": "wikitext"}}, "--maps reads no text"),
+        ({"workers": 2}, "--maps are read by one process"),
         ({"studies": ["gradients"]}, "'gradients' cannot run: stored maps have no loss"),
         ({"studies": ["positions"]}, "'positions' cannot run: the stored maps are between words"),
         ({"studies": ["coreference"]}, "'coreference' cannot run: stored inputs have no mentions"),
         ({"studies": ["keyphrases"]}, "'keyphrases' cannot run: stored inputs have no keyphrases"),
         ({"studies": ["moods"]}, "Unknown study: moods"),
         ({"studies": []}, "No study"),
-        ({"words_from": "first"}, "--words-from first cannot be had"),
+        ({"as_published": True}, "--as-published needs the attention from the first token"),
     ],
 )
 def test_what_stored_maps_cannot_do(words, tmp_path, options, message):
@@ -397,7 +401,7 @@ def test_hidden_states_that_are_not_finite_are_refused(extract, tmp_path):
 
 
 def test_a_survey_of_nothing(tmp_path):
-    with pytest.raises(SettingError, match=r"no MODEL to survey.*--maps DIR"):
+    with pytest.raises(SettingError, match="No model given.*--maps"):
         ha.survey(out=tmp_path)
 
 

@@ -83,8 +83,8 @@ def test_the_corpus_is_part_of_what_a_survey_is(survey, corpus):
 def test_bad_input_is_refused(survey, corpus, tmp_path):
     with pytest.raises(CorpusError, match=r"no such file\. Give a file, a folder or a zip"):
         survey(keyphrases=tmp_path / "nowhere")
-    with pytest.raises(SettingError, match="--keyphrase-format x is unknown"):
-        survey(keyphrases=corpus, keyphrase_format="x")
+    with pytest.raises(SettingError, match="--format keyphrases=x is not available"):
+        survey(keyphrases=corpus, format={"keyphrases": "x"})
     with pytest.raises(SettingError, match="cannot run without --keyphrases"):
         survey(text=ha.sample_text(), studies=["keyphrases"])
     lines = tmp_path / "absent.jsonl"

@@ -91,12 +91,12 @@ def test_a_causal_models_heads_never_see_the_next_token(survey):
 
 
 def test_the_decoder_of_an_encoder_decoder(survey, tmp_path):
-    encoder, decoder = survey("bart"), survey("bart", stack="decoder", out=tmp_path / "decoder")
+    encoder, decoder = survey("bart"), survey("bart", attention="decoder", out=tmp_path / "decoder")
     assert encoder.manifest["model"]["layers"] == 2
     assert decoder.manifest["model"]["layers"] == 3
     assert (decoder.tables["positions"].query("offset == 1")["value"] == 0).all()
     with pytest.raises(SettingError, match="cross attention lies between two"):
-        survey("bart", stack="cross", out=tmp_path / "cross")
+        survey("bart", attention="cross", out=tmp_path / "cross")
 
 
 def test_same_seed_same_tables_other_seed_others(survey, tmp_path):
@@ -112,12 +112,31 @@ def test_random_weights_are_another_model(survey, tmp_path):
     assert control.manifest["model"]["random_weights"] == {"seed": 0}
 
 
-def test_the_papers_own_choices_are_offered(survey, tmp_path):
+def test_as_published_text_has_one_token_type_and_measures_are_smoothed(survey, tmp_path, monkeypatch):
+    seen = {}
+
+    def observing(model, segments, studies, *, smoothing, **options):
+        seen["types"] = {int(number) for segment in segments for number in segment.type_ids}
+        seen["entropy"], seen["similarity"] = smoothing, vars(studies["similarity"])
+        run(model, segments, studies, smoothing=smoothing, **options)
+
+    run = surveying.run_studies
+    monkeypatch.setattr(surveying, "run_studies", observing)
     plain = survey()
-    smooth = survey(smooth_entropy=True, out=tmp_path / "smooth")
-    types = survey(zero_token_types=True, out=tmp_path / "types")
-    assert (smooth.tables["entropy"]["nats"] > plain.tables["entropy"]["nats"]).all()
-    assert not types.tables["entropy"].equals(plain.tables["entropy"])
+    assert (seen["types"], seen["entropy"], seen["similarity"]["_smoothing"]) == ({0, 1}, 0, 0)
+    assert seen["similarity"]["_map_distance"] == "sqrt_js"
+    published = survey(as_published=True, out=tmp_path / "published")
+    assert (seen["types"], seen["entropy"], seen["similarity"]["_smoothing"]) == ({0}, 0.0001, 0.001)
+    assert seen["similarity"]["_map_distance"] == "js"
+    for name in ("entropy", "head_distances", "head_map"):
+        assert not published.tables[name].equals(plain.tables[name])
+
+
+def test_distances_are_given_as_sums_and_per_token(survey):
+    table = survey().tables["head_distances"]
+    assert list(table)[4:] == ["value", "per_token", "count"]
+    assert (table["per_token"] <= 0.6932).all()
+    assert (table["value"] > table["per_token"]).all()
 
 
 def test_a_loaded_model_can_be_given(load_tiny, text, tmp_path):
@@ -210,11 +229,11 @@ def test_bad_text_is_a_clear_error(survey, tmp_path, content, message):
         ({"max_tokens": 65}, SettingError, "more than the 64 positions"),
         ({"studies": ["positions", "moods"]}, SettingError, "Unknown study: moods"),
         ({"studies": []}, SettingError, "No study"),
-        ({"text_format": "docx"}, SettingError, "--text-format docx"),
-        ({"segment_style": "triple"}, SettingError, "--segment-style triple"),
+        ({"format": {"text": "docx"}}, SettingError, "--format text=docx is not available"),
+        ({"segment_style": "triple"}, SettingError, 'Invalid value "triple" for --segment-style'),
         ({"device": "abacus"}, SettingError, "--device abacus"),
-        ({"dtype": "int3"}, SettingError, "--dtype int3"),
-        ({"stack": "decoder"}, SettingError, "has no decoder attention"),
+        ({"dtype": "int3"}, SettingError, 'Invalid value "int3" for --dtype'),
+        ({"attention": "decoder"}, SettingError, "has no decoder attention"),
         ({"model": "./nowhere"}, ModelError, "no such folder"),
         ({"model": "gpt2", "segment_style": "pair"}, SettingError, "no separator.*--segment-style single"),
     ],
@@ -230,6 +249,7 @@ def test_bad_settings_are_clear_errors(survey, options, error, message):
     [
         ({"seed": 5}, "seed 0 instead of 5"),
         ({"max_tokens": 30}, "max tokens 40 instead of 30"),
+        ({"format": {"text": "documents"}}, "format text auto instead of documents"),
         ({"model": "roberta"}, "model"),
     ],
 )

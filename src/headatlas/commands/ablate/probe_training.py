@@ -9,7 +9,7 @@ from pathlib import Path
 from headatlas.commands.ablate.probe import ProbeParsing, require_one_stack
 from headatlas.commands.ablate.sampling import sample_of
 from headatlas.commands.ablate.settings import AblationSettings
-from headatlas.commands.extract.run import extract
+from headatlas.commands.extract.options import extract
 from headatlas.corpora.files import refuse_same_files
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.encoding.word_segments import parsed_segments
@@ -34,7 +34,7 @@ def probe_parsing(
         out=maps,
         max_tokens=settings.max_tokens,
         batch_tokens=settings.batch_tokens,
-        treebank_format=settings.treebank_format,
+        format={"treebank": settings.treebank_format},
         progress=progress,
     )
     labels, sentences = label_set_of(store.examples), Sentences(store, None, model.device)

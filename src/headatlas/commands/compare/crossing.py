@@ -1,8 +1,8 @@
 """How differently do the heads of two models attend to the same text? (after the paper's section 6)
 
 Both models read the same segments, and the Jensen-Shannon divergence of rows is taken for all pairs of a head of one
-and a head of the other: the mean over tokens, 0 to log 2, then over segments, as in `studies.similarity` with
-``per_token``. Distances within each model come with it, for scale.
+and a head of the other: the mean over tokens, 0 to log 2, then over segments, as in the column ``per_token``
+of `studies.similarity`. Distances within each model come with it, for scale.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ MEASURES: dict[str, Measures] = {
 
 DISTANCES = frozenset({"head_distances", "layer_distances", "similarity"})
 """Tables whose unit depends on settings of the survey: DISTANCE_SETTINGS."""
-DISTANCE_SETTINGS = ("per_token", "smooth_similarity")
+DISTANCE_SETTINGS = ("as_published",)
 SIMILARITY_MEASURES = frozenset({"stress", "disparity", "silhouette", "within_layers", "between_layers"})
 
 NOT_COMPARED: dict[str, str] = {

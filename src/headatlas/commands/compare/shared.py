@@ -44,12 +44,12 @@ def choose_reading(
     """The text given, or the one that A was surveyed on if it is still there; cut as A's survey did."""
     settings = a["settings"]
     if files is None:
-        files, text_format = _surveyed_text(a), settings.get("text_format", "auto")
+        files, text_format = _surveyed_text(a), settings.get("format", {}).get("text", "auto")
     number = segments or settings.get("segments", 1000)
     longest = min(side["settings"].get("max_tokens", 128) for side in (a, b))
     options = {
         "style": settings.get("segment_style", "auto"),
-        "zero_token_types": settings.get("zero_token_types", False),
+        "zero_token_types": settings.get("as_published", False),
     }
     return Reading(files, text_format, number, longest, settings["seed"], options)
 

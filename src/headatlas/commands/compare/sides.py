@@ -30,7 +30,7 @@ _READING = {
     "text": ("text_format", "max_tokens"),
     "treebank": ("treebank_format", "parse_with", "text_format"),
     "coreference": ("coreference_format",),
-    "keyphrases": ("keyphrase_format", "max_tokens"),
+    "keyphrases": ("keyphrases_format", "max_tokens"),
 }
 _UNITS = {"text": "segment", "treebank": "sentence", "coreference": "document", "keyphrases": "document"}
 """What the bootstrap resamples in each corpus."""
@@ -85,19 +85,26 @@ def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
     """Whether bootstrap replicates of both weigh the same units alike."""
     if not same_files(corpus, a, b):
         return False
-    if any(a["settings"].get(name) != b["settings"].get(name) for name in ("seed", *_READING[corpus])):
+    before, after = _flat_settings(a), _flat_settings(b)
+    if any(before.get(name) != after.get(name) for name in ("seed", *_READING[corpus])):
         return False
     return corpus != "text" or _apart_from_files(a) == _apart_from_files(b)
 
 
 def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
     """Settings that differ and may show in the tables: name -> of A, of B."""
-    before, after = a["settings"], b["settings"]
+    before, after = _flat_settings(a), _flat_settings(b)
     return {
         name: [before.get(name), after.get(name)]
         for name in sorted({*before, *after} - _NO_MATTER)
         if before.get(name) != after.get(name)
     }
+
+
+def _flat_settings(manifest: Manifest) -> dict[str, Any]:
+    """Return the settings of a survey, with the format of each kind of corpus as a setting by itself."""
+    settings = dict(manifest["settings"])
+    return settings | {f"{kind}_format": name for kind, name in settings.pop("format", {}).items()}
 
 
 def _apart_from_files(manifest: Manifest) -> dict[str, Any]:

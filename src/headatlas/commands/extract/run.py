@@ -1,133 +1,140 @@
-"""`extract`: the maps of a model on a treebank or a text, kept in a store."""
+"""The work of `extract`: the maps of a model on a treebank or a text, or maps that others made, kept in a store."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from headatlas.commands.extract.options import ExtractOptions, Level, StoredType, StoreOptions
 from headatlas.commands.extract.storing import SHARD_MEGABYTES, Advance, fill_store
-from headatlas.commands.survey.settings import ExtractSettings
 from headatlas.corpora.files import Files, describe_files, find_files
-from headatlas.corpora.text import TextFormat, read_text
-from headatlas.corpora.treebanks.read import TreebankFormat, read_treebank
+from headatlas.corpora.text import read_text
+from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import Sentence
-from headatlas.encoding.segments import Segment, SegmentStyle, sample_segments
+from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import parsed_segments
-from headatlas.engine.locking import alone_in_out
-from headatlas.errors import SettingError
+from headatlas.engine.locking import alone_in_out, lock_folder
 from headatlas.models.identity import describe_model, model_identity
-from headatlas.models.loading import choose_device, choose_dtype, open_model
+from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
-from headatlas.models.placing import DeviceMap
 from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
-from headatlas.store.examples import Level, StoredExample, Tensors, example_of
+from headatlas.store.examples import StoredExample, Tensors, example_of
+from headatlas.store.importing import read_maps
 from headatlas.store.index import Index
-from headatlas.store.reading import Store
+from headatlas.store.reading import Store, open_store
 from headatlas.store.word_maps import observe_maps
 from headatlas.versions import versions
 
-PLACES = "places"  # of a shard's examples in the whole, in its index
+PLACES = "places"  # in the index of a shard: the place of each example in the whole
 
 
-@alone_in_out("extract")
-def extract(
-    model: str | Model,
-    *,
-    treebank: Files | None = None,
-    text: Files | None = None,
-    out: str | Path,
-    level: Level | None = None,
-    hidden_states: bool = False,
-    dtype_stored: str = "float16",
-    shard_megabytes: int = SHARD_MEGABYTES,
-    segments: int = 1000,
-    sentences: int | None = None,
-    max_tokens: int = 128,
-    batch_tokens: int = 4096,
-    device: str = "auto",
-    dtype: str = "float32",
-    seed: int = 0,
-    revision: str | None = None,
-    random_weights: bool = False,
-    text_format: TextFormat = "auto",
-    treebank_format: TreebankFormat = "auto",
-    segment_style: SegmentStyle = "auto",
-    stack: Stack | None = None,
-    trust_remote_code: bool = False,
-    device_map: DeviceMap | None = None,
-    shard: str | None = None,
-    progress: bool = True,
-) -> Store:
-    """Keep a model's attention maps on disk, and its hidden states if asked for; return the store, opened.
+def run_extract(options: ExtractOptions) -> Store:
+    """Extract maps, or resume an extraction; open it if it has finished."""
+    folder = local_folder(options.out)
+    with lock_folder(folder, "extract"):
+        store = _extract(options, folder)
+        send(store.folder, options.out)
+        return store
 
-    >>> store = extract("bert-base-uncased", treebank="train.conllu", out="maps")   # doctest: +SKIP
-    >>> store[0].words, store[0].maps.shape                                          # doctest: +SKIP
 
-    An extraction that was stopped continues when called again with the same arguments; a finished one is opened.
-    level: "words" (what a treebank gives by default) or "tokens" (what text gives).
-    dtype_stored: float16, or float32 for maps exactly as the model gives them.
-    shard_megabytes: about how large each file becomes.
-    shard: "2/8" keeps the second eighth of the inputs; `merge` makes one store of all.
-    sentences: so many of the treebank's, drawn by the seed; by default all.
-    The other arguments are those of `survey`.
-    """
-    corpus, files = _choose_corpus(treebank, text)
-    level = level or ("words" if corpus == "treebank" else "tokens")
-    if level == "words" and corpus == "text":
-        raise SettingError("--words needs the words of a --treebank; --text gives maps between --tokens.")
-    settings = ExtractSettings(
-        level=level,
-        hidden_states=hidden_states,
-        dtype_stored=dtype_stored,
-        shard_megabytes=shard_megabytes,
-        segments=segments,
-        sentences=sentences,
-        max_tokens=max_tokens,
-        batch_tokens=batch_tokens,
-        seed=seed,
-        text_format=text_format,
-        treebank_format=treebank_format,
-        segment_style=segment_style,
-        shard=shard,
-    )
-    settings.check()
-    choose_device(device), choose_dtype(dtype)
+def _extract(options: ExtractOptions, folder: Path) -> Store:
+    choose_device(options.placed_on)
+    corpus = "treebank" if options.text is None else "text"
+    files = find_files(getattr(options, corpus), corpus)
     described = describe_files(files)
-    options: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
-    options |= {"random_weights": random_weights, "trust_remote_code": trust_remote_code}
-    model = open_model(model, **options, device_map=device_map)
-    stack = model.choose_stack(stack)
-    check_length(max_tokens, model.longest_input, model.name)
-    inputs, relations, left_out = _read(model, corpus, files, settings)
+    model = options.load(options.model or "", seed=options.seed, random_weights=options.random_weights)
+    stack = model.choose_stack(options.attention)
+    check_length(options.max_tokens, model.longest_input, model.name)
+    inputs, relations, left_out = _read(model, corpus, files, options)
     about: dict[str, Any] = {"files": described, "left_out": left_out}
-    if shard is not None:
-        mine = Shard.parse(shard).of_segments(inputs)
+    if options.shard is not None:
         place_of = {segment.id: place for place, segment in enumerate(inputs)}
-        about[PLACES], inputs = [place_of[segment.id] for segment in mine], mine
-    store = keep_inputs(
+        inputs = Shard.parse(options.shard).of_segments(inputs)
+        about[PLACES] = [place_of[segment.id] for segment in inputs]
+    return keep_inputs(
         model,
         inputs,
         relations,
         corpora={corpus: about},
-        settings={"corpus": {corpus: [record["sha256"] for record in described]}} | asdict(settings),
-        out=local_folder(out),
-        level=level,
-        hidden_states=hidden_states,
-        dtype_stored=dtype_stored,
-        shard_megabytes=shard_megabytes,
-        batch_tokens=batch_tokens,
+        settings={"corpus": {corpus: [record["sha256"] for record in described]}} | options.settings(),
+        out=folder,
+        level=options.chosen_level,
+        hidden_states=options.hidden_states,
+        dtype_stored=options.dtype_stored,
+        shard_megabytes=options.shard_megabytes,
+        batch_tokens=options.batch_tokens,
         stack=stack,
-        progress=progress,
+        progress=options.progress,
     )
-    send(store.folder, out)
+
+
+def check_maps(folder: Path) -> Store:
+    """Open a store and compare every file with its checksum."""
+    store = open_store(folder)
+    store.verify()
     return store
+
+
+@alone_in_out("extract --import")
+def import_maps(
+    files: Files,
+    *,
+    out: str | Path = "maps",
+    dtype_stored: StoredType = "float16",
+    shard_megabytes: int = SHARD_MEGABYTES,
+    progress: bool = True,
+) -> Store:
+    """Store attention maps that others made, to survey or probe them.
+
+    >>> store = import_maps("unlabeled_attn.pkl", out="maps")   # doctest: +SKIP
+
+    Args:
+        files: The released pickles of Clark et al. (2019), or .npz files; `store.importing` says what they hold.
+        out: Folder to write to. An unfinished import resumes.
+        dtype_stored: float16 or float32.
+        shard_megabytes: Approximate size of each file in megabytes.
+        progress: Show progress.
+
+    Returns:
+        The store, opened.
+    """
+    settings = StoreOptions(dtype_stored=dtype_stored, shard_megabytes=shard_megabytes).settings()
+    paths = find_files(files, "import")
+    described = describe_files(paths)
+    imported = read_maps(paths)
+    layers, heads = imported.examples[0].maps.shape[:2]
+    index = Index(
+        level=imported.level,
+        dtype=dtype_stored,
+        states=0,
+        shard_bytes=shard_megabytes * 10**6,
+        model={
+            "name": paths[0].stem + (f" and {len(paths) - 1} more" if len(paths) > 1 else ""),
+            "kind": "imported maps",
+            "class": "unknown network",
+            "attention": "decoder" if imported.causal else "encoder",
+            "layers": layers,
+            "heads": [heads] * layers,
+            "special_tokens": {"cls": "[CLS]", "sep": "[SEP]"},
+        },
+        settings={"imported": [record["sha256"] for record in described]} | settings,
+        corpora={"imported": {"files": described, "left_out": imported.left_out}},
+        versions=versions(),
+        examples=[maps.example for maps in imported.examples],
+    )
+
+    def produce(places: range, advance: Advance) -> Iterator[Tensors]:
+        for maps in imported.examples[places.start : places.stop]:
+            advance(len(maps.example))
+            yield maps.tensors(dtype_stored)
+
+    return fill_store(Path(out), index, produce, progress=progress)
 
 
 def keep_inputs(
@@ -147,9 +154,26 @@ def keep_inputs(
     stack: Stack,
     progress: bool,
 ) -> Store:
-    """Keep what a model says of these inputs. settings: beside the model's identity, what decides the numbers.
+    """Store the maps or hidden states of a model on some inputs.
 
-    relations: the names that parsed inputs number theirs by. maps, hidden_states: which of the two are kept.
+    Args:
+        model: The model to run.
+        inputs: What it reads.
+        relations: The names of the relations that parsed inputs number.
+        corpora: What the index says about the corpora.
+        settings: What determines the numbers, besides the model.
+        out: Folder to write to.
+        level: Whether maps are between words or between tokens.
+        maps: Store attention maps.
+        hidden_states: Store the hidden states of all layers.
+        dtype_stored: Floating-point type of the stored numbers.
+        shard_megabytes: Approximate size of each file.
+        batch_tokens: Tokens per batch, including padding.
+        stack: The attention to store in an encoder-decoder model.
+        progress: Show progress.
+
+    Returns:
+        The store, opened.
     """
     index = Index(
         level=level,
@@ -166,39 +190,29 @@ def keep_inputs(
     reading: dict[str, Any] = {"batch_tokens": batch_tokens, "stack": stack, "maps": maps, "states": hidden_states}
 
     def produce(places: range, advance: Advance) -> Iterator[Tensors]:
-        run = inputs[places.start : places.stop]
-        return observe_maps(model, run, level, **reading, dtype=dtype_stored, advance=advance)
+        segments = inputs[places.start : places.stop]
+        return observe_maps(model, segments, level, **reading, dtype=dtype_stored, advance=advance)
 
     return fill_store(out, index, produce, progress=progress)
 
 
-def _choose_corpus(treebank: Files | None, text: Files | None) -> tuple[str, list[Path]]:
-    if (treebank is None) == (text is None):
-        problem = "Both a treebank and a text are" if text is not None else "Nothing is"
-        raise SettingError(f"{problem} given to extract maps from. Give either --treebank or --text FILE.")
-    return (
-        ("text", find_files(text, "text")) if text is not None else ("treebank", find_files(treebank or (), "treebank"))
-    )
-
-
 def _read(
-    model: Model, corpus: str, files: list[Path], settings: ExtractSettings
+    model: Model, corpus: str, files: list[Path], options: ExtractOptions
 ) -> tuple[Sequence[Segment], Sequence[str], dict[str, int]]:
-    """The inputs, the names of the relations they number, and what was left out."""
+    """Return the inputs, the names of the relations that they number, and what was left out."""
     if corpus == "treebank":
         left_out: Counter[str] = Counter()
-        trees = draw_sentences(
-            read_treebank(files, settings.treebank_format, left_out), settings.sentences, settings.seed, left_out
-        )
-        parsed = parsed_segments(trees, model.tokenizer, max_tokens=settings.max_tokens)
+        trees = read_treebank(files, options.format_of("treebank"), left_out)
+        sentences = draw_sentences(trees, options.sentences, options.seed, left_out)
+        parsed = parsed_segments(sentences, model.tokenizer, max_tokens=options.max_tokens)
         return parsed.segments, parsed.relations, {**left_out, **parsed.left_out}
     sample = sample_segments(
-        read_text(files, settings.text_format),
+        read_text(files, options.format_of("text")),
         model.tokenizer,
-        count=settings.segments,
-        max_tokens=settings.max_tokens,
-        seed=settings.seed,
-        style=settings.segment_style,
+        count=options.segments,
+        max_tokens=options.max_tokens,
+        seed=options.seed,
+        style=options.segment_style,
     )
     return sample.segments, (), sample.left_out
 
@@ -206,12 +220,13 @@ def _read(
 def draw_sentences(
     trees: Iterable[Sentence], count: int | None, seed: int, left_out: Counter[str]
 ) -> Sequence[Sentence]:
-    """So many sentences drawn at random, in their order; all where there are no more. Counts those not drawn."""
-    found = list(trees)
-    if count is None or count >= len(found):
-        return found
-    left_out["sentence_not_drawn"] += len(found) - count
-    return [found[place] for place in sorted(np.random.default_rng(seed).permutation(len(found))[:count].tolist())]
+    """Return at most `count` sentences, sampled at random, in their order. Counts those that are left out."""
+    sentences = list(trees)
+    if count is None or count >= len(sentences):
+        return sentences
+    left_out["sentence_not_drawn"] += len(sentences) - count
+    places = np.random.default_rng(seed).permutation(len(sentences))[:count]
+    return [sentences[place] for place in sorted(places.tolist())]
 
 
 def _examples(model: Model, inputs: Sequence[Segment], relations: Sequence[str]) -> list[StoredExample]:

@@ -1,7 +1,7 @@
-"""The shards of an ablation: the scores of all batches in one folder, in which `ablate` goes on.
+"""The shards of an ablation: the scores of all batches in one folder, in which `ablate` resumes.
 
-How heads are ordered for the removal curves is known when every head has been tried on every example. So the shards
-score, and what needs all scores is left to one run more.
+The order of heads for the removal curves is known when every head has been tried on every example. So the shards
+compute scores, and one more run does what needs all of them.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from headatlas.results.finished import already_done
 
 
 def merge_ablations(folders: Sequence[Path], manifests: Sequence[dict[str, Any]], folder: Path) -> Path:
-    """Bring the pieces of all shards, which were checked, together; the folder."""
+    """Copy the pieces of all shards, which were checked, into one folder, and return it."""
     settings = manifests[0]["settings"] | {"shard": None}
     if already_done(folder, settings):
         return folder
     for shard, manifest in zip(folders, manifests, strict=True):
-        found = sorted((shard / STATE).rglob("*.safetensors"))
-        if len(found) != manifest["pieces"]:
+        pieces = sorted((shard / STATE).rglob("*.safetensors"))
+        if len(pieces) != manifest["pieces"]:
             raise AtlasError(
-                f"{shard}: has {len(found)} of its {manifest['pieces']} pieces. Delete the folder and run it again."
+                f"{shard}: has {len(pieces)} of its {manifest['pieces']} pieces. Delete the folder and run it again."
             )
-        for piece in found:
+        for piece in pieces:
             target = folder / STATE / piece.relative_to(shard / STATE)
             make_folder(target.parent)
             write_atomically(target, partial(shutil.copyfile, piece))

@@ -1,4 +1,4 @@
-"""Shards of `extract` put together: one store, with the examples in the order of the single run."""
+"""The shards of an extraction, combined into one store with the examples in the order of a single run."""
 
 from __future__ import annotations
 
@@ -9,55 +9,51 @@ from typing import Any
 
 from headatlas.commands.extract.run import PLACES
 from headatlas.commands.extract.storing import Advance, fill_store
-from headatlas.commands.merge.checks import check_shards
 from headatlas.errors import AtlasError
 from headatlas.store.examples import Tensors
 from headatlas.store.index import Index
-from headatlas.store.reading import Store, open_store
+from headatlas.store.reading import Store
 
 
-def merge_stores(folders: Sequence[Path], out: Path, progress: bool = True) -> Store:
-    """Copy the numbers of every shard into one store; a merge that was stopped continues."""
-    stores = [open_store(folder) for folder in folders]
-    indices = [store.index for store in stores]
-    check_shards(folders, [{"complete": index.complete, "settings": index.settings} for index in indices])
+def merge_stores(stores: Sequence[Store], out: Path, progress: bool) -> Store:
+    """Copy the numbers of every shard into one store; an unfinished merge resumes."""
     for store in stores:
         store.verify()
     order = _order(stores)
-    first = indices[0]
+    first = stores[0].index
     whole = replace(
         first,
         settings=first.settings | {"shard": None},
         corpora={corpus: _without_places(about) for corpus, about in first.corpora.items()},
-        examples=[stores[store].examples[number] for store, number in order],
+        examples=[stores[place].examples[number] for place, number in order],
         shards=[],
         complete=False,
     )
 
     def produce(places: range, advance: Advance) -> Iterator[Tensors]:
-        for store, number in order[places.start : places.stop]:
-            yield _tensors(stores[store], number, whole)
-            advance(len(stores[store].examples[number]))
+        for place, number in order[places.start : places.stop]:
+            yield _tensors(stores[place], number, whole)
+            advance(len(stores[place].examples[number]))
 
     return fill_store(out, whole, produce, progress=progress)
 
 
 def _order(stores: Sequence[Store]) -> list[tuple[int, int]]:
-    """For each example of the whole, which store has it and its number there."""
-    found: dict[int, tuple[int, int]] = {}
-    for store, opened in enumerate(stores):
-        places = [place for about in opened.index.corpora.values() for place in _places(about)]
-        if len(places) != len(opened) or not all(type(place) is int for place in places):
-            raise AtlasError(f"{opened.folder}: the places of its examples are missing. Extract this shard again.")
-        found |= {place: (store, number) for number, place in enumerate(places)}
-    if sorted(found) != list(range(sum(map(len, stores)))):
+    """Return, for each example of the whole, the number of its store and its number within the store."""
+    order: dict[int, tuple[int, int]] = {}
+    for store_number, store in enumerate(stores):
+        places = [place for about in store.index.corpora.values() for place in _places(about)]
+        if len(places) != len(store) or not all(type(place) is int for place in places):
+            raise AtlasError(f"{store.folder}: the places of its examples are missing. Extract this shard again.")
+        order |= {place: (store_number, number) for number, place in enumerate(places)}
+    if sorted(order) != list(range(sum(map(len, stores)))):
         raise AtlasError("The shards hold the same examples, or not all of them. Extract them again.")
-    return [found[place] for place in range(len(found))]
+    return [order[place] for place in range(len(order))]
 
 
 def _places(about: dict[str, Any]) -> list[Any]:
-    told = about.get(PLACES)
-    return told if isinstance(told, list) else []
+    places = about.get(PLACES)
+    return places if isinstance(places, list) else []
 
 
 def _without_places(about: dict[str, Any]) -> dict[str, Any]:

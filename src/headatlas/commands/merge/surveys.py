@@ -1,8 +1,8 @@
-"""The shards of a survey, each done wherever there was room, become the atlas that one run would have made.
+"""The shards of a survey, combined into the atlas that a single run would have written.
 
-Sums of counts are equal to those of the single run, sums of numbers up to the order in which floats are added. No model
-and no corpus is needed. Only the sentences on which the best heads are right (figure 5) are missing: which heads are
-best is known after the merge, and their maps are not in the sums.
+Counts equal those of the single run; sums of floats differ only by the order in which they are added. The sentences on
+which the best heads are right (figure 5) are missing: which heads are best is known after the merge, and their maps are
+not in the sums.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any, cast
 
 from headatlas.commands.survey.reopen import blank_studies, check_states, read_states, start_studies
 from headatlas.commands.survey.run import STATES
-from headatlas.commands.survey.tables import all_tables
+from headatlas.commands.survey.studies import all_tables
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.files import make_folder, write_atomically
 from headatlas.models.stacks import HeadShape
@@ -33,7 +33,7 @@ NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged 
 
 
 def merge_surveys(folders: Sequence[Path], manifests: Sequence[dict[str, Any]], folder: Path) -> Atlas:
-    """The atlas of all shards of a survey, which were checked."""
+    """Combine all shards of a survey, which were checked."""
     started = time.monotonic()
     first = manifests[0]
     settings = first["settings"] | {"shard": None}
@@ -72,27 +72,27 @@ def merge_surveys(folders: Sequence[Path], manifests: Sequence[dict[str, Any]], 
 
 
 def _runs(manifest: dict[str, Any]) -> list[str]:
-    """The names of the state files: one a corpus, and one of the control with random weights."""
+    """Return the names of the state files: one per corpus, and one of the control with random weights."""
     control = ["treebank-control"] if manifest["settings"]["control"] and "treebank" in manifest["corpora"] else []
     return [*manifest["corpora"], *control]
 
 
 def _merged(folders: Sequence[Path], name: str, manifest: dict[str, Any]) -> dict[str, Study]:
-    """The studies of one run with the sums of all shards."""
+    """Return the studies of one state file with the sums of all shards."""
     corpus = name.removesuffix("-control")
     shape = HeadShape(tuple(manifest["model"]["heads"]))
-    total, one = (blank_studies(manifest, folders[0])[corpus] for _ in range(2))
-    start_studies((*total.values(), *one.values()), shape, folders[0])
-    for path, found in _read_ahead([folder / STATES / f"{name}.safetensors" for folder in folders]):
-        states = check_states(path, found, one)
-        for study_name, study in total.items():
-            one[study_name].restore(states[study_name])
-            study.merge(one[study_name])
-    return total
+    merged, shard = (blank_studies(manifest, folders[0])[corpus] for _ in range(2))
+    start_studies((*merged.values(), *shard.values()), shape, folders[0])
+    for path, content in _read_ahead([folder / STATES / f"{name}.safetensors" for folder in folders]):
+        states = check_states(path, content, shard)
+        for study_name, study in merged.items():
+            shard[study_name].restore(states[study_name])
+            study.merge(shard[study_name])
+    return merged
 
 
 def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, State]]]:
-    """The states of each shard, in order; while one is merged, the next are read and checked byte by byte."""
+    """Yield the states of each shard in order; while one is merged, the next are read and checked."""
     coming: deque[tuple[Path, Future[dict[str, State]]]] = deque()
     with ThreadPoolExecutor(READERS) as readers:
         for path in paths:

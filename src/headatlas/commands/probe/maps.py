@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headatlas.commands.extract.run import extract
+from headatlas.commands.extract.options import extract
 from headatlas.commands.probe.sources import Pair, open_pair
 from headatlas.corpora.files import PARTS
 from headatlas.errors import SettingError
@@ -16,7 +16,7 @@ from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.store.reading import Store
 
-_DRAWN_BY = ("sentences", "seed", "max_tokens", "treebank_format")
+_DRAWN_BY = ("sentences", "seed", "max_tokens", "format")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class MapSource:
             out=self.folder / "maps" / name,
             hidden_states=states,
             batch_tokens=self.batch_tokens,
-            stack=self.stack,
+            attention=self.stack,
             progress=self.progress,
             **drawn,
         )

@@ -110,7 +110,7 @@ def probe(
     maps = MapSource(model, files, stores, folder, loading, stack, batch_tokens, progress)
     target = choose_device(device)
     maps.check(control)
-    reading = {"max_tokens": max_tokens, "treebank_format": treebank_format, "seed": seed}
+    reading = {"max_tokens": max_tokens, "format": {"treebank": treebank_format}, "seed": seed}
     drawn = {"train": reading | {"sentences": sentences}, "eval": reading | {"sentences": None}}
     pair = maps.pretrained("structural" in chosen, drawn)
     labels = check_pair(pair, force)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
@@ -15,7 +16,9 @@ from headatlas.commands.reproduce.options import ReproduceOptions
 from headatlas.commands.reproduce.report import REPORT, report_text
 from headatlas.commands.reproduce.tables import coreference_checks, dependency_checks, probe_checks
 from headatlas.commands.reproduce.verdicts import Check, table_of
-from headatlas.commands.survey.run import survey
+from headatlas.choices import MapDistance
+from headatlas.commands.survey.options import SurveyOptions
+from headatlas.commands.survey.run import run_survey
 from headatlas.files import write_text
 from headatlas.results.atlas import Atlas, add_table
 from headatlas.studies import STUDIES
@@ -30,31 +33,40 @@ OPTION_OF = {"text": "wikipedia", "treebank": "ptb-dev", "coreference": "conll20
 """The input that each corpus of a survey comes from."""
 
 
+SHARED = ("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", "trust_remote_code", "progress")
+"""The options that the survey and the probes have too."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaperSurveyOptions(SurveyOptions):
+    """A survey whose map of heads is that of the paper's figure 6."""
+
+    @property
+    def map_distance(self) -> MapDistance:
+        """The divergence itself, which is not a metric."""
+        return "js"
+
+
 def run_reproduce(options: ReproduceOptions) -> Atlas:
     """Survey, train the probes, and write the table, the figures, the page and the report.
 
     The folder is the atlas of the survey, with the table `reproduction`, report.md and the probes in `probes`.
     """
     inputs = read_inputs(options)
-    shared: dict[str, Any] = {
-        name: getattr(options, name)
-        for name in (
-            *("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", "trust_remote_code", "progress"),
-        )
-    }
-    atlas = survey(
+    shared: dict[str, Any] = {name: getattr(options, name) for name in SHARED}
+    surveying = PaperSurveyOptions(
         options.model,
         text=inputs.get("wikipedia"),
         treebank=inputs.get("ptb-dev"),
         coreference=inputs.get("conll2012"),
         out=options.out,
         segments=options.segments,
-        text_format=options.format_of("text"),
+        format=options.format,
         least_count=options.least_count,
         control="ptb-dev" in inputs,
-        map_distance="js",
         **shared,
     )
+    atlas = run_survey(surveying)
     probed = None
     if (train := inputs.get("ptb-train")) is not None:
         probed = probe(

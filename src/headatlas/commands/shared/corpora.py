@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from cyclopts import Parameter
 
-from headatlas.commands.shared.options import UNRECORDED, Options, Pairs
+from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Pairs
 from headatlas.corpora.coreference.read import CoreferenceFormat
 from headatlas.corpora.keyphrases.read import KeyphraseFormat
 from headatlas.corpora.text import TextFormat
@@ -54,3 +54,12 @@ class FormatOptions(Options, panel="Corpora"):
     def settings(self) -> dict[str, Any]:
         """Record the format of every kind, whether given or detected, so that both ways of saying it are one."""
         return super().settings() | {"format": {kind: self.format_of(kind) for kind in self.kinds}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SegmentOptions(Options, panel="Corpora"):
+    """How to make model inputs of plain text."""
+
+    segment_style: Annotated[SegmentStyle, DECIDES_MAPS] = "auto"
+    """Special tokens: pair is [CLS] A [SEP] B [SEP], single is [CLS] A [SEP]. auto uses pairs if the tokenizer supports
+    them."""

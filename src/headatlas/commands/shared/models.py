@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from cyclopts import Parameter
 
-from headatlas.commands.shared.options import UNRECORDED, Options, Positive
+from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Positive
 
 if TYPE_CHECKING:
     from headatlas.models.model import Model
@@ -36,9 +36,9 @@ class LoadOptions(Options, panel="Model"):
     device: Annotated[str, Parameter(metavar="DEVICE"), UNRECORDED] = "auto"
     """Device to run on: cpu, cuda, cuda:1 or mps. auto uses a GPU if one is available; spread divides a large model
     among all GPUs, main memory and disk."""
-    dtype: Annotated[Dtype, UNRECORDED] = "float32"
+    dtype: Annotated[Dtype, UNRECORDED, DECIDES_MAPS] = "float32"
     """Floating-point type of weights and activations."""
-    trust_remote_code: Annotated[bool, UNRECORDED] = False
+    trust_remote_code: Annotated[bool, UNRECORDED, DECIDES_MAPS] = False
     """Run Python code that comes with the model. Use only for sources you trust."""
 
     @property
@@ -87,7 +87,7 @@ class BatchOptions(Options, panel="Model"):
 class ModelOptions(LoadOptions, BatchOptions, panel="Model"):
     """How to load a model and observe it."""
 
-    attention: Annotated[Attention | None, UNRECORDED] = None
+    attention: Annotated[Attention | None, UNRECORDED, DECIDES_MAPS] = None
     """Attention to describe in an encoder-decoder model. Default: encoder."""
 
 
@@ -95,5 +95,5 @@ class ModelOptions(LoadOptions, BatchOptions, panel="Model"):
 class RandomWeightsOptions(Options, panel="Model"):
     """Random weights, the control of what is measured on a model."""
 
-    random_weights: Annotated[bool, UNRECORDED] = False
+    random_weights: Annotated[bool, UNRECORDED, DECIDES_MAPS] = False
     """Keep the word and position embeddings and draw all other weights at random, as a control."""

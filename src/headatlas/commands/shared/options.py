@@ -49,6 +49,7 @@ def _split_pairs(_hint: Any, tokens: Sequence[Token]) -> dict[str, str]:
 
 
 UNRECORDED = "unrecorded"  # settings() omits such options: they cannot change results, or are recorded in another form
+DECIDES_MAPS = "decides maps"  # such options cannot be combined with attention maps that are already stored
 SEVERAL = Parameter(n_tokens=-1, consume_multiple=True, converter=_split_values)  # --text a.txt b.txt
 
 Positive = Annotated[int, Bounds(1)]
@@ -128,8 +129,8 @@ def list_options(options_class: type[Options]) -> tuple[Option, ...]:
 
 
 def flag_of(name: str) -> str:
-    """Return a keyword as people type it: max_tokens is --max-tokens."""
-    return f"--{name.replace('_', '-')}"
+    """Return a keyword as people type it: max_tokens is --max-tokens, import_ is --import."""
+    return f"--{name.strip('_').replace('_', '-')}"
 
 
 def list_names(value: str | Sequence[str] | None) -> list[str] | None:

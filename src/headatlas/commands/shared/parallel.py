@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from headatlas.commands.shared.options import Options, Positive
 from headatlas.errors import SettingError
+
+if TYPE_CHECKING:
+    from headatlas.engine.workers import Crew
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,3 +42,9 @@ class WorkerOptions(Options, panel="Parallel runs", recorded=False):
         super().__post_init__()
         if self.ray is not None and self.workers is None:
             raise SettingError("--ray needs to know how many workers to start. Add --workers N.")
+
+    def crew(self, device: str) -> Crew | None:
+        """Return the workers that share the batches, or None to run in this process. On the CPU they use no GPUs."""
+        from headatlas.engine.workers import Crew
+
+        return None if self.workers is None else Crew(self.workers, self.ray, use_gpus=device != "cpu")

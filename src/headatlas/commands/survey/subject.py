@@ -1,83 +1,139 @@
-"""What a survey looks at: a model over corpora, chosen and checked before anything long begins."""
+"""What a survey describes: a model over corpora, chosen and checked before anything long begins."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from headatlas.commands.survey.choices import check_control, check_studies, choose_corpora, choose_studies
+from headatlas.commands.shared.options import list_names
 from headatlas.commands.survey.examples import choose_examples, make_examples
+from headatlas.commands.survey.options import CORPORA, SurveyOptions
 from headatlas.commands.survey.parts import Part, read_parts
-from headatlas.commands.survey.settings import SurveySettings
-from headatlas.corpora.files import Files, describe_files
+from headatlas.corpora.files import describe_files, find_files
 from headatlas.encoding.kinds import KindTable
 from headatlas.errors import SettingError
 from headatlas.models.identity import describe_model, model_identity
-from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
+from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, Observable, check_length
 from headatlas.models.stacks import Stack
 from headatlas.results.example import Example
+from headatlas.studies import STUDIES
+
+READ_FOLDERS = frozenset({"keyphrases"})
+NO_HEAD = (
+    "{name} has no {kind} head, so the loss that figure 3 differentiates cannot be computed. Survey a checkpoint saved "
+    "with its head (for BERT: bert-base-uncased and not a sentence encoder or classifier made from it){fit}."
+)
 
 
 @dataclass(frozen=True)
 class Subject:
-    """Whose heads are surveyed, and where."""
+    """The model, or its stored maps, and the corpora that it reads."""
 
     observed: Observable
     stack: Stack
     kinds: KindTable
-    identity: dict[str, Any]  # what decides the outcome beside the settings
+    identity: dict[str, Any]  # what determines the results besides the settings
     about: dict[str, Any]  # the model, for the manifest
     files: dict[str, list[dict[str, Any]]]  # of each corpus, for the manifest
     skipped: dict[str, str]  # studies that cannot run, and why
     parts: Callable[[], list[Part]]  # reads the corpora
     examples: Callable[[Sequence[Part]], list[Example]]  # short inputs with all their maps
-    control: Callable[[], Model] | None = None  # loads the same network with random weights
+    control: Callable[[], Model] | None = None  # loads the same model with random weights
 
 
-def model_subject(
-    model: str | Model | None,
-    corpora: Mapping[str, Files | None],
-    studies: Sequence[str] | None,
-    settings: SurveySettings,
-    *,
-    random_weights: bool,
-    stack: Stack | None,
-    loading: dict[str, Any],
-) -> Subject:
-    """A model with the corpora that are given. loading: options of `load_model`, where the model is a name."""
-    if model is None:
-        raise SettingError("There is no MODEL to survey. Name one, or give maps that were extracted with --maps DIR.")
-    files = choose_corpora(corpora, settings.parse_with)
-    check_control(settings.control, model, random_weights, files)
-    check_studies(studies, files)
-    choose_device(loading["device"]), choose_dtype(loading["dtype"])
-    described = {name: describe_files(paths) for name, paths in files.items()}
-    loaded = open_model(model, random_weights=random_weights, **loading)
-    chosen_stack = loaded.choose_stack(stack)
-    check_length(settings.max_tokens, loaded.longest_input, loaded.name)
-    chosen, skipped = choose_studies(loaded, studies, files)
+def model_subject(options: SurveyOptions) -> Subject:
+    """Load the model and find the corpora."""
+    files = _find_corpora(options)
+    wanted = list_names(options.studies)
+    check_studies(wanted, files)
+    choose_device(options.placed_on)
+    described = {corpus: describe_files(paths) for corpus, paths in files.items()}
+    model = options.load(options.model or "", seed=options.seed, random_weights=options.random_weights)
+    stack = model.choose_stack(options.attention)
+    check_length(options.max_tokens, model.longest_input, model.name)
+    chosen, skipped = choose_studies(model, wanted, files)
+    hashes = {corpus: [record["sha256"] for record in records] for corpus, records in described.items()}
     return Subject(
-        observed=loaded,
-        stack=chosen_stack,
-        kinds=loaded.kinds,
-        identity=model_identity(loaded, chosen_stack)
-        | {
-            "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},
-            "studies": chosen,
-        },
-        about=describe_model(loaded, chosen_stack),
+        observed=model,
+        stack=stack,
+        kinds=model.kinds,
+        identity=model_identity(model, stack) | {"corpora": hashes, "studies": chosen},
+        about=describe_model(model, stack),
         files=described,
         skipped=skipped,
-        parts=lambda: read_parts(loaded, files, chosen, settings, causal=chosen_stack == "decoder"),
-        examples=lambda parts: _examples(loaded, chosen_stack, parts, settings),
-        control=lambda: load_model(loaded.name, random_weights=True, **loading),
+        parts=lambda: read_parts(model, files, chosen, options, causal=stack == "decoder"),
+        examples=lambda parts: _examples(model, stack, parts, options),
+        control=lambda: options.load(options.model or "", seed=options.seed, random_weights=True),
     )
 
 
-def _examples(model: Model, stack: Stack, parts: Sequence[Part], settings: SurveySettings) -> list[Example]:
-    """Short inputs of every corpus."""
-    shown = choose_examples({part.name: part.segments for part in parts}, settings.examples, settings.seed)
+def _find_corpora(options: SurveyOptions) -> dict[str, list[Path]]:
+    """Find the files of each corpus that was given."""
+    given = {corpus: paths for corpus in CORPORA if (paths := getattr(options, corpus)) is not None}
+    files = {corpus: find_files(paths, corpus, folders=corpus in READ_FOLDERS) for corpus, paths in given.items()}
+    return files | ({"treebank": files["text"]} if options.parse_with is not None else {})
+
+
+def _examples(model: Model, stack: Stack, parts: Sequence[Part], options: SurveyOptions) -> list[Example]:
+    """Make short examples of every corpus."""
+    shown = choose_examples({part.name: part.segments for part in parts}, options.examples, options.seed)
     relations = next((part.trees.relations for part in parts if part.trees is not None), ())
     return make_examples(model, shown, relations, kinds=model.kinds, stack=stack)
+
+
+def check_names(names: Sequence[str] | None) -> None:
+    """Refuse studies that do not exist, and a choice of none."""
+    if names is None:
+        return
+    if unknown := set(names) - set(STUDIES):
+        raise SettingError(f"Unknown study: {', '.join(sorted(unknown))}. Choose from: {', '.join(STUDIES)}.")
+    if not names:
+        raise SettingError(f"No study is chosen. Choose from: {', '.join(STUDIES)}.")
+
+
+def check_studies(names: Sequence[str] | None, corpora: Collection[str]) -> None:
+    """Refuse studies that do not exist or whose corpus is not given, and corpora that no chosen study reads."""
+    check_names(names)
+    if names is None:
+        return
+    needed = {name: STUDIES[name].corpus for name in names}
+    for name, corpus in needed.items():
+        if corpus not in corpora:
+            raise SettingError(f"The study '{name}' cannot run without --{corpus} FILE.")
+    if unread := [f"--{corpus}" for corpus in corpora if corpus not in needed.values()]:
+        raise SettingError(f"None of the chosen studies reads {' or '.join(unread)}: {', '.join(names)}.")
+
+
+def choose_studies(
+    model: Model, names: Sequence[str] | None, corpora: Collection[str]
+) -> tuple[list[str], dict[str, str]]:
+    """Return the studies to run, and why others are skipped. A study asked for by name is never skipped silently."""
+    skipped: dict[str, str] = {}
+    reason = why_no_gradients(model) if "text" in corpora else None
+    if reason and names is None:
+        skipped["gradients"] = reason
+    elif reason and "gradients" in (names or ()):
+        raise SettingError(f"The study 'gradients' cannot run: {reason}")
+    chosen = [
+        name
+        for name, study in STUDIES.items()
+        if study.corpus in corpora and name not in skipped and (names is None or name in names)
+    ]
+    return chosen, skipped
+
+
+def why_no_gradients(model: Model) -> str | None:
+    """Say why no loss can be differentiated; None if it can."""
+    if model.is_encoder_decoder:
+        return "an encoder-decoder has no masked or next-token loss; survey an encoder or a decoder."
+    if model.language_model is None:
+        kind = "masked language model" if "encoder" in model.shapes else "next-token (causal language model)"
+        fit = ", or fit one: headatlas fit-mlm" if "encoder" in model.shapes else ""
+        fit = ", or embedded-mlm, which is this model with a fitted head" if model.name == "embedded" else fit
+        return NO_HEAD.format(name=model.name, kind=kind, fit=fit)
+    if model.language_model == "masked" and model.tokenizer.mask_token_id is None:
+        return f"the tokenizer of {model.name} has no mask token; save the model with its own tokenizer."
+    return None

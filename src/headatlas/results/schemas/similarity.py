@@ -16,9 +16,9 @@ SIMILARITY: dict[str, Table] = {
             (
                 "value",
                 "float64",
-                "Jensen-Shannon divergence of their rows in nats, summed over a segment's tokens (if so asked, their "
-                "mean: 0 to log 2), mean over segments",
+                "Jensen-Shannon divergence of their rows in nats, summed over a segment's tokens, mean over segments",
             ),
+            ("per_token", "float64", "the same, but the mean over a segment's tokens: 0 to log 2"),
             ("count", "int64", "segments in the mean: those with a token from which both heads attend to something"),
         ),
     ),

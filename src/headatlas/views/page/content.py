@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from headatlas.results.example import Example
 from headatlas.results.naming import heads_in_layers, model_named, short_name
 from headatlas.results.view import View
+from headatlas.statistics.words import FromTokens
 from headatlas.views.figures.write import SurveyedAtlas
 from headatlas.views.page.caveats import caveats_of, views_of
 from headatlas.views.page.tables import nearest_heads, packed_table
@@ -42,7 +43,7 @@ def page_content(atlas: PageAtlas) -> dict[str, Any]:
     return model_content(model) | {
         "views": views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
-        "words_from": manifest["settings"].get("words_from", "mean"),
+        "words_from": words_from(manifest),
         "findings": [*unknown_warnings(manifest), *findings(atlas.tables)],
         "caveats": [*CAVEATS, *caveats_of(atlas.tables)],
         "notes": [
@@ -54,6 +55,11 @@ def page_content(atlas: PageAtlas) -> dict[str, Any]:
         "nearest": nearest_heads(atlas.tables[distances]) if distances in atlas.tables else {},
         "comparisons": [_view(view) for view in comparisons(atlas)],
     }
+
+
+def words_from(manifest: Mapping[str, Any]) -> FromTokens:
+    """Return how a survey derived the attention from a word from the attention of its tokens."""
+    return "first" if manifest["settings"].get("as_published") else "mean"
 
 
 def model_content(model: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,7 +21,7 @@ from headatlas.results.example import Example
 from headatlas.statistics.classifier import NO_PREDICTION, predictions
 from headatlas.statistics.words import FromTokens, word_attention
 from headatlas.studies.coreference_baselines import antecedents, preceding
-from headatlas.views.page.content import PageAtlas
+from headatlas.views.page.content import PageAtlas, words_from
 from headatlas.views.page.packing import SMALL, pack
 
 LEVELS = 255
@@ -33,7 +33,7 @@ SEPARATOR_BYTES = 2  # between two examples in the page
 def add_examples(content: dict[str, Any], atlas: PageAtlas, room: int) -> None:
     """Put as many examples as fit into `room` bytes into the content, at least one; every corpus in its turn."""
     heads = atlas.manifest["model"]["heads"]
-    how = atlas.manifest["settings"].get("words_from", "mean")
+    how = words_from(atlas.manifest)
     chosen: list[tuple[int, dict[str, Any]]] = []
     for place in _in_turn(atlas.examples)[:MOST_EXAMPLES]:
         packed = packed_example(atlas.examples[place], heads, how)

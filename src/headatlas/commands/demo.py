@@ -1,0 +1,36 @@
+"""`headatlas demo`: options and entry point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from headatlas.commands.shared.command import command
+from headatlas.commands.shared.options import Folder, Options
+
+if TYPE_CHECKING:
+    from headatlas.results.atlas import Atlas
+
+
+@dataclass(frozen=True, kw_only=True)
+class DemoOptions(Options):
+    """The options of `demo`."""
+
+    out: Folder = "atlas-demo"
+    """Folder to write to. An unfinished demo resumes."""
+
+
+@command(DemoOptions)
+def demo(options: DemoOptions) -> Atlas:
+    """Survey a small model on a sample text, both included, to see what you get.
+
+    Needs no network: the model is all-MiniLM-L6-v2 from the Python package index with a masked language model head that
+    ships with headatlas (extra `embedded-mlm`), and so do the text, its dependency trees and its coreference chains.
+
+        headatlas demo
+    """
+    from headatlas.commands.survey.options import survey
+    from headatlas.corpora.sample import sample_text, sample_treebank
+
+    trees = sample_treebank()
+    return survey("embedded-mlm", text=sample_text(), treebank=trees, coreference=trees, out=options.out)
