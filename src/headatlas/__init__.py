@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
-    from headatlas.commands.merge.options import merge as merge
-    from headatlas.commands.survey.options import survey as survey
-    from headatlas.commands.extract.run import import_maps as import_maps
-    from headatlas.commands.extract.options import extract as extract
     from headatlas.commands.ablate.run import ablate as ablate
     from headatlas.commands.compare.options import compare as compare
     from headatlas.commands.draw.options import draw as draw
     from headatlas.commands.explore.options import explore as explore
+    from headatlas.commands.extract.options import extract as extract
+    from headatlas.commands.extract.run import import_maps as import_maps
     from headatlas.commands.fit_mlm.run import fit_mlm as fit_mlm
     from headatlas.commands.keyphrases.run import keyphrases as keyphrases
     from headatlas.commands.layers.options import layers as layers
+    from headatlas.commands.merge.options import merge as merge
     from headatlas.commands.probe.run import probe as probe
     from headatlas.commands.prune.run import prune as prune
     from headatlas.commands.reproduce.options import reproduce as reproduce
+    from headatlas.commands.survey.options import survey as survey
     from headatlas.corpora.sample import sample_text as sample_text
     from headatlas.corpora.sample import sample_treebank as sample_treebank
     from headatlas.models.loading import load_model as load_model

@@ -80,6 +80,8 @@ def report_text(text: str, _options: Any, _printing: NoOptions) -> None:
 
 def report_nothing(_result: None, _options: Any, _printing: NoOptions) -> None:
     """Print nothing more."""
+
+
 def report_survey(atlas: Any, options: Any, printing: FigureOptions) -> None:
     """Print findings, draw figures and the page; say what to do with a shard."""
     from headatlas.cli.endings import finish
