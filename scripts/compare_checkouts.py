@@ -15,16 +15,15 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -33,10 +32,11 @@ import pandas as pd
 from safetensors import safe_open
 
 SURVEY = "--segments 24 --max-tokens 96 --least-count 20 --bootstrap 200 --examples 8 --seed 3 --no-figures"
-CORPORA = (
-    "--text inputs/text.txt --treebank inputs/dev.conllu --coreference inputs/short.conllu "
-    "--keyphrases inputs/papers.jsonl"
-)
+TRAINING = "--treebank inputs/train.conllu --eval inputs/few.conllu"
+READING = "--text inputs/text.txt --treebank inputs/dev.conllu"
+CORPORA = f"{READING} --coreference inputs/short.conllu --keyphrases inputs/papers.jsonl"
+SCORED = "masked-lm classification --text inputs/text.txt --data inputs/labelled.tsv"
+SOME_HEADS = "--heads 1-3 3-9"
 PROBES = "--seeds 1 --epochs 2 --bootstrap 100 --max-tokens 96 --no-figures"
 ABLATE = "--examples 6 --steps 2 --random-orders 1 --bootstrap 100 --max-tokens 48 --no-figures"
 
@@ -44,30 +44,26 @@ ABLATE = "--examples 6 --steps 2 --random-orders 1 --bootstrap 100 --max-tokens 
 COMMANDS = {
     "demo": "demo",
     "survey": f"survey embedded-mlm {CORPORA} --control {SURVEY}",
-    "workers": f"survey embedded-mlm --text inputs/text.txt --treebank inputs/dev.conllu --workers 2 {SURVEY}",
+    "workers": f"survey embedded-mlm {READING} --workers 2 {SURVEY}",
     "shard-1": f"survey embedded-mlm {CORPORA} --shard 1/2 {SURVEY}",
     "shard-2": f"survey embedded-mlm {CORPORA} --shard 2/2 {SURVEY}",
     "merge": "merge results/shard-1 results/shard-2 --no-figures",
-    "random": f"survey embedded --text inputs/text.txt --treebank inputs/dev.conllu --random-weights {SURVEY}",
+    "random": f"survey embedded {READING} --random-weights {SURVEY}",
     "decoder": "survey embedded-decoder --text inputs/text.txt --segments 4 --max-tokens 48 --no-figures",
     "compare": "compare results/survey results/random --text inputs/text.txt --segments 8 --no-figures",
     "maps-words": "extract embedded --treebank inputs/few.conllu --hidden-states --shard-megabytes 1",
     "maps-dev": "extract embedded --treebank inputs/dev.conllu --sentences 30 --seed 3",
     "maps-tokens": "extract embedded --text inputs/text.txt --segments 10 --max-tokens 64 --dtype-stored float32",
     "survey-maps": "survey --maps results/maps-tokens --bootstrap 200 --examples 8 --no-figures",
-    "probe": f"probe embedded --treebank inputs/train.conllu --eval inputs/few.conllu --vectors inputs/vectors.txt "
-    f"--control --control-task {PROBES}",
+    "probe": f"probe embedded {TRAINING} --vectors inputs/vectors.txt --control --control-task {PROBES}",
     "probe-maps": f"probe --maps-train results/maps-words --maps-eval results/maps-dev --probes attention {PROBES}",
     "layers": "layers embedded --train inputs/train.conllu --eval inputs/few.conllu --train-limit 60 --eval-limit 30 "
     f"--task pos dependencies arcs coreference {PROBES}",
-    "ablate": "ablate embedded-mlm --task masked-lm classification --text inputs/text.txt --data inputs/labelled.tsv "
-    f"{ABLATE}",
-    "pairs": "ablate embedded-mlm --task minimal-pairs --pairs inputs/pairs.jsonl --heads 1-3 3-9 --kind mean "
-    f"{ABLATE}",
+    "ablate": f"ablate embedded-mlm --task {SCORED} {ABLATE}",
+    "pairs": f"ablate embedded-mlm --task minimal-pairs --pairs inputs/pairs.jsonl {SOME_HEADS} --kind mean {ABLATE}",
     "causal": "ablate embedded-mlm --task causal --atlas results/survey --treebank inputs/dev.conllu "
     f"--coreference inputs/short.conllu --words 20 --controls 1 {ABLATE}",
-    "ablate-probe": "ablate embedded --task probe --treebank inputs/train.conllu --eval inputs/few.conllu "
-    f"--heads 1-3 3-9 {ABLATE}",
+    "ablate-probe": f"ablate embedded --task probe {TRAINING} {SOME_HEADS} {ABLATE}",
     "keyphrases": "keyphrases embedded --train inputs/papers.jsonl --data inputs/other-papers.jsonl --bootstrap 100 "
     "--no-figures",
     "prune-heads": "prune embedded --heads 1-1 2-3 6-12",
@@ -79,62 +75,42 @@ COMMANDS = {
     "fit-mlm": "fit-mlm embedded --text inputs/text.txt --tokens 2000 --max-tokens 48 --batch-tokens 512",
 }
 
+# Largest difference allowed, by name of the results and table ("probe/probes"), where runs of the same code differ.
 TOLERANCES: dict[str, float] = {}
-"""Largest difference allowed, by `name of the results/table`, where runs of the same code differ."""
-
+# Columns of tables and keys of manifests that differ from run to run or name a place.
 NOT_COMPARED = {"seconds", "file", "files", "started", "finished"}
-"""Columns of tables and keys of manifests that differ from run to run or name a place."""
-
-MANIFEST_PARTS = ("summary", "corpora")
-"""What is compared of a manifest."""
-
-AT_ONCE = 2
-"""Commands that run at the same time."""
-
-MOST_LINES = 8
-"""Differences that are printed per file."""
-
-
-# --- running ----------------------------------------------------------------------------------------------------
+LINES_PER_FILE = 8
 
 
 def write_inputs(sample: Path, folder: Path) -> None:
     """Write small corpora of every kind, cut from the embedded sample: `sample` holds sample.txt and sample.conllu."""
     folder.mkdir(parents=True)
     texts = (sample / "sample.txt").read_text(encoding="utf-8").strip().split("\n\n")
-    documents = [
-        ("# newdoc" + document).strip().split("\n\n")
-        for document in (sample / "sample.conllu").read_text(encoding="utf-8").split("# newdoc")[1:]
-    ]
+    trees = (sample / "sample.conllu").read_text(encoding="utf-8").split("# newdoc")[1:]
+    documents = [f"# newdoc{document}".strip().split("\n\n") for document in trees]
 
-    def write_trees(name: str, chosen: list[list[str]]) -> None:
-        blocks = [block for sentences in chosen for block in sentences]
-        (folder / name).write_text("\n\n".join(blocks) + "\n\n", encoding="utf-8")
+    def write(name: str, lines: Iterable[str], between: str = "\n") -> None:
+        (folder / name).write_text(between.join(lines) + between, encoding="utf-8")
 
-    def write_lines(name: str, lines: list[str]) -> None:
-        (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-
-    write_lines("text.txt", ["\n\n".join(texts[:16])])
-    write_trees("train.conllu", documents[:10])
-    write_trees("dev.conllu", documents[10:22])
-    write_trees("few.conllu", documents[22:25])
-    write_trees("short.conllu", [sentences[:3] for sentences in documents[:40]])  # short enough to need no cutting
+    write("text.txt", ["\n\n".join(texts[:16])])
+    for part, first, last in (("train", 0, 10), ("dev", 10, 22), ("few", 22, 25)):
+        write(f"{part}.conllu", chain(*documents[first:last]), "\n\n")
+    write("short.conllu", chain(*(sentences[:3] for sentences in documents[:40])), "\n\n")  # needs no cutting
     papers = [
         json.dumps({"text": text.replace("\n", " "), "keyphrases": _noun_phrases(sentences)})
         for text, sentences in zip(texts, documents, strict=True)
     ]
-    write_lines("papers.jsonl", papers[:12])
-    write_lines("other-papers.jsonl", papers[12:20])
+    write("papers.jsonl", papers[:12])
+    write("other-papers.jsonl", papers[12:20])
 
-    words = [[row[1] for row in _rows(block)] for sentences in documents[30:40] for block in sentences]
+    words = [[row[1] for row in _rows(block)] for block in chain(*documents[30:40])]
     pairs = [{"sentence_good": " ".join(row), "sentence_bad": " ".join(row[1::-1] + row[2:])} for row in words]
-    write_lines("pairs.jsonl", [json.dumps(pair) for pair in pairs])
-    labels = [f"{' '.join(row)}\t{'long' if len(row) > 18 else 'short'}" for row in words]
-    write_lines("labelled.tsv", ["text\tlabel", *labels])
+    write("pairs.jsonl", map(json.dumps, pairs))
+    labelled = (f"{' '.join(row)}\t{'long' if len(row) > 18 else 'short'}" for row in words)
+    write("labelled.tsv", chain(["text\tlabel"], labelled))
     vocabulary = sorted({word.lower() for row in words for word in row})
-    vectors = np.random.default_rng(0).standard_normal((len(vocabulary), 8)).round(3)
-    rows = zip(vocabulary, vectors.tolist(), strict=True)
-    write_lines("vectors.txt", [f"{word} {' '.join(map(str, row))}" for word, row in rows])
+    vectors = np.random.default_rng(0).standard_normal((len(vocabulary), 8)).round(3).tolist()
+    write("vectors.txt", (" ".join(map(str, [word, *row])) for word, row in zip(vocabulary, vectors, strict=True)))
 
 
 def _rows(block: str) -> list[list[str]]:
@@ -153,46 +129,41 @@ def sources(name: str) -> set[str]:
 
 
 def with_sources(names: list[str]) -> list[str]:
-    """The named commands with all commands that they read results of, in the order in which they can run."""
+    """The named commands and all whose results they read, in the order in which they can run."""
     wanted = set(names)
     for name in reversed(COMMANDS):
-        if name in wanted:
-            wanted |= sources(name)
+        wanted |= sources(name) if name in wanted else set()
     return [name for name in COMMANDS if name in wanted]
 
 
 def run_commands(checkout: Path, folder: Path, names: list[str]) -> None:
     """Run commands in a checkout; each writes to folder/results/NAME, and what it prints to folder/printed/NAME.txt."""
+    print(f"Running {len(names)} commands of {checkout.resolve()}", flush=True)
     with (checkout / "pyproject.toml").open("rb") as project:
         module, _, function = tomllib.load(project)["project"]["scripts"]["headatlas"].partition(":")
+    program = f"from {module} import {function} as run; run()"
     write_inputs(next(checkout.glob("src/**/sample.conllu")).parent, folder / "inputs")
     (folder / "printed").mkdir()
-    threads = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    surroundings = {"PYTHONPATH": str(checkout / "src"), "HF_HUB_OFFLINE": "1", "CUDA_VISIBLE_DEVICES": ""}
+    variables = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "HF_HUB_OFFLINE"), "1")
+    variables |= {"PYTHONPATH": str(checkout.resolve() / "src"), "CUDA_VISIBLE_DEVICES": ""}
     started: dict[str, Future[None]] = {}
 
     def run(name: str) -> None:
-        for source in sources(name):
-            started[source].result()
+        wait(started[source] for source in sources(name))
         begin = time.monotonic()
-        arguments = [*shlex.split(COMMANDS[name]), "--out", f"results/{name}"]
         done = subprocess.run(
-            [sys.executable, "-c", f"from {module} import {function} as run; run()", *arguments],
-            cwd=folder, env=os.environ | threads | surroundings, capture_output=True, text=True, check=False,
+            [sys.executable, "-c", program, *COMMANDS[name].split(), "--out", f"results/{name}"],
+            cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False,
         )  # fmt: skip
         (folder / "printed" / f"{name}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
-        ending = ""
-        if done.returncode:  # half-made results are never compared
+        ending = f"failed: {done.stderr.strip()[-600:]}" if done.returncode else ""
+        if ending:  # half-made results are never compared
             shutil.rmtree(folder / "results" / name, ignore_errors=True)
-            ending = f"failed: {done.stderr.strip()[-600:]}"
         print(f"  {name:<14}{time.monotonic() - begin:6.1f} s  {ending}", flush=True)
 
-    with ThreadPoolExecutor(AT_ONCE) as pool:  # sources come first in the table, so no command waits for a later one
+    with ThreadPoolExecutor(2) as pool:  # no command waits for one further down the table
         for name in names:
             started[name] = pool.submit(run, name)
-
-
-# --- comparing --------------------------------------------------------------------------------------------------
 
 
 def compare_values(old: np.ndarray, new: np.ndarray, tolerance: float = 0.0) -> str | None:
@@ -202,24 +173,21 @@ def compare_values(old: np.ndarray, new: np.ndarray, tolerance: float = 0.0) -> 
     if old.shape != new.shape:
         return f"shape {list(old.shape)} became {list(new.shape)}"
     wrong = (old != new) & ~(pd.isna(old) & pd.isna(new))
+    if not wrong.any():
+        return None
     largest = ""
-    if old.dtype.kind in "fiub" and wrong.any():
-        with np.errstate(invalid="ignore"):
-            distance = np.abs(old[wrong].astype(np.float64) - new[wrong].astype(np.float64))
+    if old.dtype.kind in "fiub":
+        distance = np.abs(old[wrong].astype(np.float64) - new[wrong].astype(np.float64))
         distance = np.nan_to_num(distance, nan=np.inf)  # a number became NaN, or NaN a number
         if 0 < distance.max() <= tolerance:
             return None
         largest = f", largest difference {distance.max():.3g}"
-    if not wrong.any():
-        return None
-    first = tuple(int(index) for index in np.argwhere(wrong)[0])
-    place = first[0] if len(first) == 1 else list(first)
-    return f"{int(wrong.sum()):,} of {wrong.size:,} cells differ{largest}, first at {place}"
+    return f"{wrong.sum():,} of {wrong.size:,} cells differ{largest}, first at {np.argwhere(wrong)[0].tolist()}"
 
 
 def compare_tables(old: pd.DataFrame, new: pd.DataFrame, tolerance: float = 0.0) -> Iterator[str]:
     """Say how two tables differ: columns, types, number and order of rows, cells."""
-    columns = [name for name in old if name in new and name not in NOT_COMPARED]
+    columns = [str(name) for name in old if name in new and name not in NOT_COMPARED]
     for table, other, word in ((old, new, "missing"), (new, old, "new")):
         yield from (f"column {name} is {word}" for name in table.columns if name not in {*other.columns, *NOT_COMPARED})
     if columns != [name for name in new if name in columns]:
@@ -231,19 +199,13 @@ def compare_tables(old: pd.DataFrame, new: pd.DataFrame, tolerance: float = 0.0)
     if keys and not old[keys].equals(new[keys]):
         by_key = [table.sort_values(keys, kind="stable", ignore_index=True) for table in (old, new)]
         if by_key[0][keys].equals(by_key[1][keys]):
-            yield "the order of rows changed; compared in the order of " + ", ".join(map(str, keys))
+            yield "the order of rows changed; compared in the order of " + ", ".join(keys)
             old, new = by_key
     for name in columns:
         if old[name].dtype != new[name].dtype:
             yield f"column {name}: {old[name].dtype} became {new[name].dtype}"
-        else:
-            difference = compare_values(_cells(old[name]), _cells(new[name]), tolerance)
-            if difference:
-                yield f"column {name}: {difference}"
-
-
-def _cells(column: pd.Series[Any]) -> np.ndarray:
-    return column.to_numpy() if column.dtype.kind in "fiub" else column.to_numpy(dtype=object, na_value=None)
+        elif difference := compare_values(np.asarray(old[name]), np.asarray(new[name]), tolerance):
+            yield f"column {name}: {difference}"
 
 
 def compare_arrays(old: Mapping[str, np.ndarray], new: Mapping[str, np.ndarray], tolerance: float) -> Iterator[str]:
@@ -265,33 +227,26 @@ def flatten(value: Any, path: str = "") -> dict[str, np.ndarray]:
     return {path.removeprefix("."): np.array([value], object)}
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """The arrays of a safetensors file, and the words of the examples that it keeps."""
+def read_values(path: Path) -> dict[str, np.ndarray]:
+    """The compared parts of a manifest, or the arrays of a safetensors file and the words of the examples in it."""
+    if path.suffix == ".json":
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        return flatten({part: manifest[part] for part in ("summary", "corpora") if part in manifest})
     with safe_open(path, "np") as file:
         examples = json.loads((file.metadata() or {}).get("examples", "[]"))
         return {name: file.get_tensor(name) for name in file.keys()} | flatten(examples, "examples")  # noqa: SIM118
 
 
-def read_manifest(path: Path) -> dict[str, np.ndarray]:
-    """What is compared of a manifest, by path."""
-    manifest = json.loads(path.read_text(encoding="utf-8"))
-    return flatten({part: manifest[part] for part in MANIFEST_PARTS if part in manifest})
-
-
 def compare_files(old: Path, new: Path, tolerance: float) -> Iterator[str]:
-    """Say how two files of the same kind differ."""
     if old.suffix == ".parquet":
-        yield from compare_tables(pd.read_parquet(old), pd.read_parquet(new), tolerance)
-    else:
-        read = read_manifest if old.suffix == ".json" else read_arrays
-        yield from compare_arrays(read(old), read(new), tolerance)
+        return compare_tables(pd.read_parquet(old), pd.read_parquet(new), tolerance)
+    return compare_arrays(read_values(old), read_values(new), tolerance)
 
 
 def result_files(folder: Path) -> set[Path]:
     """The tables, arrays and manifests below a folder that are compared; a saved state is not a result."""
-    kinds = ("*.parquet", "*.safetensors", "manifest.json")
-    paths = {path.relative_to(folder) for kind in kinds for path in folder.rglob(kind)}
-    return {path for path in paths if "state" not in path.parts}
+    files = chain.from_iterable(map(folder.rglob, ("*.parquet", "*.safetensors", "manifest.json")))
+    return {path for path in (file.relative_to(folder) for file in files) if "state" not in path.parts}
 
 
 def compare_results(old: Path, new: Path, name: str) -> int:
@@ -307,10 +262,9 @@ def compare_results(old: Path, new: Path, name: str) -> int:
             different[path] = lines
     print(f"{name}: {len(before | after) - len(different)} of {len(before | after)} files are equal")
     for path, lines in sorted(different.items()):
-        for line in lines[:MOST_LINES]:
-            print(f"    {path}: {line}")
-        if len(lines) > MOST_LINES:
-            print(f"    {path}: and {len(lines) - MOST_LINES:,} more differences")
+        print(*(f"    {path}: {line}" for line in lines[:LINES_PER_FILE]), sep="\n")
+        if len(lines) > LINES_PER_FILE:
+            print(f"    {path}: and {len(lines) - LINES_PER_FILE:,} more differences")
     return len(different)
 
 
@@ -326,26 +280,20 @@ def main() -> None:
     if chosen.keep:
         if chosen.checkout:
             parser.error("--keep runs one checkout and compares nothing: omit the second.")
-        run_in(chosen.reference, chosen.keep, names)
+        run_commands(chosen.reference, chosen.keep, names)
         print(f"Compare with it: python {sys.argv[0]} {chosen.keep} [CHECKOUT]")
-        return
+        sys.exit(not all((chosen.keep / "results" / name).is_dir() for name in names))
     temporary = Path(tempfile.mkdtemp(prefix="compare-checkouts-"))
-    old = chosen.reference
+    old, new = chosen.reference, temporary / "checkout"
     if (old / "pyproject.toml").exists():
-        run_in(old, old := temporary / "reference", names)
-    run_in(chosen.checkout or Path(__file__).parents[1], new := temporary / "checkout", names)
+        old = temporary / "reference"
+        run_commands(chosen.reference, old, names)
+    run_commands(chosen.checkout or Path(__file__).parents[1], new, names)
     different = sum(compare_results(old / "results", new / "results", name) for name in names)
     if different:
-        print(f"{different} files differ. The results are in {temporary}.")
-        sys.exit(1)
+        sys.exit(f"{different} files differ. The results are in {temporary}.")
     shutil.rmtree(temporary)
     print("Everything is equal.")
-
-
-def run_in(checkout: Path, folder: Path, names: list[str]) -> None:
-    """Run commands in a checkout, from a new folder."""
-    print(f"Running {len(names)} commands of {checkout.resolve()}", flush=True)
-    run_commands(checkout.resolve(), folder, names)
 
 
 if __name__ == "__main__":
