@@ -9,12 +9,10 @@ from itertools import chain, pairwise
 from pathlib import Path
 
 import pytest
-from typer.testing import CliRunner
 
-from headatlas.cli.app import app
-from headatlas.cli.arguments import spread
 from headatlas.commands.prune.run import prune
 from headatlas.corpora.sample import sample_text, sample_treebank
+from typed import typed
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -86,8 +84,8 @@ def test_groups_hold_what_belongs_together_and_every_command_once():
 def test_the_shell_commands_run(workplace, one_format, lines):
     for line in lines:
         shorter = re.sub(r"(?<=--tokens )\d+", lambda number: str(min(int(number[0]), MOST_TOKENS)), line)
-        done = CliRunner().invoke(app, spread(shlex.split(shorter)[1:]))
-        assert done.exit_code == 0, f"{line}\n{done.output}\n{done.exception}"
+        done = typed(*shlex.split(shorter)[1:])
+        assert done.exit_code == 0, f"{line}\n{done.output}"
         assert all(Path(folder).is_dir() for folder in folders_made(line)), line
         if line.startswith("headatlas survey") and "--shard" not in line:
             assert Path(*folders_made(line), "index.html").exists(), line
