@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
+from typed import typed
 
 pytestmark = pytest.mark.weights
 
@@ -14,7 +13,7 @@ pytestmark = pytest.mark.weights
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory, one_format):
     folder = tmp_path_factory.mktemp("demo") / "atlas"
-    done = CliRunner().invoke(app, ["demo", "--out", str(folder)])
+    done = typed("demo", "--out", str(folder))
     assert done.exit_code == 0, done.output
     return folder, done.output
 

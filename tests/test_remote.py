@@ -7,13 +7,12 @@ import json
 import fsspec
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.errors import AtlasError, CorpusError, SettingError
 from headatlas.remote import fetch_file, fetch_folder, is_url, local_folder, send, work_folder
+from typed import typed
 
 
 @pytest.fixture
@@ -165,7 +164,7 @@ def test_shards_at_urls(survey, tmp_path):
     urls = [f"memory://out/part{number}" for number in (1, 2)]
     for number, url in enumerate(urls, 1):
         survey(url, shard=f"{number}/2")
-    ran = CliRunner().invoke(app, ["merge", *urls, "--out", "memory://out/merged"])
+    ran = typed("merge", *urls, "--out", "memory://out/merged")
     assert ran.exit_code == 0, ran.output
     assert "Sent to: memory://out/merged" in ran.output
     found = pd.read_parquet("memory://out/merged/tables/positions.parquet")

@@ -34,7 +34,16 @@ def test_mistakes_are_explained(words, sentence):
 
 @pytest.mark.parametrize(
     "words",
-    [["--help"], ["layers", "--help"], ["layers", "bert", "--train", "a", "--eval", "b", "--seeds", "0"]],
+    [
+        ["--help"],
+        ["layers", "--help"],
+        ["layers", "bert", "--train", "a", "--eval", "b", "--seeds", "0"],
+        ["survey", "--help"],
+        ["survey", "bert", "--text", "a", "--control"],
+        ["survey", "--maps", "a", "--dtype", "float16"],
+        ["extract", "bert", "--text", "a", "--shard", "2/1"],
+        ["merge", "--help"],
+    ],
 )
 def test_nothing_heavy_is_imported_for_help_or_to_refuse_a_wrong_option(words):
     code = f"""

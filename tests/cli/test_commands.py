@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import re
-import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
-from typer.main import get_command
-from typer.testing import CliRunner
 
-from headatlas.cli import app as cli
+from headatlas.cli.commands import COMMANDS
 from headatlas.corpora.sample import sample_text
 from headatlas.models.embedded import EMBEDDED
 from headatlas.results.atlas import open_atlas
+from typed import typed
 
-run = CliRunner().invoke
-
-
-def plain(text: str) -> str:
-    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+NAMES = [name for entries in COMMANDS.values() for name in entries]
 
 
 @pytest.fixture
@@ -31,62 +24,50 @@ def text(tmp_path):
     return path
 
 
-@pytest.fixture
-def headatlas(monkeypatch, capsys):
-    """Run the whole program, as `headatlas` in a terminal does, but in this process, which has imported everything."""
-
-    def call(*arguments: object) -> SimpleNamespace:
-        monkeypatch.setattr(sys, "argv", ["headatlas", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        output, errors = capsys.readouterr()
-        return SimpleNamespace(returncode=ended.value.code, stdout=output, stderr=errors)
-
-    return call
-
-
 def test_help_lists_every_command_and_begins_with_an_example():
-    shown = plain(run(cli.app, ["--help"], env={"COLUMNS": "200"}).output)
+    shown = typed("--help").stdout
     assert "headatlas survey bert-base-uncased --text wiki.txt --out atlas" in shown
-    assert all(re.search(rf"│ {command} +[A-Z]", shown) for command in cli.COMMANDS)
+    assert all(re.search(rf"│ {name} +[A-Z]", shown) for name in NAMES)
 
 
-@pytest.mark.parametrize("command", cli.COMMANDS)
-def test_help_teaches_by_examples_with_options_that_exist(command):
-    shown = plain(run(cli.app, [command, "--help"], env={"COLUMNS": "200"}).output)
-    explained = re.search(r"^ Examples? *$(.*?)^╭", shown, re.MULTILINE | re.DOTALL)
-    if command in ("demo", "models"):  # they need nothing but their name
-        assert explained is None
-        return
-    examples = [line.split() for line in explained[1].splitlines() if line.startswith(" headatlas ")]
-    assert command in {words[1] for words in examples}
-    for _, name, *words in examples:
-        parameters = get_command(cli.app).commands[name].params
-        known = {option for one in parameters for option in (*one.opts, *one.secondary_opts)}
-        assert {word for word in words if word.startswith("--")} <= known
+@pytest.mark.parametrize("name", NAMES)
+def test_help_teaches_by_examples_with_options_that_exist(name, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = typed(name, "--help").stdout
+    examples = [line.split() for line in shown.splitlines() if line.startswith(" headatlas ")]
+    assert name in {words[1] for words in examples}
+    known = {other: typed(other, "--help").stdout for other in {words[1] for words in examples}}
+    for _, command, *words in examples:
+        options = [word for word in words if word.startswith("--")]
+        assert all(re.search(rf"│.* {option}\b", known[command]) for option in options)
 
 
-def test_every_survey_option_is_explained():
-    shown = plain(run(cli.app, ["survey", "--help"], env={"COLUMNS": "240"}).output)
-    for option in (
-        "--text",
-        "--out",
-        "--segments",
-        "--max-tokens",
-        "--studies",
-        "--batch-tokens",
-        "--device",
-        "--seed",
-    ):
-        line = next(line for line in shown.splitlines() if option in line)
-        assert re.search(r"[a-z]{3,} [a-z]{2,}", line.split(option, 1)[1]), line
+def test_the_help_of_survey_fits_on_three_screens(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    assert len(typed("survey", "--help").stdout.splitlines()) <= 120
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--text", "a.txt"], "No model given. Put MODEL before all options"),
+        (["bert"], "There is nothing to survey. Add --text"),
+        (["bert", "--text", "a.txt", "--control"], "--control is compared with the best heads on a treebank"),
+        (["bert", "--treebank", "a", "--parse-with", "en"], "--parse-with en parses the text, but --treebank already"),
+        (["bert", "--text", "a.txt", "--shard", "3/2"], "--shard 3/2 cannot be read"),
+        (["bert", "--text", "a.txt", "--ray", "auto"], "--ray needs to know how many workers to start"),
+        (["--maps", "maps", "--segments", "3"], "--segments was decided when the maps were extracted"),
+    ],
+)
+def test_wrong_options_of_survey_are_refused_before_anything_is_loaded(arguments, sentence):
+    ended = typed("survey", *arguments)
+    assert ended.exit_code == 1
+    assert ended.output.startswith(f"Error: {sentence}")
 
 
 def test_a_survey_ends_with_tables_figures_and_a_page(tiny_folder, text, tmp_path):
     out = tmp_path / "atlas"
-    done = run(
-        cli.app, ["survey", str(tiny_folder("bert")), "--text", str(text), "--out", str(out), "--max-tokens", "40"]
-    )
+    done = typed("survey", tiny_folder("bert"), "--text", text, "--out", out, "--max-tokens", 40)
     assert done.exit_code == 0, done.output
     assert "2 layers, 8 heads" in done.output
     assert "more than half of the attention on the previous token" in done.output
@@ -96,7 +77,7 @@ def test_a_survey_ends_with_tables_figures_and_a_page(tiny_folder, text, tmp_pat
     page = out / "index.html"
     written = page.read_bytes()
     page.unlink()
-    again = run(cli.app, ["page", str(out)])
+    again = typed("page", out)
     assert again.output.strip().endswith("index.html")
     assert page.read_bytes() == written
 
@@ -104,22 +85,22 @@ def test_a_survey_ends_with_tables_figures_and_a_page(tiny_folder, text, tmp_pat
 def test_figures_can_be_drawn_elsewhere(tiny_folder, text, tmp_path):
     out = tmp_path / "atlas"
     options = ["--max-tokens", "40", "--studies", "positions", "--no-figures"]
-    run(cli.app, ["survey", str(tiny_folder("gpt2")), "--text", str(text), "--out", str(out), *options])
+    typed("survey", tiny_folder("gpt2"), "--text", text, "--out", out, *options)
     assert not (out / "figures").exists()
-    drawn = run(cli.app, ["figures", str(out), "--out", str(tmp_path / "pictures")])
+    drawn = typed("figures", out, "--out", tmp_path / "pictures")
     names = {Path(line).name for line in drawn.output.split()}
     assert {f"figure2_positions.{suffix}" for suffix in ("svg", "png", "pdf")} <= names
     assert not {name for name in names if name.startswith(("figure3", "figure4", "figure2_token"))}
     assert all(Path(line).stat().st_size > 1000 for line in drawn.output.split())
 
 
-def test_several_texts_and_studies_in_a_row(headatlas, tiny_folder, text, tmp_path):
+def test_several_texts_and_studies_in_a_row(tiny_folder, text, tmp_path):
     other = tmp_path / "other.txt"
     other.write_text("A dog ran.\nThe cat sat by the fire.\n", encoding="utf-8")
     out = tmp_path / "atlas"
     options = ["--studies", "positions", "entropy", "--out", out, "--max-tokens", 40, "--no-figures"]
-    done = headatlas("survey", tiny_folder("bert"), "--text", text, other, *options)
-    assert done.returncode == 0, done.stderr
+    done = typed("survey", tiny_folder("bert"), "--text", text, other, *options)
+    assert done.exit_code == 0, done.stderr
     atlas = open_atlas(out)
     files = atlas.manifest["corpora"]["text"]["files"]
     assert [Path(record["file"]).name for record in files] == ["text.txt", "other.txt"]
@@ -127,21 +108,21 @@ def test_several_texts_and_studies_in_a_row(headatlas, tiny_folder, text, tmp_pa
 
 
 def test_models_lists_what_is_embedded(monkeypatch):
-    listed = run(cli.app, ["models"]).output
+    listed = typed("models").output
     for name, model in EMBEDDED.items():
         assert name in listed
         assert model.package in listed
     monkeypatch.setattr(type(EMBEDDED["embedded"]), "locate", lambda _: None)
-    assert 'not installed: pip install "headatlas[embedded]"' in run(cli.app, ["models"]).output
+    assert 'not installed: pip install "headatlas[embedded]"' in typed("models").output
 
 
-def test_errors_are_one_clear_line_without_a_traceback(headatlas, tmp_path):
-    failed = headatlas("survey", "./nowhere", "--text", sample_text(), "--out", tmp_path / "atlas")
-    assert failed.returncode == 1
-    assert plain(failed.stderr).startswith("Error: ./nowhere: no such folder.")
+def test_errors_are_one_clear_line_without_a_traceback(tmp_path):
+    failed = typed("survey", "./nowhere", "--text", sample_text(), "--out", tmp_path / "atlas")
+    assert failed.exit_code == 1
+    assert failed.stderr.startswith("Error: ./nowhere: no such folder.")
     assert "Traceback" not in failed.stderr
     assert not (tmp_path / "atlas").exists()
 
 
 def test_version():
-    assert re.fullmatch(r"headatlas \d+\.\d+\.\d+\n", run(cli.app, ["--version"]).output)
+    assert re.fullmatch(r"headatlas \d+\.\d+\.\d+\n", typed("--version").output)

@@ -6,16 +6,13 @@ import re
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
-from headatlas.cli.app import app
-from headatlas.errors import AtlasError, SettingError
+from typed import typed
 
 
 def run(*arguments):
-    done = CliRunner().invoke(app, [str(argument) for argument in arguments])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
+    done = typed(*arguments)
+    assert done.exit_code == 0, done.output
     return done.output
 
 
@@ -32,11 +29,10 @@ def test_extract_check_and_survey(tiny_folder, tmp_path):
     options = ["--treebank", trees, "--out", tmp_path / "maps", "--max-tokens", "60", "--device", "cpu"]
     told = run("extract", tiny_folder("bert"), *options)
     assert re.search(r"2 layers x 4 heads, maps between words of 1 example, float16, .* in 1 shard\n", told)
-    assert "every shard is as it was written" in run("extract", "--check", tmp_path / "maps")
+    assert "Every file equals its checksum." in run("extract", "--check", tmp_path / "maps")
     shard = tmp_path / "maps" / "maps-00000.safetensors"
     shard.write_bytes(bytes(shard.stat().st_size))
-    with pytest.raises(AtlasError, match="altered since written"):
-        run("extract", "--check", tmp_path / "maps")
+    assert "altered since written" in typed("extract", "--check", tmp_path / "maps").output
 
 
 def test_import_and_survey(npz, tmp_path):
@@ -51,12 +47,21 @@ def test_import_and_survey(npz, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "There is no MODEL to extract maps from"),
+        ([], "No model given"),
         (["bert", "--import", "x.npz"], "MODEL and --import exclude each other"),
         (["--import", "x.npz", "--check", "maps"], "--import and --check exclude each other"),
-        (["--import", "x.npz"], "nowhere to put the maps"),
+        (["bert"], "There is nothing to extract maps from"),
     ],
 )
 def test_what_to_extract_must_be_clear(arguments, message):
-    with pytest.raises(SettingError, match=message):
-        run("extract", *arguments)
+    done = typed("extract", *arguments)
+    assert done.exit_code == 1
+    assert message in done.output
+
+
+def test_several_files_are_imported_into_the_usual_folder(npz, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    other = tmp_path / "other.npz"
+    other.write_bytes(npz.read_bytes())
+    assert "maps between tokens of 2 examples" in run("extract", "--import", npz, other)
+    assert (tmp_path / "maps" / "index.json").exists()

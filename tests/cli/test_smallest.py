@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
 from headatlas.views.page import full_content
+from typed import typed
 
 PACKED = {"maps", "packed", "predictions"}
 
@@ -30,7 +29,7 @@ def smallest(tiny_folder, tmp_path_factory):
         for part in (option, folder / name)
     ]
     options += ["--max-tokens", "256", "--bootstrap", "20", "--device", "cpu", "--out", str(folder / "atlas")]
-    shown = CliRunner().invoke(app, ["survey", str(tiny_folder("t5")), *options])
+    shown = typed("survey", tiny_folder("t5"), *options)
     assert shown.exit_code == 0, shown.output
     return shown.output, ha.open_atlas(folder / "atlas")
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
 from headatlas.results.naming import layers_and_heads
 from headatlas.views.figures.comparison import names_of
 from headatlas.views.page import page_html
+from typed import typed
 
 
 def run(*arguments):
-    shown = CliRunner().invoke(app, [*map(str, arguments), "--device", "cpu", "--no-figures"])
+    shown = typed(*arguments, "--device", "cpu", "--no-figures")
     assert shown.exit_code == 0, shown.output
     return shown.output
 

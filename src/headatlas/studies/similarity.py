@@ -143,7 +143,7 @@ class Similarity(Study):
         return pd.DataFrame(columns | values)
 
     def distances(self, *, per_token: bool = False) -> NDArray[np.float64]:
-        """The divergence of every pair, as sums or means over tokens, [H, H], symmetric; NaN where no segment counts."""
+        """The divergence of every pair, summed or averaged over tokens, [H, H]; NaN where no segment counts."""
         with np.errstate(invalid="ignore"):
             upper = np.triu(self._sums["mean" if per_token else "sum"] / self._sums["count"], 1)
         return upper + upper.T

@@ -401,7 +401,7 @@ def test_hidden_states_that_are_not_finite_are_refused(extract, tmp_path):
 
 
 def test_a_survey_of_nothing(tmp_path):
-    with pytest.raises(SettingError, match="No model given.*--maps"):
+    with pytest.raises(SettingError, match=r"No model given.*--maps"):
         ha.survey(out=tmp_path)
 
 

@@ -8,11 +8,10 @@ import shutil
 
 import numpy as np
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
 from headatlas.errors import AtlasError, SettingError
+from typed import typed
 
 OF = 3
 
@@ -128,13 +127,12 @@ def test_whole_stores_are_no_shards(stores, tmp_path):
 
 
 def test_the_commands(tiny_folder, tmp_path):
-    runner = CliRunner()
     for number in (1, 2):
         options = ["--treebank", str(ha.sample_treebank()), "--sentences", "6", "--max-tokens", "64", "--device", "cpu"]
         shard = ["--shard", f"{number}/2", "--out", str(tmp_path / f"part{number}")]
-        ran = runner.invoke(app, ["extract", str(tiny_folder("bert")), *options, *shard])
+        ran = typed("extract", str(tiny_folder("bert")), *options, *shard)
         assert ran.exit_code == 0, ran.output
         assert f"Shard {number}/2 is done" in ran.output
-    ran = runner.invoke(app, ["merge", *(str(tmp_path / f"part{n}") for n in (1, 2)), "--out", str(tmp_path / "maps")])
+    ran = typed("merge", *(str(tmp_path / f"part{n}") for n in (1, 2)), "--out", str(tmp_path / "maps"))
     assert ran.exit_code == 0, ran.output
     assert re.search(r"maps between words of \d examples", ran.output)

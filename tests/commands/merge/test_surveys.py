@@ -7,14 +7,13 @@ import shutil
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.corpora.sample import sample_treebank
 from headatlas.errors import AtlasError, SettingError
 from headatlas.results.atlas import SHARD, read_manifest
+from typed import typed
 
 OF = 3
 
@@ -130,7 +129,7 @@ def test_a_share_without_inputs_counts_as_nothing(surveys, tiny_folder, tmp_path
 
 
 def test_from_the_command_line(parts, tmp_path):
-    called = CliRunner().invoke(app, ["merge", *map(str, parts), "--out", str(tmp_path / "atlas"), "--no-figures"])
+    called = typed("merge", *map(str, parts), "--out", str(tmp_path / "atlas"), "--no-figures")
     assert called.exit_code == 0, called.output
     assert "Not run: figure 5" in called.output
     assert (tmp_path / "atlas" / "tables" / "entropy.parquet").exists()

@@ -13,7 +13,7 @@ from headatlas.cli.app import make_app
 from headatlas.cli.commands import COMMANDS
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
-from headatlas.commands.shared.options import Bounds, Files, Options, Positive, list_names, list_options
+from headatlas.commands.shared.options import Bounds, Files, Options, Positive, flag_of, list_names, list_options
 from headatlas.errors import SettingError
 from typed import typed
 
@@ -112,7 +112,7 @@ def test_no_name_is_cut_in_the_help_at_80_columns(name, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     help_text = typed(name, "--help").stdout
     for option in list_options(function_of(name).options):
-        shown = f"--{option.name.replace('_', '-')}"
+        shown = flag_of(option.name)
         hidden = "parse=False" in str(option.hint)
         assert (shown in help_text) is not hidden, option.name
     assert max(map(len, help_text.splitlines())) <= 80

@@ -1,4 +1,4 @@
-"""What `extract` and `import_maps` share: a folder that is continued or refused, room on the disk, a bar, Ctrl-C."""
+"""Fill a store: resume or refuse its folder, check the free space, show progress, stop on Ctrl-C."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headatlas.store.writing import bytes_to_write, refuse_without_room, write_s
 from headatlas.wording import counted, megabytes
 
 Advance = Callable[[int], None]
-"""Told how many more tokens are done."""
+"""Reports how many more tokens are done."""
 
 SHARD_MEGABYTES = 256
 
@@ -27,9 +27,9 @@ SHARD_MEGABYTES = 256
 def fill_store(
     folder: Path, index: Index, produce: Callable[[range, Advance], Iterator[Tensors]], *, progress: bool
 ) -> Store:
-    """Write what is not written yet and open the store. produce: the numbers of a run of examples.
+    """Write what is not written yet and open the store. produce: gives the numbers of some examples in turn.
 
-    Ctrl-C stops after the current batch; the shards that are written stay, and the same call continues.
+    Ctrl-C stops after the current batch; the shards that are written stay, and the same call resumes.
     """
     try:
         check_index(index)
@@ -43,8 +43,8 @@ def fill_store(
     plan = index.plan()
     if progress:
         size = f"about {megabytes(needed)} in {counted(len(plan) - len(index.shards), 'shard')}"
-        kept = "maps between" if index.maps else "hidden states of"
-        what = f"{counted(len(index.examples), 'example')}, {kept} {index.level}"
+        numbers = "maps between" if index.maps else "hidden states of"
+        what = f"{counted(len(index.examples), 'example')}, {numbers} {index.level}"
         print(f"{folder}: {what}: {size}; {megabytes(free)} are free", file=sys.stderr)
     tokens = [sum(len(index.examples[place]) for place in places) for places in plan]
     done = sum(tokens[: len(index.shards)])
@@ -56,7 +56,7 @@ def fill_store(
             bar.advance(number)
             if stop.is_set():
                 raise SurveyInterruptedError(
-                    f"Stopped after {written} of {len(plan)} shards; the same command continues at the next."
+                    f"Stopped after {written} of {len(plan)} shards; the same command resumes at the next."
                 )
 
         def produced(places: range) -> Iterator[Tensors]:
@@ -69,7 +69,7 @@ def fill_store(
 
 
 def _continued(folder: Path, index: Index) -> Index:
-    """The index with the shards that the folder already has. Another store's folder is refused."""
+    """Return the index with the shards that the folder already has. Raises AtlasError if they are of another store."""
     if not (folder / INDEX).exists():
         return index
     before = read_index(folder)

@@ -1,8 +1,8 @@
-"""Which inputs a survey keeps with all their maps: short ones of every corpus, drawn without looking at any head.
+"""The inputs that a survey saves with all their maps: short ones of every corpus, sampled without regard to any head.
 
-Text segments are cut to a picture's length. Sentences of a treebank are short enough whole; those come first that add
-a relation not seen yet. Stretches of a coreference corpus are cut after a sentence where they can be, and hold at least
-one mention with an antecedent; so are documents, which hold a word of a keyphrase.
+Text segments are cut to the length of a picture. Sentences of a treebank stay whole; those that add a new relation come
+first. Stretches of a coreference corpus are cut after a sentence where possible, and hold at least one mention with an
+antecedent. Documents with keyphrases are cut likewise, and hold a word of a keyphrase.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SENTENCE_ENDS = frozenset(".?!")
 
 
 def choose_examples(corpora: Mapping[str, Sequence[Segment]], count: int, seed: int) -> list[tuple[str, Segment]]:
-    """Up to `count` short segments with the names of their corpora: the one that figure 1 shows, then equal shares."""
+    """Return up to `count` short segments with their corpora: the one that figure 1 shows, then equal shares."""
     first = next(iter(corpora))
     shown = choose_example(corpora[first])
     pools = {name: _candidates(segments, seed) for name, segments in corpora.items()}
@@ -53,7 +53,7 @@ def choose_examples(corpora: Mapping[str, Sequence[Segment]], count: int, seed: 
 
 
 def choose_example(segments: Sequence[Segment]) -> Segment:
-    """The segment nearest to a picture's length, cut where it is longer."""
+    """Return the segment nearest to the length of a picture, cut if it is longer."""
     nearest = min(segments, key=lambda segment: (abs(len(segment) - FITTING_TOKENS), segment.id))
     if isinstance(nearest, KeyphraseSegment):
         return shorten_document(nearest, DOCUMENT_TOKENS)
@@ -61,7 +61,7 @@ def choose_example(segments: Sequence[Segment]) -> Segment:
 
 
 def shorten(segment: Segment, most_tokens: int) -> Segment:
-    """Keep the special tokens and the beginning of each span between them. What is cut has no tree or mentions."""
+    """Keep the special tokens and the beginning of each span between them. The result has no tree or mentions."""
     if len(segment) <= most_tokens:
         return segment
     special = segment.words == SPECIAL
@@ -75,7 +75,7 @@ def shorten(segment: Segment, most_tokens: int) -> Segment:
 
 
 def shorten_mentions(segment: MentionSegment, most_tokens: int) -> MentionSegment:
-    """Keep the first words that fit, to the end of a sentence if there is one among them, and the mentions within."""
+    """Keep the first words that fit, up to the end of a sentence if one ends among them, and the mentions within."""
     size = _whole_sentences(segment, most_tokens)
     if size == segment.size:
         return segment
@@ -88,13 +88,13 @@ def shorten_mentions(segment: MentionSegment, most_tokens: int) -> MentionSegmen
 
 
 def shorten_document(segment: KeyphraseSegment, most_tokens: int) -> KeyphraseSegment:
-    """Keep the first words that fit, to the end of a sentence if there is one among them, with their tags."""
+    """Keep the first words that fit, up to the end of a sentence if one ends among them, with their tags."""
     size = _whole_sentences(segment, most_tokens)
     return replace(segment, **_first_words(segment, size), tags=segment.tags[:size], counted=segment.counted[:size])
 
 
 def _whole_sentences(segment: WordSegment, most_tokens: int) -> int:
-    """How many first words fit into so many tokens, up to the end of a sentence where one ends among them."""
+    """Count the first words that fit into `most_tokens`, up to the end of a sentence if one ends among them."""
     special = segment.words == SPECIAL
     tokens = np.bincount(segment.words[~special], minlength=segment.size)
     size = int(np.searchsorted(np.cumsum(tokens), most_tokens - int(special.sum()), side="right"))
@@ -105,7 +105,7 @@ def _whole_sentences(segment: WordSegment, most_tokens: int) -> int:
 
 
 def _first_words(segment: WordSegment, size: int) -> dict[str, Any]:
-    """What every segment of words has, of its special tokens and first words alone."""
+    """Return the fields of a segment of words, restricted to its special tokens and first words."""
     keep = segment.words < size  # special tokens have lower numbers
     tokens = {name: getattr(segment, name)[keep] for name in ("ids", "type_ids", "words")}
     return tokens | {"text": segment.text[:size]}
@@ -114,11 +114,11 @@ def _first_words(segment: WordSegment, size: int) -> dict[str, Any]:
 def make_examples(
     model: Model, chosen: Sequence[tuple[str, Segment]], relations: Sequence[str], *, kinds: KindTable, stack: Stack
 ) -> list[Example]:
-    """Run the chosen segments, one at a time so that padding plays no part, and keep their maps."""
+    """Run the chosen segments, one at a time so that nothing is padded, and keep their maps."""
     segments = [segment for _, segment in chosen]
     shape = model.shapes[stack]
     plan = plan_batches(segments, batch_tokens=1)
-    found: dict[int, Example] = {}
+    examples: dict[int, Example] = {}
     for (place,), batch in zip(plan, iterate_batches(segments, plan, kinds, model.pad_id), strict=True):
         corpus, segment = chosen[place]
         maps = np.zeros((shape.layers, shape.most_heads, len(segment), len(segment)), dtype=np.float32)
@@ -127,27 +127,26 @@ def make_examples(
             maps[layer, : weights.shape[1]] = weights[0].to("cpu", torch.float32).numpy()
 
         model.observe(batch.to(model.device), keep, stack)
-        found[place] = _example(model, corpus, segment, relations, maps)
-    return [found[place] for place in range(len(chosen))]
+        examples[place] = _example(model, corpus, segment, relations, maps)
+    return [examples[place] for place in range(len(chosen))]
 
 
 def _candidates(segments: Sequence[Segment], seed: int) -> list[Segment]:
-    """What may become an example, in the order in which it is taken, the first last."""
-    dice = random.Random(seed)
+    """Return what may become an example, in reverse order of preference."""
     order = list(segments)
-    dice.shuffle(order)
+    random.Random(seed).shuffle(order)
     parsed = [segment for segment in order if isinstance(segment, ParsedSegment)]
     mentions = [segment for segment in order if isinstance(segment, MentionSegment)]
     if parsed:
-        fitting = [one for one in parsed if len(one) <= FITTING_TOKENS and one.size >= FEWEST_WORDS]
+        fitting = [segment for segment in parsed if len(segment) <= FITTING_TOKENS and segment.size >= FEWEST_WORDS]
         return _new_relations_first(fitting)[::-1]
     documents = [segment for segment in order if isinstance(segment, KeyphraseSegment)]
     if documents:
-        begun = (shorten_document(segment, DOCUMENT_TOKENS) for segment in documents if segment.first == 0)
-        return [one for one in begun if one.tags.any()]
+        beginnings = (shorten_document(segment, DOCUMENT_TOKENS) for segment in documents if segment.first == 0)
+        return [segment for segment in beginnings if segment.tags.any()]
     if mentions:
-        cut = (shorten_mentions(segment, MENTION_TOKENS) for segment in mentions)
-        return [one for one in cut if any(antecedents(one.mentions))]
+        stretches = (shorten_mentions(segment, MENTION_TOKENS) for segment in mentions)
+        return [stretch for stretch in stretches if any(antecedents(stretch.mentions))]
     return [shorten(segment, FITTING_TOKENS) for segment in order]
 
 
@@ -179,11 +178,11 @@ def _example(
 
 
 def _words(model: Model, tokens: Sequence[str], index: NDArray[np.int32]) -> tuple[list[int], tuple[str, ...]]:
-    """The words of a segment of plain text, numbered from 0 and spelled out of their tokens."""
-    kept = np.unique(index[index != SPECIAL])
-    word_of = np.where(index == SPECIAL, SPECIAL, np.searchsorted(kept, index))
+    """Return the words of plain text, numbered from 0 and spelled out of their tokens."""
+    numbers = np.unique(index[index != SPECIAL])
+    word_of = np.where(index == SPECIAL, SPECIAL, np.searchsorted(numbers, index))
     texts = []
-    for word in range(len(kept)):
-        own = [token for token, owner in zip(tokens, word_of, strict=True) if owner == word]
-        texts.append(model.tokenizer.convert_tokens_to_string(own).strip() or "".join(own))
+    for word in range(len(numbers)):
+        pieces = [token for token, owner in zip(tokens, word_of, strict=True) if owner == word]
+        texts.append(model.tokenizer.convert_tokens_to_string(pieces).strip() or "".join(pieces))
     return word_of.tolist(), tuple(texts)

@@ -1,8 +1,8 @@
 """Clear examples of what the best heads do: sentences on which a head gets its whole relation right (figure 5).
 
-For each relation with a best head, sentences of a picture's length that hold the relation are shown to the model, and
-those are kept on which the head is right about every one of its words and puts most weight there. They are chosen to be
-clear, not to be typical: how often the head is right stands in the table.
+For each relation with a best head, the model reads short sentences that have the relation. Those on which the head is
+right about every word of the relation, with the largest weights, are kept. They are chosen to be clear, not typical:
+the table says how often the head is right.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ KEPT = 2  # examples of each relation
 
 
 class BestHead(NamedTuple):
-    """A row of the table of best heads, as far as it is needed here."""
+    """The columns of the table of best heads that are needed here."""
 
     relation: str
     layer: int
@@ -53,29 +53,29 @@ def relation_examples(
     stack: Stack,
     batch_tokens: int,
 ) -> list[RelationExample]:
-    """Up to two examples of each relation in the table of best heads, in its order. relations: the sample's."""
+    """Return up to two examples of each relation in the table of best heads. relations: names by number."""
     number = {relation: index for index, relation in enumerate(relations)}
     rows = [BestHead(*values) for values in best[list(BestHead._fields)].itertuples(index=False, name=None)]
     rows = [row for row in rows if row.relation in number]
     pools = {row.relation: _pool(segments, number[row.relation]) for row in rows}
     chosen = sorted({place for pool in pools.values() for place in pool})
     maps = _head_maps(model, [segments[place] for place in chosen], kinds, how, stack, batch_tokens)
-    seen = dict(zip(chosen, maps, strict=True))
+    maps_of = dict(zip(chosen, maps, strict=True))
     examples = []
     for row in rows:
-        found = []
+        candidates = []
         for place in pools[row.relation]:
-            weights, pairs = seen[place][row.layer][row.head - 1], _pairs(segments[place], number[row.relation])
+            weights, pairs = maps_of[place][row.layer][row.head - 1], _pairs(segments[place], number[row.relation])
             clarity = _clarity(weights, pairs, row.direction)
             if clarity is not None:
-                found.append((clarity, _example(row, segments[place], weights, pairs)))
-        found.sort(key=lambda pair: -pair[0])
-        examples += [example for _, example in found[:KEPT]]
+                candidates.append((clarity, _example(row, segments[place], weights, pairs)))
+        candidates.sort(key=lambda candidate: -candidate[0])
+        examples += [example for _, example in candidates[:KEPT]]
     return examples
 
 
 def _pool(segments: Sequence[ParsedSegment], relation: int) -> list[int]:
-    """The first sentences of fitting length that hold the relation."""
+    """Return the places of the first short sentences that have the relation."""
     fitting = (
         place
         for place, segment in enumerate(segments)
@@ -85,17 +85,17 @@ def _pool(segments: Sequence[ParsedSegment], relation: int) -> list[int]:
 
 
 def _pairs(segment: ParsedSegment, relation: int) -> list[tuple[int, int]]:
-    """Where the relation holds: the word that predicts, which is the clitic for some possessors, and the true head."""
+    """Return the pairs of the relation: the word that predicts, for some possessors their clitic, and the true head."""
     words = np.flatnonzero((segment.relations == relation) & (segment.heads != ROOT))
     return [(int(segment.counts_as[word]), int(segment.heads[word])) for word in words]
 
 
 def _clarity(weights: NDArray[np.float32], pairs: Sequence[tuple[int, int]], direction: str) -> float | None:
-    """The least weight on a true pair, or None where the head is wrong about one."""
+    """Return the smallest weight on a true pair, or None if the head is wrong about one."""
     towards = weights if direction == "dependent_to_head" else weights.T
     every = torch.ones(1, len(weights), dtype=torch.bool)
-    found, _ = predictions(torch.from_numpy(np.ascontiguousarray(towards))[None, None], every)
-    if any(int(found[0, 0, dependent]) != head for dependent, head in pairs):
+    predicted, _ = predictions(torch.from_numpy(np.ascontiguousarray(towards))[None, None], every)
+    if any(int(predicted[0, 0, dependent]) != head for dependent, head in pairs):
         return None
     return min(float(towards[dependent, head]) for dependent, head in pairs)
 
@@ -114,17 +114,17 @@ def _head_maps(
     stack: Stack,
     batch_tokens: int,
 ) -> list[dict[int, NDArray[np.float32]]]:
-    """For each segment the word maps of every layer (from 1), special tokens left away: [H, words, words]."""
-    found: list[dict[int, NDArray[np.float32]]] = [{} for _ in segments]
+    """Return the word maps of every layer (from 1) for each segment, without special tokens: [H, words, words]."""
+    maps_of: list[dict[int, NDArray[np.float32]]] = [{} for _ in segments]
     plan = plan_batches(segments, batch_tokens)
     for places, batch in zip(plan, iterate_batches(segments, plan, kinds, model.pad_id), strict=True):
-        there = batch.to(model.device)
+        moved = batch.to(model.device)
         layers: dict[int, Tensor] = {}
-        model.observe(there, partial(_keep, layers, word_index(there), how), stack)
+        model.observe(moved, partial(_keep, layers, word_index(moved), how), stack)
         for row, place in enumerate(places):
             size = segments[place].size
-            found[place] = {layer: maps[row, :, :size, :size].numpy().copy() for layer, maps in layers.items()}
-    return found
+            maps_of[place] = {layer: maps[row, :, :size, :size].numpy().copy() for layer, maps in layers.items()}
+    return maps_of
 
 
 def _keep(
