@@ -13,7 +13,10 @@ from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options,
 if TYPE_CHECKING:
     from headatlas.models.model import Model
 else:
-    Model = object  # importing the class would import torch, which --help must not wait for
+
+    class Model:
+        """Stands in for the class in signatures: importing it would import torch, which --help must not wait for."""
+
 
 Attention = Literal["encoder", "decoder", "cross"]
 Dtype = Literal["float32", "bfloat16", "float16", "float64"]
