@@ -1,25 +1,25 @@
 /** The page: header, views of which one is seen, and the card of the chosen head. A new view is one more in VIEWS; the content says which it has. */
 
-import { Atlas } from "./atlas.js";
-import { createCard } from "./card.js";
-import { Comparison } from "./comparison.js";
-import { differencesView } from "./differences.js";
+import { Atlas } from "./data/atlas.js";
+import { createCard } from "./views/card.js";
+import { Comparison } from "./data/comparison.js";
+import { differencesView } from "./views/differences.js";
 import { element } from "./dom.js";
-import { gridView } from "./grid.js";
-import { layersView } from "./layers.js";
-import { liveView } from "./live.js";
-import { mapView } from "./map.js";
-import { strongest } from "./measures.js";
-import { overviewView } from "./overview.js";
-import { createPairCard } from "./paircard.js";
-import { createSearch } from "./searchbox.js";
-import { sentenceView } from "./sentence.js";
-import { sidesView } from "./sides.js";
+import { gridView } from "./views/grid.js";
+import { layersView } from "./views/layers.js";
+import { liveView } from "./views/live.js";
+import { mapView } from "./views/map.js";
+import { strongest } from "./data/measures.js";
+import { overviewView } from "./views/overview.js";
+import { createPairCard } from "./views/pair-card.js";
+import { createSearch } from "./views/search-box.js";
+import { sentenceView } from "./views/sentence.js";
+import { sidesView } from "./views/sides.js";
 import { Store } from "./store.js";
-import { tablesView } from "./tables.js";
+import { tablesView } from "./views/tables.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
 import { attachTip } from "./tip.js";
-import { weightsView } from "./weights.js";
+import { weightsView } from "./views/weights.js";
 
 const FIRST = ["positions/-1", "keyphrase_heads/mean/all/average_precision"]; // measures to begin with
 const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView, weightsView];

@@ -1,6 +1,6 @@
 /** Light or dark: as the system says, unless the reader chooses. */
 
-import { paletteOf } from "./palette.js";
+import { paletteOf } from "./pictures/palette.js";
 
 const KEPT = "headatlas-theme";
 const dark = window.matchMedia("(prefers-color-scheme: dark)");

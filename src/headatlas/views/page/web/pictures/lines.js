@@ -1,6 +1,6 @@
 /** Attention as lines from words on the left to words on the right, as in figures 1 and 5: darker is larger. */
 
-import { FONT, fitted, svg, textWidth, visible } from "./dom.js";
+import { FONT, fitted, svg, textWidth, visible } from "../dom.js";
 
 const FAINTEST = 0.02; // share of the darkest line below which one would not be seen
 const MOST_LINES = 6000; // of a long text: the darkest

@@ -1,7 +1,7 @@
 /** The card of a comparison: the chosen head of one side beside its match on the other. */
 
-import { element } from "./dom.js";
-import { section, strip } from "./strips.js";
+import { element } from "../dom.js";
+import { section, strip } from "../pictures/strips.js";
 
 const SURFACE = ["positions", "token_kinds", "entropy", "max_attention"];
 const LEFT_AWAY = /sep_to_sep|other_to_sep|entropy\/cls|highest$/;

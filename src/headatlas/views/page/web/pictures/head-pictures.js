@@ -1,11 +1,11 @@
 /** One head on one example, drawn: lines and matrix, the gold tree or mentions beside them, and a sentence that sums up. */
 
-import { mentionVerdicts, tokenMap, tokenUnits, treeVerdicts, unitMap, wordUnits } from "./attention.js";
-import { element, visible } from "./dom.js";
+import { mentionVerdicts, tokenMap, tokenUnits, treeVerdicts, unitMap, wordUnits } from "../data/attention.js";
+import { element, visible } from "../dom.js";
 import { emptyGutter, mentionGutter, treeGutter } from "./gold.js";
 import { linesPicture, wordSize } from "./lines.js";
 import { matrixPicture } from "./matrix.js";
-import { savers } from "./saving.js";
+import { savers } from "../saving.js";
 
 export const WAYS = { dependent_to_head: "dependent → head", head_to_dependent: "head → dependent" };
 const MOST_SAID = 4; // words named when one is pointed at

@@ -1,7 +1,7 @@
 /** Pieces of a card: a section, and a strip with the values of all heads on which some are marked. */
 
-import { element, svg } from "./dom.js";
-import { range } from "./measures.js";
+import { element, svg } from "../dom.js";
+import { range } from "../data/measures.js";
 
 export const STRIP = { width: 116, height: 16 };
 const EDGE = 5.5; // pixels: a dot at either end is whole

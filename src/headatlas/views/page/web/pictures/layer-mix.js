@@ -1,7 +1,7 @@
 /** The picture of mixes: a row a task, the layers from left to right. */
 
-import { FONT, fitted, svg } from "./dom.js";
-import { tip } from "./tip.js";
+import { FONT, fitted, svg } from "../dom.js";
+import { tip } from "../tip.js";
 
 const ROW = { height: 78, gap: 14, label: 116, notes: 190, bottom: 34 };
 const WIDEST = 64; // pixels of a layer

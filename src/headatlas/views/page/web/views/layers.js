@@ -1,10 +1,10 @@
 /** What the layers know: mixing weights over differential scores, the order of tasks, and targets that move. */
 
-import { element, select, toggle } from "./dom.js";
-import { examplePicture } from "./layerexample.js";
-import { mixPicture } from "./layermix.js";
-import { orderTable } from "./layerorder.js";
-import { savers } from "./saving.js";
+import { element, select, toggle } from "../dom.js";
+import { examplePicture } from "../pictures/layer-example.js";
+import { mixPicture } from "../pictures/layer-mix.js";
+import { orderTable } from "../pictures/layer-order.js";
+import { savers } from "../saving.js";
 
 const MEASURES = [
   ["centre_of_gravity", "centre of gravity"],

@@ -1,8 +1,8 @@
 /** One head's weights as a matrix: a row for each word that attends, a column for each that is attended to. */
 
-import { FONT, element, fitted, svg, textWidth, visible } from "./dom.js";
+import { FONT, element, fitted, svg, textWidth, visible } from "../dom.js";
 import { channels } from "./palette.js";
-import { tip } from "./tip.js";
+import { tip } from "../tip.js";
 
 const LONGEST_LABEL = 78;
 const SMALLEST_CELL = 8.5;

@@ -1,10 +1,10 @@
 /** The differences: of one table at a time, the surest or the largest first, each with its interval. */
 
-import { FONT, checkbox, element, fitted, select, svg, toggle } from "./dom.js";
-import { csv, numberFormat } from "./frames.js";
-import { isShare, measureLabel } from "./measures.js";
-import { save, savers } from "./saving.js";
-import { tip } from "./tip.js";
+import { FONT, checkbox, element, fitted, select, svg, toggle } from "../dom.js";
+import { csv, numberFormat } from "../data/frames.js";
+import { isShare, measureLabel } from "../data/measures.js";
+import { save, savers } from "../saving.js";
+import { tip } from "../tip.js";
 
 const ROW = 24; // pixels
 const TOP = 46;

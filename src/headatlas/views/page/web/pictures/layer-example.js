@@ -1,6 +1,6 @@
 /** One target, layer by layer: the right label's probability beside that of its strongest rival. */
 
-import { FONT, element, fitted, svg, visible } from "./dom.js";
+import { FONT, element, fitted, svg, visible } from "../dom.js";
 
 const SIZE = { height: 64, bottom: 18, label: 150, widest: 46 };
 

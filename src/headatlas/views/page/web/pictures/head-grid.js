@@ -1,7 +1,7 @@
 /** Layers x heads as a picture to choose from, by pointer or arrow keys: large in its own view, small on the card. */
 
-import { FONT, svg } from "./dom.js";
-import { tip } from "./tip.js";
+import { FONT, svg } from "../dom.js";
+import { tip } from "../tip.js";
 
 /**
  * @param {object} heads

@@ -1,7 +1,7 @@
 /** Heads as points in a plane, to be chosen by pointer or arrow keys; zoomed with the wheel, moved when zoomed. */
 
-import { FONT, element, svg } from "./dom.js";
-import { tip } from "./tip.js";
+import { FONT, element, svg } from "../dom.js";
+import { tip } from "../tip.js";
 
 export const MARGIN = 34;
 const NAME = { width: 30, height: 13 }; // pixels that a head's name takes

@@ -1,8 +1,8 @@
 /** What the points of the map are coloured by: a measure, the layer, the behaviour or the cluster. */
 
-import { textWidth } from "./dom.js";
+import { textWidth } from "../dom.js";
 import { kindLegend, rampLegend } from "./legend.js";
-import { range } from "./measures.js";
+import { range } from "../data/measures.js";
 
 /**
  * How the points are filled and outlined, for pale shades would be lost on the paper, and what the colours mean.

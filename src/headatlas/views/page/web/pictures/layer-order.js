@@ -1,6 +1,6 @@
 /** The order of tasks over layers as a table: how often the task of a row lies below that of a column. */
 
-import { element } from "./dom.js";
+import { element } from "../dom.js";
 
 /** Share in which `first` lies below `second`; null where they were not compared. @param {object[]} order */
 export function shareBelow(order, first, second) {

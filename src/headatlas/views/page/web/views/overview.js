@@ -1,9 +1,9 @@
 /** The overview: what was found, in sentences, and how it runs through the layers (figures 2, 3 and 4). */
 
-import { FONT, element, fitted, svg, textWidth } from "./dom.js";
-import { range } from "./measures.js";
-import { savers } from "./saving.js";
-import { tip } from "./tip.js";
+import { FONT, element, fitted, svg, textWidth } from "../dom.js";
+import { range } from "../data/measures.js";
+import { savers } from "../saving.js";
+import { tip } from "../tip.js";
 
 const PANELS = [
   "token_kinds/cls",

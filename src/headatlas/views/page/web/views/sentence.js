@@ -1,8 +1,8 @@
 /** The sentence: one head on one example as lines and as a matrix, with the gold tree or mentions beside it. */
 
-import { checkbox, element, select, toggle } from "./dom.js";
-import { exampleGroups } from "./options.js";
-import { WAYS, headPictures } from "./pictures.js";
+import { checkbox, element, select, toggle } from "../dom.js";
+import { exampleGroups } from "../data/options.js";
+import { WAYS, headPictures } from "../pictures/head-pictures.js";
 
 const ABSENT = "This atlas has no examples. Survey again with --examples 60 to keep some.";
 const DIRECTIONS = [["better", "the better way"], ...Object.entries(WAYS)];

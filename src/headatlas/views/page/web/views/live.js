@@ -1,11 +1,11 @@
 /** Live: a text of the reader's own, every head on it, heads removed by a click, and the words the model then expects. */
 
-import { ask, AskError, Newest } from "./asking.js";
-import { unpackExample } from "./atlas.js";
-import { checkbox, element, toggle, visible } from "./dom.js";
-import { headGrid } from "./headgrid.js";
-import { headPictures } from "./pictures.js";
-import { predictionTables } from "./predictions.js";
+import { ask, AskError, Newest } from "../data/asking.js";
+import { unpackExample } from "../data/atlas.js";
+import { checkbox, element, toggle, visible } from "../dom.js";
+import { headGrid } from "../pictures/head-grid.js";
+import { headPictures } from "../pictures/head-pictures.js";
+import { predictionTables } from "../pictures/predictions.js";
 
 const FIRST = "The old man fed his dog before he went to work.";
 const PAUSE = 250; // milliseconds without a letter before a text is read

@@ -1,10 +1,10 @@
 /** The map: every head a point, like ones side by side (figure 6), or by two measures; zoom with wheel or buttons. */
 
-import { element, select, svg } from "./dom.js";
-import { colouring } from "./mapcolours.js";
-import { measureGroups } from "./options.js";
-import { savers } from "./saving.js";
-import { MARGIN, extent, headScatter, placesOnMap, zoomButtons } from "./scatter.js";
+import { element, select, svg } from "../dom.js";
+import { colouring } from "../pictures/map-colours.js";
+import { measureGroups } from "../data/options.js";
+import { savers } from "../saving.js";
+import { MARGIN, extent, headScatter, placesOnMap, zoomButtons } from "../pictures/scatter.js";
 
 const SIMILARITY = "similarity";
 const STAGE_PADDING = 30;

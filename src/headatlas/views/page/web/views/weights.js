@@ -1,11 +1,11 @@
 /** The weights: the text of an example, each word the darker the more attention it receives from the chosen head. */
 
-import { tokenMap, tokenUnits, wordUnits } from "./attention.js";
-import { element, select, svg, textWidth, toggle, visible } from "./dom.js";
-import { exampleGroups } from "./options.js";
-import { received } from "./received.js";
-import { savers } from "./saving.js";
-import { tip } from "./tip.js";
+import { tokenMap, tokenUnits, wordUnits } from "../data/attention.js";
+import { element, select, svg, textWidth, toggle, visible } from "../dom.js";
+import { exampleGroups } from "../data/options.js";
+import { received } from "../data/received.js";
+import { savers } from "../saving.js";
+import { tip } from "../tip.js";
 
 const SIZE = 16; // pixels of a letter
 const STAGE_PADDING = 30;

@@ -1,8 +1,8 @@
 /** The search box: a few letters, a list, arrow keys and Enter. */
 
-import { element, visible } from "./dom.js";
-import { strongest } from "./measures.js";
-import { find, searchEntries } from "./search.js";
+import { element, visible } from "../dom.js";
+import { strongest } from "../data/measures.js";
+import { find, searchEntries } from "../data/search.js";
 
 export function createSearch({ atlas, store }) {
   const entries = searchEntries({

@@ -1,7 +1,7 @@
 /** What the model expects at a place of the text, with all heads and without those removed. */
 
-import { element, fitted, visible } from "./dom.js";
-import { percent } from "./frames.js";
+import { element, fitted, visible } from "../dom.js";
+import { percent } from "../data/frames.js";
 
 const WIDEST = 130; // pixels of a token; some are a hundred spaces
 

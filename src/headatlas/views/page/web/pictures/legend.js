@@ -1,6 +1,6 @@
 /** What colours mean. */
 
-import { svg } from "./dom.js";
+import { svg } from "../dom.js";
 
 /** A bar from small to large with its two ends, drawn into a picture. */
 export function rampLegend(palette, [low, high], format, title, x, y, width = 160) {

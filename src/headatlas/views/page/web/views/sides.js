@@ -1,14 +1,14 @@
 /** Side by side: the heads of two models as maps or grids, a head and its match linked. */
 
-import { FONT, element, fitted, select, svg, toggle } from "./dom.js";
+import { FONT, element, fitted, select, svg, toggle } from "../dom.js";
 import { writeValues } from "./grid.js";
-import { headGrid } from "./headgrid.js";
+import { headGrid } from "../pictures/head-grid.js";
 import { sayHead } from "./map.js";
-import { colouring } from "./mapcolours.js";
-import { measureGroups } from "./options.js";
-import { named } from "./paircard.js";
-import { savers } from "./saving.js";
-import { headScatter, placesOnMap, zoomButtons } from "./scatter.js";
+import { colouring } from "../pictures/map-colours.js";
+import { measureGroups } from "../data/options.js";
+import { named } from "./pair-card.js";
+import { savers } from "../saving.js";
+import { headScatter, placesOnMap, zoomButtons } from "../pictures/scatter.js";
 
 const STAGE_PADDING = 30;
 const GAP = 28; // between the two pictures

@@ -1,13 +1,13 @@
 /** The grid: layers x heads, as small attention maps of an example or as a heat map of any measure. */
 
-import { tokenMap } from "./attention.js";
-import { FONT, element, select, svg, toggle } from "./dom.js";
-import { headGrid } from "./headgrid.js";
-import { rampLegend } from "./legend.js";
-import { range } from "./measures.js";
-import { exampleGroups, measureGroups } from "./options.js";
-import { channels } from "./palette.js";
-import { savers } from "./saving.js";
+import { tokenMap } from "../data/attention.js";
+import { FONT, element, select, svg, toggle } from "../dom.js";
+import { headGrid } from "../pictures/head-grid.js";
+import { rampLegend } from "../pictures/legend.js";
+import { range } from "../data/measures.js";
+import { exampleGroups, measureGroups } from "../data/options.js";
+import { channels } from "../pictures/palette.js";
+import { savers } from "../saving.js";
 
 const GAP = 6;
 const SMALLEST = 8.5; // pixels of a number in a cell

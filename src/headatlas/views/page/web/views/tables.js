@@ -1,8 +1,8 @@
 /** The tables: each as it is, sorted and filtered, and those of the paper with this atlas beside them. */
 
-import { checkbox, element, select } from "./dom.js";
-import { csv, numberFormat } from "./frames.js";
-import { save } from "./saving.js";
+import { checkbox, element, select } from "../dom.js";
+import { csv, numberFormat } from "../data/frames.js";
+import { save } from "../saving.js";
 
 const ROW = 26; // pixels
 const SPARE = 12; // rows drawn beyond what is seen

@@ -1,6 +1,6 @@
 /** Beside the words: the gold tree or the gold mentions, and whether the head finds them. */
 
-import { FONT, fitted, svg, textWidth } from "./dom.js";
+import { FONT, fitted, svg, textWidth } from "../dom.js";
 
 const WIDEST_RELATION = 84;
 const NO_GUTTER = 6;

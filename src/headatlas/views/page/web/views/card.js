@@ -1,10 +1,10 @@
 /** The head card: all that the atlas knows of the chosen head, beside every view. */
 
-import { element, svg } from "./dom.js";
-import { percent } from "./frames.js";
-import { headGrid } from "./headgrid.js";
-import { range, rank } from "./measures.js";
-import { STRIP, section, strip } from "./strips.js";
+import { element, svg } from "../dom.js";
+import { percent } from "../data/frames.js";
+import { headGrid } from "../pictures/head-grid.js";
+import { range, rank } from "../data/measures.js";
+import { STRIP, section, strip } from "../pictures/strips.js";
 
 const SURFACE = ["positions", "token_kinds", "entropy", "max_attention"];
 const ELSEWHERE = new Set([...SURFACE, "gradients", "dependencies", "coreference", "keyphrase_heads", "behaviours"]);
