@@ -36,7 +36,12 @@ export function select(label, groups, value, change) {
 /** Buttons of which one is pressed: [[value, label], ...]. */
 export function toggle(label, choices, value, change) {
   const buttons = choices.map(([key, text]) =>
-    element("button", { type: "button", "aria-pressed": String(key === value), text, on: { click: () => change(key) } }),
+    element("button", {
+      type: "button",
+      "aria-pressed": String(key === value),
+      text,
+      on: { click: () => change(key) },
+    }),
   );
   return element("div", { class: "toggle", role: "group", "aria-label": label }, ...buttons);
 }

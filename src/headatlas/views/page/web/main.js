@@ -22,7 +22,18 @@ import { attachTip } from "./tip.js";
 import { weightsView } from "./views/weights.js";
 
 const FIRST = ["positions/-1", "keyphrase_heads/mean/all/average_precision"]; // measures to begin with
-const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView, weightsView];
+const VIEWS = [
+  overviewView,
+  mapView,
+  gridView,
+  sentenceView,
+  sidesView,
+  differencesView,
+  tablesView,
+  liveView,
+  layersView,
+  weightsView,
+];
 
 async function start() {
   const content = JSON.parse(document.getElementById("content").textContent);
@@ -34,7 +45,10 @@ async function start() {
     head: -1,
     other: -1,
     side: 0,
-    example: Math.max(0, atlas.examples.findIndex((example) => example.corpus !== "text")),
+    example: Math.max(
+      0,
+      atlas.examples.findIndex((example) => example.corpus !== "text"),
+    ),
     unit: "words",
     special: true,
     measure: atlas.colour ?? first?.id ?? "",
@@ -61,21 +75,45 @@ async function start() {
 function build(atlas, store, views) {
   const page = document.getElementById("page");
   const main = element("main", { id: "main", tabindex: -1 });
-  const room = () => ({ width: Math.max(420, main.clientWidth - 48), height: Math.max(420, window.innerHeight - main.offsetTop - 84) });
+  const room = () => ({
+    width: Math.max(420, main.clientWidth - 48),
+    height: Math.max(420, window.innerHeight - main.offsetTop - 84),
+  });
   const context = { atlas, store, room, palette: () => palette(store.shown.theme) };
   const card = atlas.sides ? createPairCard(context) : createCard(context);
   const made = new Map();
   const tabs = views.map(({ name, title }) =>
-    element("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "main", text: title, on: { click: () => store.change({ view: name }) } }),
+    element("button", {
+      type: "button",
+      role: "tab",
+      id: `tab-${name}`,
+      "aria-controls": "main",
+      text: title,
+      on: { click: () => store.change({ view: name }) },
+    }),
   );
-  const bar = element("nav", { role: "tablist", "aria-label": "Views", class: "tabs", on: { keydown: (event) => moveTab(event, tabs) } }, ...tabs);
+  const bar = element(
+    "nav",
+    { role: "tablist", "aria-label": "Views", class: "tabs", on: { keydown: (event) => moveTab(event, tabs) } },
+    ...tabs,
+  );
   const theme = element("button", { type: "button", class: "theme", on: { click: () => switchTheme(store) } });
   page.append(
-    element("a", { class: "skip", href: "#main", text: "To the view", on: { click: (event) => (event.preventDefault(), main.focus()) } }),
+    element("a", {
+      class: "skip",
+      href: "#main",
+      text: "To the view",
+      on: { click: (event) => (event.preventDefault(), main.focus()) },
+    }),
     element(
       "header",
       {},
-      element("div", { class: "name" }, element("h1", { text: atlas.content.name, title: atlas.content.name }), element("span", { text: "attention heads" })),
+      element(
+        "div",
+        { class: "name" },
+        element("h1", { text: atlas.content.name, title: atlas.content.name }),
+        element("span", { text: "attention heads" }),
+      ),
       bar,
       createSearch(context),
       theme,

@@ -47,7 +47,9 @@ export function savers(name, picture, background, what = "") {
       class: "quiet",
       text: form,
       "aria-label": `Download ${what ? what.toLowerCase() : "this picture"} as ${form}`,
-      on: { click: async () => save(`${name()}.${form.toLowerCase()}`, await write(svgSource(picture(), background()))) },
+      on: {
+        click: async () => save(`${name()}.${form.toLowerCase()}`, await write(svgSource(picture(), background()))),
+      },
     });
   return element(
     "span",

@@ -74,7 +74,11 @@ export async function unpackExample(example) {
 function behavioursOf(frame, heads) {
   if (!frame?.has("layer", "head", "label", "strength")) return [];
   const found = new Map();
-  for (const row of frame.sorted(frame.where(() => true), "strength", true)) {
+  for (const row of frame.sorted(
+    frame.where(() => true),
+    "strength",
+    true,
+  )) {
     const index = heads.index(frame.get("layer")[row], frame.get("head")[row]);
     const label = frame.get("label")[row];
     if (index < 0 || label === null) continue;

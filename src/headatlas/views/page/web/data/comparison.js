@@ -14,7 +14,11 @@ export class Comparison extends Atlas {
   async open() {
     await super.open();
     this.sides = await Promise.all(this.content.sides.map((side) => new Atlas(side).open()));
-    this.pairs = new Pairs(this.frames.get("head_matches"), this.frames.get("behaviour_matches"), this.sides.map(({ heads }) => heads));
+    this.pairs = new Pairs(
+      this.frames.get("head_matches"),
+      this.frames.get("behaviour_matches"),
+      this.sides.map(({ heads }) => heads),
+    );
     if (this.pairs.measured) addDistances(this.sides, this.pairs);
     alignMeasures(this.sides);
     alignBehaviours(this.sides);
@@ -39,7 +43,9 @@ export class Comparison extends Atlas {
     return side.flatMap((key) => {
       const { heads } = this.sides[key === "head" ? 0 : 1];
       const index = heads.parse(name);
-      return index < 0 ? [] : [{ label: `Head ${heads.name(index)} of ${key === "head" ? "A" : "B"}`, go: { [key]: index } }];
+      return index < 0
+        ? []
+        : [{ label: `Head ${heads.name(index)} of ${key === "head" ? "A" : "B"}`, go: { [key]: index } }];
     });
   }
 
@@ -52,7 +58,9 @@ export class Comparison extends Atlas {
 
   /** The labels of a head of each side: those of both, of A alone, of B alone. */
   labels(head, other) {
-    const own = [head, other].map((index, side) => this.sides[side].behaviours.filter((one) => one.heads.includes(index)).map((one) => one.label));
+    const own = [head, other].map((index, side) =>
+      this.sides[side].behaviours.filter((one) => one.heads.includes(index)).map((one) => one.label),
+    );
     return {
       both: own[0].filter((label) => own[1].includes(label)),
       a: own[0].filter((label) => !own[1].includes(label)),
@@ -82,7 +90,8 @@ export function alignMeasures([a, b]) {
     const other = b.measureOf.get(measure.id);
     if (!other) continue;
     const limits = range({ ...measure, values: Float64Array.of(...measure.values, ...other.values) });
-    const format = measure.share || measure.format === nats ? measure.format : numberFormat([...measure.values, ...other.values]);
+    const format =
+      measure.share || measure.format === nats ? measure.format : numberFormat([...measure.values, ...other.values]);
     Object.assign(measure, { limits, format });
     Object.assign(other, { limits, format });
   }
@@ -91,7 +100,8 @@ export function alignMeasures([a, b]) {
 /** The same labels in the same order on both sides, so that a colour means the same; the label of most heads first. */
 export function alignBehaviours(sides) {
   const total = new Map();
-  for (const { behaviours } of sides) for (const { label, heads } of behaviours) total.set(label, (total.get(label) ?? 0) + heads.length);
+  for (const { behaviours } of sides)
+    for (const { label, heads } of behaviours) total.set(label, (total.get(label) ?? 0) + heads.length);
   const labels = [...total].sort((one, other) => other[1] - one[1]).map(([label]) => label);
   for (const side of sides) {
     const own = new Map(side.behaviours.map((one) => [one.label, one.heads]));

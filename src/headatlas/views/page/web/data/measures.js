@@ -8,8 +8,14 @@ import { numberFormat, percent } from "./frames.js";
  */
 
 const NEVER = new Set(["layer", "head", "count", "correct", "low", "high", "x", "y", "cluster", "uniform_nats"]);
-const NOT_ALONE = { keyphrase_heads: new Set(["relative_low", "relative_high", "first_half", "second_half", "key_share"]) };
-const KEY_WORDS = { average_precision: "average precision", relative_attention: "relative attention", cross_entropy: "surprise (nats)" };
+const NOT_ALONE = {
+  keyphrase_heads: new Set(["relative_low", "relative_high", "first_half", "second_half", "key_share"]),
+};
+const KEY_WORDS = {
+  average_precision: "average precision",
+  relative_attention: "relative attention",
+  cross_entropy: "surprise (nats)",
+};
 const COVERED = 0.5; // share of the heads that must have a value
 const DIRECTIONS = { dependent_to_head: "dependent → head", head_to_dependent: "head → dependent" };
 
@@ -24,7 +30,10 @@ export function measuresOf(frames, heads, special) {
 
 function ofTable(table, frame, heads, special) {
   const keys = frame.columns.filter((column) => !column.number || column.name === "offset").map((one) => one.name);
-  const numbers = frame.columns.filter((column) => column.number && !NEVER.has(column.name) && !NOT_ALONE[table]?.has(column.name) && column.name !== "offset");
+  const numbers = frame.columns.filter(
+    (column) =>
+      column.number && !NEVER.has(column.name) && !NOT_ALONE[table]?.has(column.name) && column.name !== "offset",
+  );
   const groups = new Map();
   for (let row = 0; row < frame.length; row += 1) {
     const key = keys.map((name) => frame.get(name)[row]).join("/");
@@ -75,7 +84,8 @@ export function measureLabel(table, key, name, special) {
     max_attention: () => (name === "highest" ? "largest weight anywhere" : "largest weight of a row, mean"),
     gradients: () => `|dL/da| towards ${kinds[key.kind] ?? key.kind}`,
     dependencies: () => `${key.relation}, ${DIRECTIONS[key.direction] ?? key.direction}`,
-    keyphrase_heads: () => `key words: ${KEY_WORDS[name]}${key.pooling === "mean" && key.rows === "all" ? "" : `, ${key.pooling} of ${key.rows} rows`}`,
+    keyphrase_heads: () =>
+      `key words: ${KEY_WORDS[name]}${key.pooling === "mean" && key.rows === "all" ? "" : `, ${key.pooling} of ${key.rows} rows`}`,
     coreference: () => `antecedent: ${key.mention_type} among ${key.candidates}`,
   };
   if (known[table]) return known[table]();

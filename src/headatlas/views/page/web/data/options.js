@@ -1,6 +1,11 @@
 /** What can be chosen from: measures by table, examples by corpus. */
 
-const CORPORA = { text: "Text", treebank: "Treebank, with gold trees", coreference: "Coreference, with gold mentions", keyphrases: "Documents, with keyphrases" };
+const CORPORA = {
+  text: "Text",
+  treebank: "Treebank, with gold trees",
+  coreference: "Coreference, with gold mentions",
+  keyphrases: "Documents, with keyphrases",
+};
 const LONGEST = 58; // letters of an example in a list
 
 export function measureGroups(atlas) {

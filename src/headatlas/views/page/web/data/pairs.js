@@ -28,7 +28,8 @@ export class Pairs {
       const other = row === undefined ? -1 : this.at(this.matches, row, 1 - side);
       return other < 0 ? NOBODY : { other, why: "distance", distance: this.matches.get("distance")[row] };
     }
-    if (this.byLabel[side].has(index)) return { other: this.byLabel[side].get(index), why: "behaviour", distance: null };
+    if (this.byLabel[side].has(index))
+      return { other: this.byLabel[side].get(index), why: "behaviour", distance: null };
     return this.samePlaces ? { other: index, why: "place", distance: null } : NOBODY;
   }
 
@@ -77,7 +78,11 @@ function strongestLabels(labels, heads) {
   const found = [new Map(), new Map()];
   if (!labels) return found;
   ENDS.forEach((end, side) => {
-    const rows = labels.sorted(labels.where(() => true), `strength_${end}`, true);
+    const rows = labels.sorted(
+      labels.where(() => true),
+      `strength_${end}`,
+      true,
+    );
     const [own, other] = [ENDS[side], ENDS[1 - side]];
     for (const row of rows) {
       const index = heads[side].index(labels.get(`layer_${own}`)[row], labels.get(`head_${own}`)[row]);

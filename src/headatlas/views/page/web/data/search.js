@@ -13,7 +13,12 @@ export function searchEntries({ heads, measures, behaviours, best, tables, examp
   for (const behaviour of behaviours) {
     const [first, ...others] = behaviour.heads.map((index) => heads.name(index));
     const note = others.length ? `${first} and ${others.length} more` : first;
-    entries.push(entry(behaviour.label, note, `behaviour ${behaviour.label}`, 1, { view: views.behaviour, head: behaviour.heads[0] }));
+    entries.push(
+      entry(behaviour.label, note, `behaviour ${behaviour.label}`, 1, {
+        view: views.behaviour,
+        head: behaviour.heads[0],
+      }),
+    );
   }
   for (const measure of measures) {
     const head = strongest(measure);
@@ -21,7 +26,8 @@ export function searchEntries({ heads, measures, behaviours, best, tables, examp
     const words = `${measure.label} ${measure.group} ${measure.id}`;
     entries.push(entry(measure.label, note, words, 2, { view: views.measure, measure: measure.id, head }));
   }
-  for (const [name, about] of tables) entries.push(entry(name, about || "table", `table ${name}`, 3, { view: "tables", table: name }));
+  for (const [name, about] of tables)
+    entries.push(entry(name, about || "table", `table ${name}`, 3, { view: "tables", table: name }));
   examples.forEach((example, number) => {
     const text = example.words.length ? example.words.join(" ") : example.tokens.join(" ");
     entries.push(entry(text, `example ${number + 1}, ${example.corpus}`, "", 4, { view: "sentence", example: number }));

@@ -19,7 +19,8 @@ export function emptyGutter() {
 export function treeGutter(verdicts, root, rowOf, middle, size, colours) {
   const shown = verdicts.filter(({ word, head }) => rowOf(word) >= 0 && rowOf(head) >= 0);
   const small = size * 0.84;
-  const labels = Math.max(20, ...shown.map(({ relation }) => Math.min(WIDEST_RELATION, textWidth(relation, small)))) + 18;
+  const labels =
+    Math.max(20, ...shown.map(({ relation }) => Math.min(WIDEST_RELATION, textWidth(relation, small)))) + 18;
   const deepest = Math.max(1, ...shown.map(({ word, head }) => Math.abs(rowOf(word) - rowOf(head))));
   const arcs = Math.min(96, 26 + 9 * deepest);
   const node = svg("g", { "font-size": small, "font-family": FONT });
@@ -39,11 +40,24 @@ export function treeGutter(verdicts, root, rowOf, middle, size, colours) {
       }),
       svg("circle", { cx: arcs, cy: to, r: 2.2, fill: colour }),
       svg("text", { x: arcs + 7, y: from + small * 0.35, fill: colour, text: right ? "✓" : "×", "font-weight": 700 }),
-      svg("text", { x: arcs + 20, y: from + small * 0.35, fill: colours.faint, text: fitted(relation, small, WIDEST_RELATION) }),
+      svg("text", {
+        x: arcs + 20,
+        y: from + small * 0.35,
+        fill: colours.faint,
+        text: fitted(relation, small, WIDEST_RELATION),
+      }),
     );
   }
   if (rowOf(root) >= 0) {
-    node.append(svg("text", { x: arcs + 20, y: middle(rowOf(root)) + small * 0.35, fill: colours.faint, "font-style": "italic", text: "root" }));
+    node.append(
+      svg("text", {
+        x: arcs + 20,
+        y: middle(rowOf(root)) + small * 0.35,
+        fill: colours.faint,
+        "font-style": "italic",
+        text: "root",
+      }),
+    );
   }
   return { width: arcs + labels + 8, node };
 }
@@ -97,7 +111,13 @@ export function mentionGutter(mentions, verdicts, rowOf, middle, row, size, colo
       );
     }
     node.append(
-      svg("text", { x: arcs + 6, y: middle(from) + size * 0.3, fill: right ? colours.right : colours.wrong, text: right ? "✓" : "×", "font-weight": 700 }),
+      svg("text", {
+        x: arcs + 6,
+        y: middle(from) + size * 0.3,
+        fill: right ? colours.right : colours.wrong,
+        text: right ? "✓" : "×",
+        "font-weight": 700,
+      }),
     );
   }
   const levels = Math.max(1, ...[...depth.values()].map((level) => level + 1));

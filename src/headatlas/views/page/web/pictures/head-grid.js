@@ -59,7 +59,14 @@ export function headGrid(heads, { pitch, gap, axes, label, id, choose, say, pres
     const label = (x, y, text, anchor) => svg("text", { x, y, text, "text-anchor": anchor });
     const middle = size / 2;
     for (let head = 0; head < heads.widest; head += 1) {
-      ticks.append(label(margin.left + head * pitch + middle, margin.top - 8, head || pitch < 42 ? String(head + 1) : "head 1", "middle"));
+      ticks.append(
+        label(
+          margin.left + head * pitch + middle,
+          margin.top - 8,
+          head || pitch < 42 ? String(head + 1) : "head 1",
+          "middle",
+        ),
+      );
     }
     heads.perLayer.forEach((_, layer) =>
       ticks.append(label(margin.left - 8, margin.top + layer * pitch + middle + 4, `layer ${layer + 1}`, "end")),

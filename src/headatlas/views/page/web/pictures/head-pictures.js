@@ -19,8 +19,14 @@ export function headPictures({ atlas, store, palette, room }, exampleNow, nameNo
   const verdict = element("p", { class: "verdict", "aria-live": "polite" });
   const stage = element("div", { class: "stage pair" });
   const pictureSavers = (what, place) => {
-    const name = () => `${what.toLowerCase()}-head-${atlas.heads.name(store.shown.head)}-${nameNow().replaceAll(" ", "-")}`;
-    return savers(name, () => pictures[place].node, () => palette().paper, what);
+    const name = () =>
+      `${what.toLowerCase()}-head-${atlas.heads.name(store.shown.head)}-${nameNow().replaceAll(" ", "-")}`;
+    return savers(
+      name,
+      () => pictures[place].node,
+      () => palette().paper,
+      what,
+    );
   };
   let pictures = [];
   let scene = null;
@@ -46,9 +52,12 @@ export function headPictures({ atlas, store, palette, room }, exampleNow, nameNo
     const { shown } = store;
     const division = shown.unit === "words" ? wordUnits(example, atlas.content.special.unk) : tokenUnits(example);
     const weights = tokenMap(example.maps, shown.head, example.tokens.length);
-    const map = shown.unit === "words" ? unitMap(weights, example.tokens.length, division, atlas.content.words_from) : weights;
+    const map =
+      shown.unit === "words" ? unitMap(weights, example.tokens.length, division, atlas.content.words_from) : weights;
     const all = division.units.length;
-    const kept = division.units.map((_, place) => place).filter((place) => shown.special || division.units[place].word >= 0);
+    const kept = division.units
+      .map((_, place) => place)
+      .filter((place) => shown.special || division.units[place].word >= 0);
     const units = kept.map((place) => division.units[place]);
     const firstRow = new Map();
     units.forEach(({ word }, row) => word >= 0 && !firstRow.has(word) && firstRow.set(word, row));
@@ -66,7 +75,11 @@ export function headPictures({ atlas, store, palette, room }, exampleNow, nameNo
     const across = direction() === "dependent_to_head";
     const pairs = example.tree
       ? verdicts.map(({ word, head, right }) => ({ from: across ? word : head, to: across ? head : word, right }))
-      : verdicts.map(({ word, gold, predicted, right }) => ({ from: word, to: right ? predicted : gold[gold.length - 1], right }));
+      : verdicts.map(({ word, gold, predicted, right }) => ({
+          from: word,
+          to: right ? predicted : gold[gold.length - 1],
+          right,
+        }));
     return pairs
       .map(({ from, to, right }) => ({ from: rowOf(from), to: rowOf(to), right }))
       .filter(({ from, to }) => from >= 0 && to >= 0);
@@ -138,19 +151,31 @@ export function headPictures({ atlas, store, palette, room }, exampleNow, nameNo
       .filter(([, share]) => share >= 0.005)
       .map(([text, share]) => `${visible(text)} ${(100 * share).toFixed(0)} %`);
     const own = visible(units[focus.place].text);
-    verdict.textContent = away ? `“${own}” attends to ${others.join(", ")}` : `“${own}” is attended to by ${others.join(", ")}`;
+    verdict.textContent = away
+      ? `“${own}” attends to ${others.join(", ")}`
+      : `“${own}” is attended to by ${others.join(", ")}`;
   }
 
   function summary(example, verdicts) {
     const name = `Head ${atlas.heads.name(store.shown.head)}`;
     const right = verdicts.filter((one) => one.right).length;
     if (example.tree) {
-      return [`${name} finds the head of `, element("strong", { text: `${right} of ${verdicts.length}` }), ` words here (${WAYS[direction()]}); an arc is a gold dependency, dashed where it is missed.`];
+      return [
+        `${name} finds the head of `,
+        element("strong", { text: `${right} of ${verdicts.length}` }),
+        ` words here (${WAYS[direction()]}); an arc is a gold dependency, dashed where it is missed.`,
+      ];
     }
     if (example.mentions) {
-      return [`${name} finds an antecedent for `, element("strong", { text: `${right} of ${verdicts.length}` }), " mentions here; a bar is a mention, its colour the entity, a dashed arc is missed."];
+      return [
+        `${name} finds an antecedent for `,
+        element("strong", { text: `${right} of ${verdicts.length}` }),
+        " mentions here; a bar is a mention, its colour the entity, a dashed arc is missed.",
+      ];
     }
-    return [`${name}: lines from the words that attend, on the left, to those attended to. Point at a word, click to hold it.`];
+    return [
+      `${name}: lines from the words that attend, on the left, to those attended to. Point at a word, click to hold it.`,
+    ];
   }
 
   return {

@@ -16,8 +16,19 @@ export function gainShares(gains) {
 export function mixPicture(mix, summary, width, colours) {
   const layers = Math.max(0, ...mix.map(({ layer }) => layer)) + 1;
   const pitch = Math.max(12, Math.min(WIDEST, (width - ROW.label - ROW.notes) / layers));
-  const total = { width: ROW.label + layers * pitch + ROW.notes, height: summary.length * (ROW.height + ROW.gap) + ROW.bottom };
-  const picture = svg("svg", { viewBox: `0 0 ${total.width} ${total.height}`, width: total.width, height: total.height, role: "img", "aria-label": "Mixing weights and differential scores of each task by layer", "font-family": FONT, "font-size": 12 });
+  const total = {
+    width: ROW.label + layers * pitch + ROW.notes,
+    height: summary.length * (ROW.height + ROW.gap) + ROW.bottom,
+  };
+  const picture = svg("svg", {
+    viewBox: `0 0 ${total.width} ${total.height}`,
+    width: total.width,
+    height: total.height,
+    role: "img",
+    "aria-label": "Mixing weights and differential scores of each task by layer",
+    "font-family": FONT,
+    "font-size": 12,
+  });
   summary.forEach((about, place) => {
     const rows = mix.filter(({ task }) => task === about.task).sort((a, b) => a.layer - b.layer);
     const row = taskRow(about, rows, pitch, colours);
@@ -26,10 +37,28 @@ export function mixPicture(mix, summary, width, colours) {
   });
   const step = Math.ceil(24 / pitch);
   for (let layer = 0; layer < layers; layer += step) {
-    picture.append(svg("text", { x: ROW.label + (layer + 0.5) * pitch, y: total.height - 18, "text-anchor": "middle", fill: colours.faint, text: String(layer) }));
+    picture.append(
+      svg("text", {
+        x: ROW.label + (layer + 0.5) * pitch,
+        y: total.height - 18,
+        "text-anchor": "middle",
+        fill: colours.faint,
+        text: String(layer),
+      }),
+    );
   }
-  picture.append(svg("text", { x: ROW.label, y: total.height - 3, fill: colours.faint, "font-size": 11, text: "layer (0: embeddings)" }));
-  picture.addEventListener("pointermove", (event) => tip(event, event.target.dataset.said ? JSON.parse(event.target.dataset.said) : null));
+  picture.append(
+    svg("text", {
+      x: ROW.label,
+      y: total.height - 3,
+      fill: colours.faint,
+      "font-size": 11,
+      text: "layer (0: embeddings)",
+    }),
+  );
+  picture.addEventListener("pointermove", (event) =>
+    tip(event, event.target.dataset.said ? JSON.parse(event.target.dataset.said) : null),
+  );
   picture.addEventListener("pointerleave", (event) => tip(event, null));
   return picture;
 }
@@ -42,7 +71,17 @@ function taskRow(about, rows, pitch, colours) {
   const zero = 2 + top * scale;
   const x = (layer) => ROW.label + (layer + 0.5) * pitch;
   const node = svg("g");
-  node.append(svg("text", { x: ROW.label - 10, y: zero - 4, "text-anchor": "end", "font-weight": 600, "font-size": 13, fill: colours.ink, text: fitted(about.task, 13, ROW.label - 12) }));
+  node.append(
+    svg("text", {
+      x: ROW.label - 10,
+      y: zero - 4,
+      "text-anchor": "end",
+      "font-weight": 600,
+      "font-size": 13,
+      fill: colours.ink,
+      text: fitted(about.task, 13, ROW.label - 12),
+    }),
+  );
   for (const [value, low, high, dash] of [
     [about.centre_of_gravity, about.centre_low, about.centre_high, null],
     [about.expected_layer, about.expected_low, about.expected_high, "4 3"],
@@ -50,8 +89,20 @@ function taskRow(about, rows, pitch, colours) {
     if (value === null || value < -0.5 || value > rows.length - 0.5) continue;
     const [from, to] = [Math.max(-0.5, low ?? value), Math.min(rows.length - 0.5, high ?? value)];
     node.append(
-      svg("rect", { x: x(from), y: 0, width: Math.max(0, x(to) - x(from)), height: ROW.height, fill: colours.ink, "fill-opacity": 0.08 }),
-      svg("path", { d: `M${x(value)} 0V${ROW.height}`, stroke: colours.ink, "stroke-width": 1.4, "stroke-dasharray": dash }),
+      svg("rect", {
+        x: x(from),
+        y: 0,
+        width: Math.max(0, x(to) - x(from)),
+        height: ROW.height,
+        fill: colours.ink,
+        "fill-opacity": 0.08,
+      }),
+      svg("path", {
+        d: `M${x(value)} 0V${ROW.height}`,
+        stroke: colours.ink,
+        "stroke-width": 1.4,
+        "stroke-dasharray": dash,
+      }),
     );
   }
   rows.forEach((row, place) => {
@@ -65,9 +116,32 @@ function taskRow(about, rows, pitch, colours) {
       ...(row.differential === null ? [] : [`adds ${(100 * row.differential).toFixed(1)} points`]),
     ]);
     node.append(
-      svg("rect", { x: left, y: zero - row.weight * scale, width: wide, height: row.weight * scale, fill: colours.accent, "fill-opacity": 0.75 }),
-      svg("rect", { x: left, y: share > 0 ? zero - share * scale : zero, width: wide, height: Math.abs(share) * scale, fill: "none", stroke: colours.kind(3), "stroke-width": 1.6 }),
-      svg("rect", { x: x(row.layer) - pitch / 2, y: 0, width: pitch, height: ROW.height, fill: "transparent", "data-said": said, "data-layer": row.layer }),
+      svg("rect", {
+        x: left,
+        y: zero - row.weight * scale,
+        width: wide,
+        height: row.weight * scale,
+        fill: colours.accent,
+        "fill-opacity": 0.75,
+      }),
+      svg("rect", {
+        x: left,
+        y: share > 0 ? zero - share * scale : zero,
+        width: wide,
+        height: Math.abs(share) * scale,
+        fill: "none",
+        stroke: colours.kind(3),
+        "stroke-width": 1.6,
+      }),
+      svg("rect", {
+        x: x(row.layer) - pitch / 2,
+        y: 0,
+        width: pitch,
+        height: ROW.height,
+        fill: "transparent",
+        "data-said": said,
+        "data-layer": row.layer,
+      }),
     );
   });
   node.append(svg("path", { d: `M${ROW.label} ${zero}H${ROW.label + rows.length * pitch}`, stroke: colours.rule }));
@@ -78,6 +152,15 @@ function taskRow(about, rows, pitch, colours) {
     `expected layer ${number(about.expected_layer, 2)}`,
     `KL from equal weights ${number(about.kl, 2)}`,
   ];
-  notes.forEach((text, line) => node.append(svg("text", { x: ROW.label + rows.length * pitch + 14, y: 18 + line * 16, fill: line ? colours.faint : colours.ink, text })));
+  notes.forEach((text, line) =>
+    node.append(
+      svg("text", {
+        x: ROW.label + rows.length * pitch + 14,
+        y: 18 + line * 16,
+        fill: line ? colours.faint : colours.ink,
+        text,
+      }),
+    ),
+  );
   return node;
 }

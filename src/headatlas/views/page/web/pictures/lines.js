@@ -35,7 +35,10 @@ export function linesPicture({ units, weight, row, between, colours, gutter, lab
   const numbers = svg("g", { "font-size": size * 0.85, fill: colours.faint });
   const columns = { from: [], to: [] };
   const texts = svg("g");
-  for (const [side, x, anchor] of [["from", left - 8, "end"], ["to", right + 8, "start"]]) {
+  for (const [side, x, anchor] of [
+    ["from", left - 8, "end"],
+    ["to", right + 8, "start"],
+  ]) {
     words.forEach((word, place) => {
       const back = svg("rect", {
         x: side === "from" ? x - column + 2 : x - 5,

@@ -13,7 +13,10 @@ export function colouring(atlas, by, colours, left, width) {
   if (measure) {
     const [low, high] = range(measure);
     const fill = (index) => colours.shade((measure.values[index] - low) / (high - low));
-    const legend = (y) => ({ node: rampLegend(colours, [low, high], measure.format, measure.label, left, y - 4), height: 30 });
+    const legend = (y) => ({
+      node: rampLegend(colours, [low, high], measure.format, measure.label, left, y - 4),
+      height: 30,
+    });
     return { fill, outline: colours.faint, legend };
   }
   const groups = { behaviour: behaviours, cluster: clusters, layer: layers }[by] ?? layers;

@@ -13,7 +13,8 @@ const LARGEST_FONT = 14;
  *          right: boolean}[], point: Function, pin: Function}} scene  space: width to fill, tallest: largest cell, marks: gold pairs, drawn as frames
  */
 export function matrixPicture({ units, weight, space, tallest, colours, marks, point, pin }) {
-  const longest = (size) => Math.max(24, ...units.map((unit) => Math.min(LONGEST_LABEL, textWidth(visible(unit.text), size)))) + 10;
+  const longest = (size) =>
+    Math.max(24, ...units.map((unit) => Math.min(LONGEST_LABEL, textWidth(visible(unit.text), size)))) + 10;
   let [cell, size] = [tallest, LARGEST_FONT];
   for (let round = 0; round < 4; round += 1) {
     cell = Math.max(SMALLEST_CELL, Math.min(tallest, (space - longest(size) - 4) / units.length));
@@ -32,11 +33,30 @@ export function matrixPicture({ units, weight, space, tallest, colours, marks, p
     "font-family": FONT,
     "font-size": size,
   });
-  const image = svg("image", { x: margin, y: margin, width: side, height: side, "image-rendering": "pixelated", href: pixels(units.length, weight, colours) });
+  const image = svg("image", {
+    x: margin,
+    y: margin,
+    width: side,
+    height: side,
+    "image-rendering": "pixelated",
+    href: pixels(units.length, weight, colours),
+  });
   const texts = labels.flatMap((label, place) => {
     const middle = margin + (place + 0.5) * cell;
-    const row = svg("text", { x: margin - 5, y: middle + size * 0.35, "text-anchor": "end", fill: colours.ink, text: label, direction: "ltr" });
-    const column = svg("text", { transform: `translate(${middle + size * 0.35} ${margin - 5}) rotate(-90)`, fill: colours.ink, text: label, direction: "ltr" });
+    const row = svg("text", {
+      x: margin - 5,
+      y: middle + size * 0.35,
+      "text-anchor": "end",
+      fill: colours.ink,
+      text: label,
+      direction: "ltr",
+    });
+    const column = svg("text", {
+      transform: `translate(${middle + size * 0.35} ${margin - 5}) rotate(-90)`,
+      fill: colours.ink,
+      text: label,
+      direction: "ltr",
+    });
     return [row, column];
   });
   const frames = marks.map(({ from, to, right }) =>
@@ -64,7 +84,10 @@ export function matrixPicture({ units, weight, space, tallest, colours, marks, p
   picture.addEventListener("pointermove", (event) => {
     const there = cellAt(event);
     point(there ? { side: "from", place: there.from } : null);
-    tip(event, there && [`${labels[there.from]} → ${labels[there.to]}`, `${(100 * weight(there.from, there.to)).toFixed(1)} %`]);
+    tip(
+      event,
+      there && [`${labels[there.from]} → ${labels[there.to]}`, `${(100 * weight(there.from, there.to)).toFixed(1)} %`],
+    );
   });
   picture.addEventListener("pointerleave", (event) => {
     point(null);

@@ -20,14 +20,21 @@ export function predictionTables(predictions, words, changed) {
       return element("tr", {}, ...cells);
     });
     const caption = element("caption", { text: title });
-    const head = element("thead", {}, element("tr", {}, ...heading.map((text) => element("th", { text, scope: "col" }))));
+    const head = element(
+      "thead",
+      {},
+      element("tr", {}, ...heading.map((text) => element("th", { text, scope: "col" }))),
+    );
     const table = element("table", { class: "expects" }, caption, head, element("tbody", {}, ...rows));
     return element("div", {}, table, one.own ? element("p", { class: "remark", text: ownLine(one.own, changed) }) : "");
   });
 }
 
 function cell([token, share]) {
-  return [element("td", { text: fitted(token, 14, WIDEST), title: visible(token) }), element("td", { class: "number", text: percent(share, 1) })];
+  return [
+    element("td", { text: fitted(token, 14, WIDEST), title: visible(token) }),
+    element("td", { class: "number", text: percent(share, 1) }),
+  ];
 }
 
 function ownLine({ token, before, after, rank_before: rankBefore, rank_after: rankAfter }, changed) {

@@ -17,11 +17,38 @@ let pictures = 0;
  *   `height` is that of the points, `below` what is left free under them. `alike`: one scale for both axes.
  *   `over(index)` follows the pointer, -1 where it is on no head; `moved()` is called when points have moved.
  */
-export function headScatter(heads, places, { width, height, below = 0, alike, fill, colours, outline = colours.paper, label, choose, say, over = () => {}, moved = () => {}, backdrop = null, zoom = WHOLE }) {
+export function headScatter(
+  heads,
+  places,
+  {
+    width,
+    height,
+    below = 0,
+    alike,
+    fill,
+    colours,
+    outline = colours.paper,
+    label,
+    choose,
+    say,
+    over = () => {},
+    moved = () => {},
+    backdrop = null,
+    zoom = WHOLE,
+  },
+) {
   const id = `points-${(pictures += 1)}`;
   const radius = heads.total > 250 ? 5 : 7;
   const tall = height + below;
-  const picture = svg("svg", { viewBox: `0 0 ${width} ${tall}`, width, height: tall, tabindex: 0, role: "img", "aria-label": label, "font-family": FONT });
+  const picture = svg("svg", {
+    viewBox: `0 0 ${width} ${tall}`,
+    width,
+    height: tall,
+    tabindex: 0,
+    role: "img",
+    "aria-label": label,
+    "font-family": FONT,
+  });
   const circles = svg("g", { stroke: outline, "stroke-width": outline === colours.paper ? 1.5 : 1 });
   const names = svg("g", { "font-size": 11, fill: colours.faint, "pointer-events": "none" });
   const glanced = svg("g", { "pointer-events": "none" });
@@ -40,11 +67,17 @@ export function headScatter(heads, places, { width, height, below = 0, alike, fi
       const [x, y] = unit(place);
       return { x: x * zoom.k + zoom.x, y: y * zoom.k + zoom.y };
     });
-    const circle = (point, index) => point && svg("circle", { cx: point.x, cy: point.y, r: radius, fill: fill(index), "data-head": index });
+    const circle = (point, index) =>
+      point && svg("circle", { cx: point.x, cy: point.y, r: radius, fill: fill(index), "data-head": index });
     circles.replaceChildren(...points.map(circle).filter(Boolean));
     names.replaceChildren(
       ...namesThatFit(points, radius).map((index) =>
-        svg("text", { x: points[index].x + radius + 3, y: points[index].y + 4, text: heads.name(index), "data-name": index }),
+        svg("text", {
+          x: points[index].x + radius + 3,
+          y: points[index].y + 4,
+          text: heads.name(index),
+          "data-name": index,
+        }),
       ),
     );
     select(now);
@@ -54,7 +87,8 @@ export function headScatter(heads, places, { width, height, below = 0, alike, fi
   /** Ring and name of the chosen head. */
   function select(index) {
     now = index;
-    for (const name of names.children) name.setAttribute("visibility", Number(name.dataset.name) === index ? "hidden" : "visible");
+    for (const name of names.children)
+      name.setAttribute("visibility", Number(name.dataset.name) === index ? "hidden" : "visible");
     mark(chosen, points[index], heads.total && index >= 0 ? heads.name(index) : "", 3);
   }
 
@@ -70,7 +104,18 @@ export function headScatter(heads, places, { width, height, below = 0, alike, fi
     const left = point.x > width - 52; // a name at the edge stands on the other side
     group.append(
       svg("circle", { cx: point.x, cy: point.y, r: 11, fill: "none", stroke: colours.picked, "stroke-width": thick }),
-      svg("text", { x: point.x + (left ? -15 : 15), y: point.y + 5, "text-anchor": left ? "end" : "start", "font-size": 14, "font-weight": 700, fill: colours.ink, stroke: colours.paper, "stroke-width": 4, "paint-order": "stroke", text: name }),
+      svg("text", {
+        x: point.x + (left ? -15 : 15),
+        y: point.y + 5,
+        "text-anchor": left ? "end" : "start",
+        "font-size": 14,
+        "font-weight": 700,
+        fill: colours.ink,
+        stroke: colours.paper,
+        "stroke-width": 4,
+        "paint-order": "stroke",
+        text: name,
+      }),
     );
   }
 
@@ -88,11 +133,15 @@ export function headScatter(heads, places, { width, height, below = 0, alike, fi
 
   const headOf = (event) => Number(event.target.dataset?.head ?? -1);
   picture.addEventListener("click", (event) => !dragged && headOf(event) >= 0 && choose(headOf(event)));
-  picture.addEventListener("wheel", (event) => {
-    event.preventDefault();
-    const box = picture.getBoundingClientRect();
-    scale(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
-  }, { passive: false });
+  picture.addEventListener(
+    "wheel",
+    (event) => {
+      event.preventDefault();
+      const box = picture.getBoundingClientRect();
+      scale(Math.exp(-event.deltaY / 300), event.clientX - box.left, event.clientY - box.top);
+    },
+    { passive: false },
+  );
   picture.addEventListener("pointerdown", (event) => {
     dragged = false;
     const start = { x: event.clientX - zoom.x, y: event.clientY - zoom.y };
@@ -182,7 +231,8 @@ function ownScales([[left, right], [bottom, top]], { width, height }) {
 /** Heads whose names cover neither a point nor another name. */
 export function namesThatFit(points, radius) {
   const taken = points.filter(Boolean).map(({ x, y }) => [x - radius, y - radius, x + radius, y + radius]);
-  const free = (box) => !taken.some(([left, top, right, bottom]) => box[0] < right && box[2] > left && box[1] < bottom && box[3] > top);
+  const free = (box) =>
+    !taken.some(([left, top, right, bottom]) => box[0] < right && box[2] > left && box[1] < bottom && box[3] > top);
   const fitting = [];
   points.forEach((point, index) => {
     if (!point) return;

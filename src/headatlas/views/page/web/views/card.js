@@ -8,7 +8,12 @@ import { STRIP, section, strip } from "../pictures/strips.js";
 
 const SURFACE = ["positions", "token_kinds", "entropy", "max_attention"];
 const ELSEWHERE = new Set([...SURFACE, "gradients", "dependencies", "coreference", "keyphrase_heads", "behaviours"]);
-const LEFT_AWAY = new Set(["token_kinds/sep_to_sep", "token_kinds/other_to_sep", "entropy/cls", "max_attention/highest"]);
+const LEFT_AWAY = new Set([
+  "token_kinds/sep_to_sep",
+  "token_kinds/other_to_sep",
+  "entropy/cls",
+  "max_attention/highest",
+]);
 const MOST_RELATIONS = 6;
 
 export function createCard({ atlas, store, palette }) {
@@ -25,12 +30,26 @@ export function createCard({ atlas, store, palette }) {
   function drawLocator() {
     const pitch = Math.max(8, Math.min(25, Math.floor(300 / heads.widest), Math.floor(220 / heads.layers)));
     const shown = measure();
-    const say = (index) => [`Head ${heads.name(index)}`, ...(shown ? [`${shown.label}: ${shown.format(shown.values[index])}`] : [])];
+    const say = (index) => [
+      `Head ${heads.name(index)}`,
+      ...(shown ? [`${shown.label}: ${shown.format(shown.values[index])}`] : []),
+    ];
     const choose = (index) => store.change({ head: index });
-    small = headGrid(heads, { pitch, gap: 2, axes: false, label: "Choose a head: arrow keys move", id: "locator", choose, say });
+    small = headGrid(heads, {
+      pitch,
+      gap: 2,
+      axes: false,
+      label: "Choose a head: arrow keys move",
+      id: "locator",
+      choose,
+      say,
+    });
     const colours = palette();
     const [low, high] = shown ? range(shown) : [0, 1];
-    small.paint((index) => (shown ? colours.shade((shown.values[index] - low) / (high - low)) : colours.empty), colours);
+    small.paint(
+      (index) => (shown ? colours.shade((shown.values[index] - low) / (high - low)) : colours.empty),
+      colours,
+    );
     small.select(store.shown.head);
     place.replaceChildren(small.node, element("div", { class: "caption", text: shown ? shown.label : "" }));
   }
@@ -42,11 +61,23 @@ export function createCard({ atlas, store, palette }) {
     const colours = palette();
     const parts = [
       behaviours(atlas, layer, head),
-      strips(atlas, index, colours, "What it attends to", (one) => SURFACE.includes(one.group) && !LEFT_AWAY.has(one.id)),
+      strips(
+        atlas,
+        index,
+        colours,
+        "What it attends to",
+        (one) => SURFACE.includes(one.group) && !LEFT_AWAY.has(one.id),
+      ),
       relations(atlas, layer, head, colours),
       antecedents(atlas, layer, head, colours),
       strips(atlas, index, colours, "How much the loss depends on it, |dL/da|", (one) => one.group === "gradients"),
-      strips(atlas, index, colours, "Keyphrases", ({ group, key }) => group === "keyphrase_heads" && key.pooling === "mean" && key.rows === "all"),
+      strips(
+        atlas,
+        index,
+        colours,
+        "Keyphrases",
+        ({ group, key }) => group === "keyphrase_heads" && key.pooling === "mean" && key.rows === "all",
+      ),
       strips(atlas, index, colours, "More", (one) => !ELSEWHERE.has(one.group)),
       nearest(atlas, store, index),
     ];
@@ -69,9 +100,17 @@ function behaviours(atlas, layer, head) {
   const rows = frame.where((row) => frame.get("layer")[row] === layer && frame.get("head")[row] === head);
   const said = frame.sorted(rows, "strength", true).map((row) => {
     const evidence = frame.has("evidence") ? frame.get("evidence")[row] : "";
-    return element("li", {}, element("span", { class: "chip", text: frame.get("label")[row] }), element("span", { class: "evidence", text: evidence ?? "" }));
+    return element(
+      "li",
+      {},
+      element("span", { class: "chip", text: frame.get("label")[row] }),
+      element("span", { class: "evidence", text: evidence ?? "" }),
+    );
   });
-  return section("Behaviour", said.length ? element("ul", { class: "plain" }, ...said) : element("p", { class: "remark", text: "None found." }));
+  return section(
+    "Behaviour",
+    said.length ? element("ul", { class: "plain" }, ...said) : element("p", { class: "remark", text: "None found." }),
+  );
 }
 
 /** Each measure with the head's value among those of all heads. */
@@ -109,14 +148,22 @@ function relations(atlas, layer, head, colours) {
   const lines = chosen.map(([relation, { row }]) => {
     const top = baselines.get(relation);
     const champion = best.get("layer")[top] === layer && best.get("head")[top] === head;
-    const value = { accuracy: all.get("accuracy")[row], low: all.get("low")[row], high: all.get("high")[row], baseline: best.get("baseline")[top] };
+    const value = {
+      accuracy: all.get("accuracy")[row],
+      low: all.get("low")[row],
+      high: all.get("high")[row],
+      baseline: best.get("baseline")[top],
+    };
     const way = all.get("direction")[row] === "dependent_to_head" ? "→" : "←";
     return barRow(`${relation} ${way}`, value, colours, champion ? "best head" : "");
   });
   return section(
     "Dependencies",
     element("table", { class: "strips" }, element("tbody", {}, ...lines)),
-    element("p", { class: "remark", text: "Bar: accuracy with 95 % interval; line: best fixed offset. → the dependent attends, ← the head does." }),
+    element("p", {
+      class: "remark",
+      text: "Bar: accuracy with 95 % interval; line: best fixed offset. → the dependent attends, ← the head does.",
+    }),
   );
 }
 
@@ -125,16 +172,26 @@ function antecedents(atlas, layer, head, colours) {
   if (!frame?.has("mention_type", "candidates", "accuracy")) return null;
   const rules = atlas.frames.get("coreference_baselines");
   const baseline = (type) => {
-    const row = rules?.where((one) => rules.get("baseline")[one] === "nearest" && rules.get("mention_type")[one] === type)[0];
+    const row = rules?.where(
+      (one) => rules.get("baseline")[one] === "nearest" && rules.get("mention_type")[one] === type,
+    )[0];
     return row === undefined ? null : rules.get("accuracy")[row];
   };
   const own = frame.where(
-    (row) => frame.get("layer")[row] === layer && frame.get("head")[row] === head && frame.get("candidates")[row] === "preceding",
+    (row) =>
+      frame.get("layer")[row] === layer &&
+      frame.get("head")[row] === head &&
+      frame.get("candidates")[row] === "preceding",
   );
   if (!own.length) return null;
   const lines = own.map((row) => {
     const type = frame.get("mention_type")[row];
-    const value = { accuracy: frame.get("accuracy")[row], low: frame.get("low")[row], high: frame.get("high")[row], baseline: baseline(type) };
+    const value = {
+      accuracy: frame.get("accuracy")[row],
+      low: frame.get("low")[row],
+      high: frame.get("high")[row],
+      baseline: baseline(type),
+    };
     return barRow(type, value, colours, "");
   });
   return section(
@@ -149,13 +206,30 @@ function barRow(label, { accuracy, low, high, baseline }, colours, mark) {
   const at = (share) => (share * (width - 4) + 2).toFixed(1);
   const bar = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
   bar.append(svg("rect", { x: 2, y: 4, width: width - 4, height: height - 8, fill: colours.empty, rx: 2 }));
-  if (accuracy !== null) bar.append(svg("rect", { x: 2, y: 4, width: Math.max(0, at(accuracy) - 2), height: height - 8, fill: colours.accent, rx: 2 }));
-  if (low !== null && high !== null) bar.append(svg("path", { d: `M${at(low)} 8H${at(high)}`, stroke: colours.ink, "stroke-width": 1.4 }));
-  if (baseline !== null) bar.append(svg("path", { d: `M${at(baseline)} 1V${height - 1}`, stroke: colours.picked, "stroke-width": 2 }));
+  if (accuracy !== null)
+    bar.append(
+      svg("rect", {
+        x: 2,
+        y: 4,
+        width: Math.max(0, at(accuracy) - 2),
+        height: height - 8,
+        fill: colours.accent,
+        rx: 2,
+      }),
+    );
+  if (low !== null && high !== null)
+    bar.append(svg("path", { d: `M${at(low)} 8H${at(high)}`, stroke: colours.ink, "stroke-width": 1.4 }));
+  if (baseline !== null)
+    bar.append(svg("path", { d: `M${at(baseline)} 1V${height - 1}`, stroke: colours.picked, "stroke-width": 2 }));
   return element(
     "tr",
     { title: mark },
-    element("th", { scope: "row" }, label, mark ? element("span", { class: "star", text: " ★", "aria-label": mark }) : ""),
+    element(
+      "th",
+      { scope: "row" },
+      label,
+      mark ? element("span", { class: "star", text: " ★", "aria-label": mark }) : "",
+    ),
     element("td", { class: "number", text: percent(accuracy) }),
     element("td", {}, bar),
   );
@@ -166,7 +240,13 @@ function nearest(atlas, store, index) {
   if (!list?.length) return null;
   const chips = list.map(([layer, head, distance]) => {
     const other = atlas.heads.index(layer, head);
-    return element("button", { type: "button", class: "chip", text: `${layer}-${head}`, title: `distance ${distance}`, on: { click: () => store.change({ head: other }) } });
+    return element("button", {
+      type: "button",
+      class: "chip",
+      text: `${layer}-${head}`,
+      title: `distance ${distance}`,
+      on: { click: () => store.change({ head: other }) },
+    });
   });
   return section("Heads most alike", element("div", { class: "chips" }, ...chips));
 }

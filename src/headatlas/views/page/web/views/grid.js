@@ -11,7 +11,8 @@ import { savers } from "../saving.js";
 
 const GAP = 6;
 const SMALLEST = 8.5; // pixels of a number in a cell
-const ABSENT = "This atlas has neither tables of heads nor examples. Make one with: headatlas survey MODEL --text FILE --out DIR";
+const ABSENT =
+  "This atlas has neither tables of heads nor examples. Make one with: headatlas survey MODEL --text FILE --out DIR";
 
 export const gridView = { name: "grid", title: "Grid", create };
 
@@ -41,7 +42,13 @@ function create({ atlas, store, palette, room }) {
       parts.push(select("Value", measureGroups(atlas), measure().id, (id) => store.change({ measure: id })));
     }
     const name = () => (now === "maps" ? `maps-example-${shown.example + 1}` : measure().id.replaceAll("/", "-"));
-    parts.push(savers(name, () => stage.querySelector("svg"), () => palette().paper));
+    parts.push(
+      savers(
+        name,
+        () => stage.querySelector("svg"),
+        () => palette().paper,
+      ),
+    );
     controls.replaceChildren(...parts);
   }
 
@@ -59,7 +66,15 @@ function create({ atlas, store, palette, room }) {
     if (turn !== drawing) return;
     const say = (index) => (now ? [`Head ${heads.name(index)}`, valueOf(now, index)] : [`Head ${heads.name(index)}`]);
     const choose = (index) => store.change({ head: index });
-    grid = headGrid(heads, { pitch, gap: GAP, axes: true, label: "All heads: arrow keys move", id: "grid", choose, say });
+    grid = headGrid(heads, {
+      pitch,
+      gap: GAP,
+      axes: true,
+      label: "All heads: arrow keys move",
+      id: "grid",
+      choose,
+      say,
+    });
     if (now) drawValues(grid, now, heads, colours);
     else drawMaps(grid, example, heads, colours);
     grid.select(store.shown.head);
@@ -102,7 +117,9 @@ export function writeValues(grid, measure, heads, colours) {
   for (let index = 0; index < heads.total; index += 1) {
     if (Number.isNaN(measure.values[index])) continue;
     const { x, y } = grid.place(index);
-    const text = measure.share ? String(Math.round(100 * measure.values[index])) : measure.format(measure.values[index]);
+    const text = measure.share
+      ? String(Math.round(100 * measure.values[index]))
+      : measure.format(measure.values[index]);
     const fits = { "font-size": fontSize, "text-anchor": "middle", fill: colours.onShade(share(index)) };
     grid.above.append(svg("text", { x: x + grid.size / 2, y: y + grid.size / 2 + fontSize * 0.36, text, ...fits }));
   }
@@ -121,7 +138,14 @@ function drawMaps(grid, example, heads, colours) {
     });
     pen.putImageData(pixels, 0, 0);
     const { x, y } = grid.place(index);
-    const image = { x, y, width: grid.size, height: grid.size, href: canvas.toDataURL(), "image-rendering": "pixelated" };
+    const image = {
+      x,
+      y,
+      width: grid.size,
+      height: grid.size,
+      href: canvas.toDataURL(),
+      "image-rendering": "pixelated",
+    };
     grid.under.append(svg("image", image));
   }
   grid.paint(() => "#00000000", colours);

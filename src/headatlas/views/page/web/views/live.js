@@ -13,7 +13,8 @@ const MOST_NAMED = 16; // removed heads
 
 const HINTS = {
   masked: "Click a word to mask it and see what the model expects there.",
-  causal: "Below is what the model expects next. Click a word to see what it expects in its place from the words before.",
+  causal:
+    "Below is what the model expects next. Click a word to see what it expects in its place from the words before.",
   none: "This model has no language model head, so it predicts no words; heads can be looked at all the same.",
 };
 
@@ -31,8 +32,19 @@ function create(context) {
   let predictions = [];
   let grid = null;
 
-  const pictures = headPictures(context, () => example, () => "your text");
-  const box = element("textarea", { rows: 2, id: "live-text", dir: "auto", spellcheck: "false", maxlength: 60000, on: { input: typed } });
+  const pictures = headPictures(
+    context,
+    () => example,
+    () => "your text",
+  );
+  const box = element("textarea", {
+    rows: 2,
+    id: "live-text",
+    dir: "auto",
+    spellcheck: "false",
+    maxlength: 60000,
+    on: { input: typed },
+  });
   box.value = text;
   const problem = element("p", { class: "problem", role: "alert" });
   const wordBar = element("div", { class: "words", role: "group", "aria-label": "Words of the text" });
@@ -42,7 +54,11 @@ function create(context) {
   const node = element(
     "section",
     { class: "view live", "aria-label": "A text of your own" },
-    element("label", { for: "live-text", class: "caption", text: `A text of your own, up to ${live.most_tokens.toLocaleString("en")} tokens` }),
+    element("label", {
+      for: "live-text",
+      class: "caption",
+      text: `A text of your own, up to ${live.most_tokens.toLocaleString("en")} tokens`,
+    }),
     box,
     problem,
     element("p", { class: "remark", text: HINTS[live.predicts ?? "none"] }),
@@ -96,7 +112,12 @@ function create(context) {
     };
     wordBar.replaceChildren(
       ...words.map((word, place) =>
-        element("button", { type: "button", "aria-pressed": String(chosen.has(place)), text: visible(word), on: { click: () => press(place) } }),
+        element("button", {
+          type: "button",
+          "aria-pressed": String(chosen.has(place)),
+          text: visible(word),
+          on: { click: () => press(place) },
+        }),
       ),
     );
     wordBar.children[focused]?.focus();
@@ -116,8 +137,20 @@ function create(context) {
   function drawGrid() {
     const pitch = Math.max(9, Math.min(24, Math.floor(360 / heads.widest), Math.floor(260 / heads.layers)));
     const label = "Remove heads: arrow keys move, Enter removes or restores";
-    const say = (index) => [`Head ${heads.name(index)}`, removed.has(index) ? "removed: click to restore" : "click to remove"];
-    grid = headGrid(heads, { pitch, gap: 2, axes: false, label, id: "removal", choose: (head) => store.change({ head }), say, press });
+    const say = (index) => [
+      `Head ${heads.name(index)}`,
+      removed.has(index) ? "removed: click to restore" : "click to remove",
+    ];
+    grid = headGrid(heads, {
+      pitch,
+      gap: 2,
+      axes: false,
+      label,
+      id: "removal",
+      choose: (head) => store.change({ head }),
+      say,
+      press,
+    });
     grid.select(store.shown.head);
     drawRemoved();
   }
@@ -139,21 +172,35 @@ function create(context) {
       },
     });
     const names = [...removed].sort((a, b) => a - b).map((index) => heads.name(index));
-    gridPlace.replaceChildren(grid.node, element("p", { class: "caption", role: "status" }, ...removalLine(names)), restore);
+    gridPlace.replaceChildren(
+      grid.node,
+      element("p", { class: "caption", role: "status" }, ...removalLine(names)),
+      restore,
+    );
   }
 
   function removalLine(names) {
     if (!live.removable) return ["The heads of this architecture can be looked at but not removed."];
     if (!names.length) return ["Click heads to remove them."];
     const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-    const shown = names.slice(0, MOST_NAMED).flatMap((name, place) => [place ? ", " : "", element("span", { class: "whole", text: name })]);
+    const shown = names
+      .slice(0, MOST_NAMED)
+      .flatMap((name, place) => [place ? ", " : "", element("span", { class: "whole", text: name })]);
     return ["Removed: ", ...shown, more];
   }
 
   function drawControls() {
     const { shown } = store;
     controls.replaceChildren(
-      toggle("Units", [["words", "Words"], ["tokens", "Tokens"]], shown.unit, (unit) => store.change({ unit, pinned: null })),
+      toggle(
+        "Units",
+        [
+          ["words", "Words"],
+          ["tokens", "Tokens"],
+        ],
+        shown.unit,
+        (unit) => store.change({ unit, pinned: null }),
+      ),
       checkbox("special tokens", shown.special, (special) => store.change({ special, pinned: null })),
     );
   }

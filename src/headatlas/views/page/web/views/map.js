@@ -21,7 +21,8 @@ function create({ atlas, store, palette, room }) {
   const stage = element("div", { class: "stage" });
   node.append(controls, remark, stage);
   const placed = placesOnMap(atlas);
-  const byId = (id, otherwise) => atlas.measureOf.get(id) ?? atlas.measures[otherwise % Math.max(1, atlas.measures.length)];
+  const byId = (id, otherwise) =>
+    atlas.measureOf.get(id) ?? atlas.measures[otherwise % Math.max(1, atlas.measures.length)];
   let axes = placed ? SIMILARITY : "measures";
   let [across, up] = [byId("entropy/all", 0)?.id, byId("positions/-1", 1)?.id];
   let colour = atlas.behaviours.length ? "behaviour" : "layer";
@@ -49,15 +50,47 @@ function create({ atlas, store, palette, room }) {
     };
     const kinds = [["measures", "two measures"]];
     if (placed) kinds.unshift([SIMILARITY, "similar heads close (figure 6)"]);
-    const parts = [select("Places", [["", kinds]], axes, redraw((value) => (axes = value)))];
+    const parts = [
+      select(
+        "Places",
+        [["", kinds]],
+        axes,
+        redraw((value) => (axes = value)),
+      ),
+    ];
     if (axes === "measures" && atlas.measures.length) {
-      parts.push(select("Across", measureGroups(atlas), across, redraw((value) => (across = value))));
-      parts.push(select("Up", measureGroups(atlas), up, redraw((value) => (up = value))));
+      parts.push(
+        select(
+          "Across",
+          measureGroups(atlas),
+          across,
+          redraw((value) => (across = value)),
+        ),
+      );
+      parts.push(
+        select(
+          "Up",
+          measureGroups(atlas),
+          up,
+          redraw((value) => (up = value)),
+        ),
+      );
     }
-    parts.push(select("Colour", [["", own], ...measureGroups(atlas)], colour, redraw((value) => (colour = value))));
+    parts.push(
+      select(
+        "Colour",
+        [["", own], ...measureGroups(atlas)],
+        colour,
+        redraw((value) => (colour = value)),
+      ),
+    );
     parts.push(
       zoomButtons(() => (scatter ? [scatter] : [])),
-      savers(() => `map-${colour.replaceAll("/", "-")}`, () => stage.querySelector("svg"), () => palette().paper),
+      savers(
+        () => `map-${colour.replaceAll("/", "-")}`,
+        () => stage.querySelector("svg"),
+        () => palette().paper,
+      ),
     );
     controls.replaceChildren(...parts);
     remark.textContent = placed ? "" : ABSENT;
@@ -92,7 +125,8 @@ function create({ atlas, store, palette, room }) {
 
   function axesOf(colours, plot) {
     if (axes === SIMILARITY || !atlas.measures.length) return svg("g");
-    const text = (x, y, words, anchor) => svg("text", { x, y, text: words, fill: colours.faint, "font-size": 12, "text-anchor": anchor });
+    const text = (x, y, words, anchor) =>
+      svg("text", { x, y, text: words, fill: colours.faint, "font-size": 12, "text-anchor": anchor });
     const said = (measure) => {
       const [low, high] = extent([...measure.values].filter((value) => !Number.isNaN(value)));
       return `${measure.label}, ${measure.format(low)} to ${measure.format(high)}`;

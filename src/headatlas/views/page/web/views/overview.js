@@ -30,11 +30,31 @@ function create({ atlas, store, palette, room }) {
   const sides = atlas.sides ?? [atlas];
   const node = element("section", { class: "view overview", "aria-label": "Overview" });
   const stage = element("div", { class: "stage" });
-  const measures = PANELS.map((id) => atlas.measureOf.get(id)).filter((one) => one && one.values.some((value) => !Number.isNaN(value)));
-  const list = (sentences) => element("ul", {}, ...sentences.map((text) => element("li", {}, ...withHeads(text.replace(/(\d) %/g, "$1\u00a0%"), atlas, store))));
+  const measures = PANELS.map((id) => atlas.measureOf.get(id)).filter(
+    (one) => one && one.values.some((value) => !Number.isNaN(value)),
+  );
+  const list = (sentences) =>
+    element(
+      "ul",
+      {},
+      ...sentences.map((text) => element("li", {}, ...withHeads(text.replace(/(\d) %/g, "$1\u00a0%"), atlas, store))),
+    );
   const kept = content.examples_kept;
-  const examples = kept ? [`${content.examples.length}${content.examples.length < kept ? ` of ${kept}` : ""} examples with the maps of all heads; weights are kept in 8 bits, each off by at most 0.2 %. Right and wrong are decided before rounding.`] : [];
-  const layers = element("div", { class: "heading" }, element("h2", { text: "Through the layers" }), savers(() => "layers", () => stage.querySelector("svg"), () => palette().paper));
+  const examples = kept
+    ? [
+        `${content.examples.length}${content.examples.length < kept ? ` of ${kept}` : ""} examples with the maps of all heads; weights are kept in 8 bits, each off by at most 0.2 %. Right and wrong are decided before rounding.`,
+      ]
+    : [];
+  const layers = element(
+    "div",
+    { class: "heading" },
+    element("h2", { text: "Through the layers" }),
+    savers(
+      () => "layers",
+      () => stage.querySelector("svg"),
+      () => palette().paper,
+    ),
+  );
   node.append(
     element("p", { class: "lead", text: content.lead }),
     element("h2", { text: atlas.sides ? "What differs" : "What the heads do" }),
@@ -55,10 +75,25 @@ function create({ atlas, store, palette, room }) {
     const wide = Math.min(PANEL.widest, Math.floor(inside / columns));
     const size = { width: wide, height: Math.round(80 + wide * 0.42) };
     const total = { width: columns * size.width, height: Math.ceil(measures.length / columns) * size.height };
-    const picture = svg("svg", { viewBox: `0 0 ${total.width} ${total.height}`, width: total.width, height: total.height, role: "img", "aria-label": `Values of all heads by layer; the line is the layer's mean${sides.length > 1 ? "; circles and full line A, squares and broken line B" : ""}`, "font-family": FONT, "font-size": LABEL.size });
+    const picture = svg("svg", {
+      viewBox: `0 0 ${total.width} ${total.height}`,
+      width: total.width,
+      height: total.height,
+      role: "img",
+      "aria-label": `Values of all heads by layer; the line is the layer's mean${sides.length > 1 ? "; circles and full line A, squares and broken line B" : ""}`,
+      "font-family": FONT,
+      "font-size": LABEL.size,
+    });
     rings = measures.map((measure, place) => {
-      const panel = panelOf(sides.map((side) => [side.measureOf.get(measure.id), side.heads]), colours, size);
-      panel.node.setAttribute("transform", `translate(${(place % columns) * size.width} ${Math.floor(place / columns) * size.height})`);
+      const panel = panelOf(
+        sides.map((side) => [side.measureOf.get(measure.id), side.heads]),
+        colours,
+        size,
+      );
+      panel.node.setAttribute(
+        "transform",
+        `translate(${(place % columns) * size.width} ${Math.floor(place / columns) * size.height})`,
+      );
       picture.append(panel.node);
       return panel;
     });
@@ -109,13 +144,21 @@ function panelOf(series, colours, { width, height }) {
   const [long, room] = [textWidth(title, TITLE.size, TITLE.weight), width - LABEL.gap];
   const size = Math.max(TITLE.least, Math.min(TITLE.size, (TITLE.size * room) / long));
   node.append(
-    text({ x: Math.max(0, Math.min(left - 4, room - long)), y: 14 }, fitted(title, size, room, TITLE.weight), { class: "title", fill: colours.ink, "font-weight": TITLE.weight, "font-size": size }),
+    text({ x: Math.max(0, Math.min(left - 4, room - long)), y: 14 }, fitted(title, size, room, TITLE.weight), {
+      class: "title",
+      fill: colours.ink,
+      "font-weight": TITLE.weight,
+      "font-size": size,
+    }),
     svg("path", { d: `M${left} ${top}V${height - bottom}H${width - right}`, fill: "none", stroke: colours.rule }),
     text({ x: left - 5, y: y(high) + 4 }, ends[0], { "text-anchor": "end" }),
     text({ x: left - 5, y: y(low) + 4 }, ends[1], { "text-anchor": "end" }),
   );
   const step = Math.ceil((textWidth(String(layers), LABEL.size) + LABEL.gap) / (x(2) - x(1)));
-  for (let layer = 1; layer <= layers; layer += step) node.append(text({ x: x(layer), y: height - bottom + 14 }, String(layer), { class: "layer", "text-anchor": "middle" }));
+  for (let layer = 1; layer <= layers; layer += step)
+    node.append(
+      text({ x: x(layer), y: height - bottom + 14 }, String(layer), { class: "layer", "text-anchor": "middle" }),
+    );
   const drawn = series.map(([own, heads], side) => {
     const aside = series.length > 1 ? (side ? APART : -APART) : 0;
     const at = (layer) => x(layer) + aside;
@@ -123,8 +166,24 @@ function panelOf(series, colours, { width, height }) {
     const line = series.length > 1 ? colour : colours.ink;
     const { points, marks, means } = pointsOf(own, heads, at, y, side, colour);
     const dashes = side ? { "stroke-dasharray": "5 3" } : {};
-    const ring = svg("circle", { r: 5, fill: "none", stroke: series.length > 1 ? colours.ink : colours.picked, "stroke-width": 2.4, "pointer-events": "none" });
-    node.append(...marks, svg("path", { d: `M${means.join("L")}`, fill: "none", stroke: line, "stroke-width": 1.6, "pointer-events": "none", ...dashes }));
+    const ring = svg("circle", {
+      r: 5,
+      fill: "none",
+      stroke: series.length > 1 ? colours.ink : colours.picked,
+      "stroke-width": 2.4,
+      "pointer-events": "none",
+    });
+    node.append(
+      ...marks,
+      svg("path", {
+        d: `M${means.join("L")}`,
+        fill: "none",
+        stroke: line,
+        "stroke-width": 1.6,
+        "pointer-events": "none",
+        ...dashes,
+      }),
+    );
     return { points, ring };
   });
   node.append(...drawn.map(({ ring }) => ring));
@@ -154,10 +213,22 @@ function pointsOf(measure, heads, x, y, side, fill) {
       points.push(Number.isNaN(value) ? null : [x(layer), y(value)]);
       if (Number.isNaN(value)) continue;
       [sum, count] = [sum + value, count + 1];
-      const data = { fill, "fill-opacity": 0.45, "data-head": index, "data-side": side, "data-value": measure.format(value) };
+      const data = {
+        fill,
+        "fill-opacity": 0.45,
+        "data-head": index,
+        "data-side": side,
+        "data-value": measure.format(value),
+      };
       marks.push(
         side
-          ? svg("rect", { x: (x(layer) - 2.8).toFixed(1), y: (y(value) - 2.8).toFixed(1), width: 5.6, height: 5.6, ...data })
+          ? svg("rect", {
+              x: (x(layer) - 2.8).toFixed(1),
+              y: (y(value) - 2.8).toFixed(1),
+              width: 5.6,
+              height: 5.6,
+              ...data,
+            })
           : svg("circle", { cx: x(layer).toFixed(1), cy: y(value).toFixed(1), r: 3.2, ...data }),
       );
     }
@@ -175,6 +246,11 @@ function withHeads(sentence, atlas, store) {
   return sentence.split(/(?<![\w.-])(\d+-\d+)(?![\w-])/).map((part, place) => {
     const index = place % 2 ? atlas.heads.parse(part) : -1;
     if (index < 0) return part;
-    return element("button", { type: "button", class: "link", text: part, on: { click: () => store.change({ head: index }) } });
+    return element("button", {
+      type: "button",
+      class: "link",
+      text: part,
+      on: { click: () => store.change({ head: index }) },
+    });
   });
 }

@@ -24,34 +24,74 @@ export function createPairCard({ atlas, store, palette }) {
     const { head, other, side } = store.shown;
     const colours = palette();
     const dots = [colours.accent, colours.picked];
-    title.replaceChildren(...[head, other].flatMap((index, place) => [place ? element("span", { class: "faint", text: " ↔ " }) : "", named(atlas, place, index)]));
+    title.replaceChildren(
+      ...[head, other].flatMap((index, place) => [
+        place ? element("span", { class: "faint", text: " ↔ " }) : "",
+        named(atlas, place, index),
+      ]),
+    );
     const parts = [
-      element("p", { class: "sides" }, ...atlas.sides.map(({ content: { name } }, place) => key(dots[place], place, name))),
+      element(
+        "p",
+        { class: "sides" },
+        ...atlas.sides.map(({ content: { name } }, place) => key(dots[place], place, name)),
+      ),
       section("Match", ...matchLines(atlas, store, atlas.pairs.match(side, side ? other : head))),
       labels(atlas, head, other),
-      strips("What they attend to", a.measures.filter(({ group, id }) => SURFACE.includes(group) && !LEFT_AWAY.test(id))),
+      strips(
+        "What they attend to",
+        a.measures.filter(({ group, id }) => SURFACE.includes(group) && !LEFT_AWAY.test(id)),
+      ),
       strips("Relations that differ most", largest(a, b, head, other).slice(0, MOST_RELATIONS)),
     ];
     content.replaceChildren(...parts.filter(Boolean));
 
     function strips(heading, measures) {
-      const rows = measures.filter(({ id }) => b.measureOf.has(id)).map((measure) => {
-        const its = b.measureOf.get(measure.id);
-        const said = [[measure, head], [its, other]].map(([one, index]) => valueAt(one, index));
-        if (said.every((text) => text === "")) return null;
-        return element(
-          "tr",
-          {},
-          element("th", { scope: "row", text: shortLabel(measure) }),
-          element("td", { class: "number", text: said[0] || "–" }),
-          element("td", { class: "number", text: said[1] || "–" }),
-          element("td", {}, strip(measure, [[head, dots[0]], [other, dots[1], its]], colours, `A ${said[0]}, B ${said[1]}`, STRIP_WIDTH)),
-        );
-      });
+      const rows = measures
+        .filter(({ id }) => b.measureOf.has(id))
+        .map((measure) => {
+          const its = b.measureOf.get(measure.id);
+          const said = [
+            [measure, head],
+            [its, other],
+          ].map(([one, index]) => valueAt(one, index));
+          if (said.every((text) => text === "")) return null;
+          return element(
+            "tr",
+            {},
+            element("th", { scope: "row", text: shortLabel(measure) }),
+            element("td", { class: "number", text: said[0] || "–" }),
+            element("td", { class: "number", text: said[1] || "–" }),
+            element(
+              "td",
+              {},
+              strip(
+                measure,
+                [
+                  [head, dots[0]],
+                  [other, dots[1], its],
+                ],
+                colours,
+                `A ${said[0]}, B ${said[1]}`,
+                STRIP_WIDTH,
+              ),
+            ),
+          );
+        });
       const there = rows.filter(Boolean);
       if (!there.length) return null;
-      const above = element("tr", {}, element("td"), element("th", { scope: "col", class: "number", text: "A" }), element("th", { scope: "col", class: "number", text: "B" }), element("td"));
-      return section(heading, element("table", { class: "strips two" }, element("thead", {}, above), element("tbody", {}, ...there)));
+      const above = element(
+        "tr",
+        {},
+        element("td"),
+        element("th", { scope: "col", class: "number", text: "A" }),
+        element("th", { scope: "col", class: "number", text: "B" }),
+        element("td"),
+      );
+      return section(
+        heading,
+        element("table", { class: "strips two" }, element("thead", {}, above), element("tbody", {}, ...there)),
+      );
     }
   }
 
@@ -80,7 +120,9 @@ export function largest(a, b, head, other) {
 
 function shortLabel({ label, group, key }) {
   if (group === "dependencies") return `${key.relation} ${key.direction === "dependent_to_head" ? "→" : "←"}`;
-  return label.replace(/^(attention to (the )?|antecedent: )/, "").replace("largest weight of a row, mean", "largest weight");
+  return label
+    .replace(/^(attention to (the )?|antecedent: )/, "")
+    .replace("largest weight of a row, mean", "largest weight");
 }
 
 function valueAt(measure, index) {
@@ -91,7 +133,13 @@ function valueAt(measure, index) {
 function key(colour, side, name) {
   const dot = element("span", { class: "dot", "aria-hidden": "true" });
   dot.style.background = colour;
-  return element("span", { class: "key", title: name }, dot, element("b", { text: "AB"[side] }), element("span", { class: "model", text: name }));
+  return element(
+    "span",
+    { class: "key", title: name },
+    dot,
+    element("b", { text: "AB"[side] }),
+    element("span", { class: "model", text: name }),
+  );
 }
 
 function matchLines(atlas, store, match) {
@@ -100,16 +148,23 @@ function matchLines(atlas, store, match) {
   const { pairs, sides } = atlas;
   const format = sides[0].measureOf.get("match/distance").format;
   const summary = atlas.frames.get("match_summary");
-  const mean = summary?.where((row) => summary.get("measure")[row] === "matched_distance").map((row) => summary.get("value")[row])[0];
-  const within = summary?.where((row) => summary.get("measure")[row] === "within_a_distance").map((row) => summary.get("value")[row])[0];
+  const mean = summary
+    ?.where((row) => summary.get("measure")[row] === "matched_distance")
+    .map((row) => summary.get("value")[row])[0];
+  const within = summary
+    ?.where((row) => summary.get("measure")[row] === "within_a_distance")
+    .map((row) => summary.get("value")[row])[0];
   const lines = [["their distance", `${format(match.distance)} nats`]];
   if (mean !== undefined) lines.push(["mean of all matches", format(mean)]);
   if (within !== undefined) lines.push(["two heads of A, mean", format(within)]);
   const own = pairs.said(head, "own");
   if (own !== null) lines.push([`A and B ${sides[0].heads.name(head)}, same place`, format(own)]);
   const nearest = sides[1].heads.index(pairs.said(head, "nearest_layer"), pairs.said(head, "nearest_head"));
-  if (nearest >= 0 && nearest !== store.shown.other) lines.push([`nearest to it: B ${sides[1].heads.name(nearest)}`, format(pairs.said(head, "nearest"))]);
-  const rows = lines.map(([label, value]) => element("tr", {}, element("th", { scope: "row", text: label }), element("td", { class: "number", text: value })));
+  if (nearest >= 0 && nearest !== store.shown.other)
+    lines.push([`nearest to it: B ${sides[1].heads.name(nearest)}`, format(pairs.said(head, "nearest"))]);
+  const rows = lines.map(([label, value]) =>
+    element("tr", {}, element("th", { scope: "row", text: label }), element("td", { class: "number", text: value })),
+  );
   return [element("table", { class: "strips" }, element("tbody", {}, ...rows))];
 }
 
@@ -117,7 +172,17 @@ function labels(atlas, head, other) {
   if (!atlas.sides.some(({ behaviours }) => behaviours.length)) return null;
   const { both, a, b } = atlas.labels(head, other);
   const line = (title, list) =>
-    list.length ? element("p", { class: "labels" }, element("span", { class: "what", text: title }), ...list.map((text) => element("span", { class: "chip", text }))) : null;
+    list.length
+      ? element(
+          "p",
+          { class: "labels" },
+          element("span", { class: "what", text: title }),
+          ...list.map((text) => element("span", { class: "chip", text })),
+        )
+      : null;
   const lines = [line("both", both), line("A alone", a), line("B alone", b)].filter(Boolean);
-  return section("Behaviour", ...(lines.length ? lines : [element("p", { class: "remark", text: "None found for either." })]));
+  return section(
+    "Behaviour",
+    ...(lines.length ? lines : [element("p", { class: "remark", text: "None found for either." })]),
+  );
 }

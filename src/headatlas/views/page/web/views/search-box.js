@@ -51,7 +51,9 @@ export function createSearch({ atlas, store }) {
   }
 
   function mark() {
-    [...list.children].forEach((item, place) => item.setAttribute("aria-selected", String(place === chosen && results.length > 0)));
+    [...list.children].forEach((item, place) =>
+      item.setAttribute("aria-selected", String(place === chosen && results.length > 0)),
+    );
     if (results.length) box.setAttribute("aria-activedescendant", `found-${chosen}`);
     else box.removeAttribute("aria-activedescendant");
   }

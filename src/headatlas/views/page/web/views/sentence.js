@@ -13,7 +13,11 @@ function create(context) {
   const { atlas, store } = context;
   const node = element("section", { class: "view", "aria-label": "A head on an example" });
   const controls = element("div", { class: "controls" });
-  const pictures = headPictures(context, () => atlas.example(store.shown.example), () => `example ${store.shown.example + 1}`);
+  const pictures = headPictures(
+    context,
+    () => atlas.example(store.shown.example),
+    () => `example ${store.shown.example + 1}`,
+  );
   const { verdict, stage } = pictures;
   const below = atlas.examples.length ? pictures.savers() : [];
   node.append(controls, element("div", { class: "controls" }, verdict, ...below), stage);
@@ -29,15 +33,27 @@ function create(context) {
         disabled: shown.example + by < 0 || shown.example + by > last,
         on: { click: () => store.change({ example: store.shown.example + by }) },
       });
-    const picker = select("Example", exampleGroups(atlas), String(shown.example), (value) => store.change({ example: Number(value) }));
+    const picker = select("Example", exampleGroups(atlas), String(shown.example), (value) =>
+      store.change({ example: Number(value) }),
+    );
     picker.classList.add("grow");
     const example = atlas.examples[shown.example];
     controls.replaceChildren(
       picker,
       element("span", { class: "toggle" }, step(-1, "Previous example", "‹"), step(1, "Next example", "›")),
-      toggle("Units", [["words", "Words"], ["tokens", "Tokens"]], shown.unit, (unit) => store.change({ unit, pinned: null })),
+      toggle(
+        "Units",
+        [
+          ["words", "Words"],
+          ["tokens", "Tokens"],
+        ],
+        shown.unit,
+        (unit) => store.change({ unit, pinned: null }),
+      ),
       checkbox("special tokens", shown.special, (special) => store.change({ special, pinned: null })),
-      example.tree ? select("Scored", [["", DIRECTIONS]], shown.direction, (direction) => store.change({ direction })) : "",
+      example.tree
+        ? select("Scored", [["", DIRECTIONS]], shown.direction, (direction) => store.change({ direction }))
+        : "",
     );
   }
 
@@ -48,7 +64,9 @@ function create(context) {
         verdict.textContent = ABSENT;
         return undefined;
       }
-      const drawn = ["view", "example", "unit", "special", "direction", "theme", "size"].some((name) => changed.has(name));
+      const drawn = ["view", "example", "unit", "special", "direction", "theme", "size"].some((name) =>
+        changed.has(name),
+      );
       if (drawn) drawControls();
       if (drawn || changed.has("head")) return pictures.draw();
       if (changed.has("pinned")) pictures.focusOn(store.shown.pinned);

@@ -17,7 +17,8 @@ const TITLE = 30;
 const BELOW = 26;
 const RING = 12; // pixels around a chosen point that a line leaves free
 const NAMED = 48; // where its name stands in the way
-const TURNED = "Like heads lie close. B's map is turned and mirrored so that matched heads lie as alike as they can; distances are unchanged.";
+const TURNED =
+  "Like heads lie close. B's map is turned and mirrored so that matched heads lie as alike as they can; distances are unchanged.";
 
 export const sidesView = { name: "sides", title: "Side by side", create };
 
@@ -36,12 +37,19 @@ function create({ atlas, store, palette, room }) {
   let panels = [];
   let [link, beside] = [null, true];
 
-  const colour = () => (sides.every((side) => side.measureOf.has(store.shown.measure)) || ["layer", "behaviour"].includes(store.shown.measure) ? store.shown.measure : "layer");
+  const colour = () =>
+    sides.every((side) => side.measureOf.has(store.shown.measure)) ||
+    ["layer", "behaviour"].includes(store.shown.measure)
+      ? store.shown.measure
+      : "layer";
 
   function drawControls() {
     const own = [["layer", "layer"]];
     if (sides.some(({ behaviours }) => behaviours.length)) own.unshift(["behaviour", "behaviour"]);
-    const forms = [["map", "Maps"], ["grid", "Grids"]];
+    const forms = [
+      ["map", "Maps"],
+      ["grid", "Grids"],
+    ];
     const change = (value) => {
       form = value;
       drawControls();
@@ -51,7 +59,11 @@ function create({ atlas, store, palette, room }) {
       hasMaps ? toggle("How the heads are laid out", forms, form, change) : "",
       select("Colour", [["", own], ...measureGroups(atlas)], colour(), (measure) => store.change({ measure })),
       form === "map" ? zoomButtons(() => panels.map(({ heads }) => heads)) : "",
-      savers(() => `${form}s-${colour().replaceAll("/", "-")}`, () => stage.querySelector("svg"), () => palette().paper),
+      savers(
+        () => `${form}s-${colour().replaceAll("/", "-")}`,
+        () => stage.querySelector("svg"),
+        () => palette().paper,
+      ),
     );
     remark.textContent = form === "map" && pairs.measured ? TURNED : "";
   }
@@ -59,7 +71,10 @@ function create({ atlas, store, palette, room }) {
   function draw() {
     const colours = palette();
     const width = room().width - STAGE_PADDING;
-    const free = Math.max(300, window.innerHeight - stage.getBoundingClientRect().top - STAGE_PADDING - (remark.textContent ? 60 : 30));
+    const free = Math.max(
+      300,
+      window.innerHeight - stage.getBoundingClientRect().top - STAGE_PADDING - (remark.textContent ? 60 : 30),
+    );
     const key = colouring(sides[0], colour(), colours, 8, width - 16).legend(0);
     const high = free - TITLE - key.height - BELOW;
     beside = standBeside(width, high);
@@ -67,15 +82,41 @@ function create({ atlas, store, palette, room }) {
     const tall = beside || form === "map" ? high : (high - TITLE) / 2;
     panels = sides.map((side, number) => panelOf(side, number, each, tall, colours));
     const taller = Math.max(...panels.map(({ height }) => height));
-    panels.forEach((panel, number) => Object.assign(panel, beside ? { x: number * (each + GAP), y: TITLE } : { x: (width - panel.width) / 2, y: TITLE + number * (taller + TITLE) }));
+    panels.forEach((panel, number) =>
+      Object.assign(
+        panel,
+        beside
+          ? { x: number * (each + GAP), y: TITLE }
+          : { x: (width - panel.width) / 2, y: TITLE + number * (taller + TITLE) },
+      ),
+    );
     const bottom = panels[1].y + taller + BELOW;
     const whole = bottom + key.height;
-    const picture = svg("svg", { viewBox: `0 0 ${width} ${whole}`, width, height: whole, role: "group", "aria-label": "The heads of both models", "font-family": FONT });
-    link = svg("path", { fill: "none", stroke: colours.picked, "stroke-width": 1.8, "stroke-opacity": 0.8, "pointer-events": "none", class: "link-line" });
+    const picture = svg("svg", {
+      viewBox: `0 0 ${width} ${whole}`,
+      width,
+      height: whole,
+      role: "group",
+      "aria-label": "The heads of both models",
+      "font-family": FONT,
+    });
+    link = svg("path", {
+      fill: "none",
+      stroke: colours.picked,
+      "stroke-width": 1.8,
+      "stroke-opacity": 0.8,
+      "pointer-events": "none",
+      class: "link-line",
+    });
     panels.forEach(({ heads, x, y }, number) => {
       heads.node.setAttribute("x", x);
       heads.node.setAttribute("y", y);
-      const title = svg("text", { x: x + 8, y: y - 12, "font-size": 14, fill: colours.ink }, svg("tspan", { text: `${"AB"[number]} `, "font-weight": 700 }), svg("tspan", { text: fitted(sides[number].content.name, 14, each - 40) }));
+      const title = svg(
+        "text",
+        { x: x + 8, y: y - 12, "font-size": 14, fill: colours.ink },
+        svg("tspan", { text: `${"AB"[number]} `, "font-weight": 700 }),
+        svg("tspan", { text: fitted(sides[number].content.name, 14, each - 40) }),
+      );
       picture.append(title, heads.node);
     });
     picture.append(link, colouring(sides[0], colour(), colours, 8, width - 16).legend(bottom).node);
@@ -101,15 +142,43 @@ function create({ atlas, store, palette, room }) {
         const { other, why, distance } = pairs.match(number, index);
         const [first, ...more] = sayHead(side, index, colour());
         const format = measureOf.get("match/distance")?.format;
-        return [`${"AB"[number]}, ${first.toLowerCase()}`, ...more, why === "distance" ? `↔ ${named(atlas, 1 - number, other)}, ${format(distance)} nats` : `↔ ${named(atlas, 1 - number, other)}`];
+        return [
+          `${"AB"[number]}, ${first.toLowerCase()}`,
+          ...more,
+          why === "distance"
+            ? `↔ ${named(atlas, 1 - number, other)}, ${format(distance)} nats`
+            : `↔ ${named(atlas, 1 - number, other)}`,
+        ];
       },
     };
     const label = `Heads of ${"AB"[number]}: arrow keys move`;
     if (form === "map") {
-      return { heads: headScatter(heads, places[number], { width, height, alike: true, fill, outline, colours, label, ...listeners, moved: mark }), width, height, ring: beside && !number ? NAMED : RING };
+      return {
+        heads: headScatter(heads, places[number], {
+          width,
+          height,
+          alike: true,
+          fill,
+          outline,
+          colours,
+          label,
+          ...listeners,
+          moved: mark,
+        }),
+        width,
+        height,
+        ring: beside && !number ? NAMED : RING,
+      };
     }
     const pitch = pitchOf(heads, width, height);
-    const grid = headGrid(heads, { pitch, gap: pitch < 20 ? 2 : 3, axes: true, label, id: `side-${number}`, ...listeners });
+    const grid = headGrid(heads, {
+      pitch,
+      gap: pitch < 20 ? 2 : 3,
+      axes: true,
+      label,
+      id: `side-${number}`,
+      ...listeners,
+    });
     grid.paint(fill, colours);
     if (measureOf.has(colour())) writeValues(grid, measureOf.get(colour()), heads, colours);
     const [wide, tall] = ["width", "height"].map((name) => Number(grid.node.getAttribute(name)));
@@ -139,7 +208,16 @@ function create({ atlas, store, palette, room }) {
       const point = panels[number]?.heads.point(index);
       return point ? { x: point.x + panels[number].x, y: point.y + panels[number].y } : null;
     });
-    link?.setAttribute("d", ends.every(Boolean) ? curve(...ends, beside, panels.map(({ ring }) => ring)) : "");
+    link?.setAttribute(
+      "d",
+      ends.every(Boolean)
+        ? curve(
+            ...ends,
+            beside,
+            panels.map(({ ring }) => ring),
+          )
+        : "",
+    );
     verdict.replaceChildren(...sentence(atlas, head, other, side));
   }
 
@@ -161,7 +239,10 @@ function pitchOf(heads, width, height) {
 /** A line from ring to ring that leaves and arrives level, or upright where the pictures stand below each other. */
 export function curve(from, to, beside, [left, right] = [0, 0]) {
   const along = beside ? "x" : "y";
-  const [start, end] = [{ ...from, [along]: from[along] + left }, { ...to, [along]: to[along] - right }];
+  const [start, end] = [
+    { ...from, [along]: from[along] + left },
+    { ...to, [along]: to[along] - right },
+  ];
   const middle = (start[along] + end[along]) / 2;
   const said = ({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   return `M${said(start)}C${said({ ...start, [along]: middle })} ${said({ ...end, [along]: middle })} ${said(end)}`;
@@ -179,6 +260,12 @@ function sentence(atlas, head, other, side) {
     none: () => ": no match.",
   }[why]();
   const { both, a, b } = atlas.labels(head, other);
-  const parts = [["Both", both], ["A alone", a], ["B alone", b]].filter(([, list]) => list.length).map(([who, list]) => `${who}: ${list.join(", ")}.`);
+  const parts = [
+    ["Both", both],
+    ["A alone", a],
+    ["B alone", b],
+  ]
+    .filter(([, list]) => list.length)
+    .map(([who, list]) => `${who}: ${list.join(", ")}.`);
   return [bold(0, head), " ↔ ", bold(1, other), how, parts.length ? ` ${parts.join(" ")}` : ""];
 }

@@ -21,10 +21,14 @@ function create({ atlas, store }) {
   let rows = [];
   let refresh = () => {};
 
-  const names = () => [
-    ["Beside the paper", comparisons.map((view, place) => [PAPER + (place + 1), view.title[0] ?? `Table ${place + 1}`])],
-    [atlas.sides ? "This comparison" : "This atlas", Object.keys(tables).map((name) => [name, name])],
-  ].filter(([, list]) => list.length);
+  const names = () =>
+    [
+      [
+        "Beside the paper",
+        comparisons.map((view, place) => [PAPER + (place + 1), view.title[0] ?? `Table ${place + 1}`]),
+      ],
+      [atlas.sides ? "This comparison" : "This atlas", Object.keys(tables).map((name) => [name, name])],
+    ].filter(([, list]) => list.length);
   const known = (name) => Object.hasOwn(tables, name) || comparisons.some((_, place) => name === PAPER + (place + 1));
   const current = () => (known(store.shown.table) ? store.shown.table : (names()[0]?.[1][0][0] ?? ""));
 
@@ -45,12 +49,21 @@ function create({ atlas, store }) {
 
   function saver(name, titles, all) {
     const click = () => save(`${name}.csv`, new Blob([csv(titles, all())], { type: "text/csv" }));
-    return element("button", { type: "button", class: "quiet", text: "CSV", "aria-label": "Download these rows as CSV", on: { click } });
+    return element("button", {
+      type: "button",
+      class: "quiet",
+      text: "CSV",
+      "aria-label": "Download these rows as CSV",
+      on: { click },
+    });
   }
 
   function drawComparison(picker, view, name) {
     const titles = view.columns.map(({ group, title }) => (group ? `${group}: ${title}` : title));
-    controls.replaceChildren(picker, saver(name, titles, () => view.cells));
+    controls.replaceChildren(
+      picker,
+      saver(name, titles, () => view.cells),
+    );
     about.replaceChildren(...view.title.slice(1).flatMap((text, place) => (place ? [element("br"), text] : [text])));
     const groups = [];
     for (const { group } of view.columns) {
@@ -58,11 +71,24 @@ function create({ atlas, store }) {
       else groups.push([group, 1]);
     }
     const above = groups.map(([text, colspan]) => element("th", { text, colspan, scope: "colgroup", class: "group" }));
-    const heading = view.columns.map(({ title, number }) => element("th", { text: title, scope: "col", class: number ? "number" : "" }));
-    const lines = view.cells.map((row) =>
-      element("tr", {}, ...row.map((text, place) => element("td", { class: view.columns[place].number ? "number" : "" }, linked(view.columns[place], text)))),
+    const heading = view.columns.map(({ title, number }) =>
+      element("th", { text: title, scope: "col", class: number ? "number" : "" }),
     );
-    const head = element("thead", {}, groups.length > 1 ? element("tr", {}, ...above) : "", element("tr", {}, ...heading));
+    const lines = view.cells.map((row) =>
+      element(
+        "tr",
+        {},
+        ...row.map((text, place) =>
+          element("td", { class: view.columns[place].number ? "number" : "" }, linked(view.columns[place], text)),
+        ),
+      ),
+    );
+    const head = element(
+      "thead",
+      {},
+      groups.length > 1 ? element("tr", {}, ...above) : "",
+      element("tr", {}, ...heading),
+    );
     const notes = view.notes.map((text) => element("p", { class: "remark", text }));
     body.onscroll = null;
     body.replaceChildren(element("table", {}, head, element("tbody", {}, ...lines)), ...notes);
@@ -87,14 +113,23 @@ function create({ atlas, store }) {
     const frame = atlas.frames.get(name);
     const { rows: all, shown } = tables[name];
     const named = headColumns(frame);
-    const isChosen = (row) => named.some(([layer, head]) => isNow(atlas.choice(head, frame.get(layer)[row], frame.get(head)[row])));
-    const search = element("input", { type: "search", placeholder: "Filter rows", "aria-label": "Filter rows", value: filter });
+    const isChosen = (row) =>
+      named.some(([layer, head]) => isNow(atlas.choice(head, frame.get(layer)[row], frame.get(head)[row])));
+    const search = element("input", {
+      type: "search",
+      placeholder: "Filter rows",
+      "aria-label": "Filter rows",
+      value: filter,
+    });
     search.addEventListener("input", () => {
       filter = search.value;
       fill();
     });
     const titles = frame.columns.map((column) => column.name);
-    const cut = shown < all ? ` The first ${shown.toLocaleString("en")} of ${all.toLocaleString("en")} rows; all are in tables/${name}.csv.` : "";
+    const cut =
+      shown < all
+        ? ` The first ${shown.toLocaleString("en")} of ${all.toLocaleString("en")} rows; all are in tables/${name}.csv.`
+        : "";
     controls.replaceChildren(
       picker,
       search,
@@ -103,14 +138,22 @@ function create({ atlas, store }) {
     );
     const count = element("span");
     about.replaceChildren(tables[name].about ? `${tables[name].about}. ` : "", count, cut);
-    const formats = frame.values.map((values, place) => (frame.columns[place].number ? numberFormat(values) : (value) => value ?? ""));
+    const formats = frame.values.map((values, place) =>
+      frame.columns[place].number ? numberFormat(values) : (value) => value ?? "",
+    );
     const heading = frame.columns.map((column) => {
       const click = () => {
         const descending = sort?.name === column.name ? !sort.descending : column.number;
         sort = { name: column.name, descending };
         fill();
       };
-      const button = element("button", { type: "button", class: "link", text: column.name, title: column.meaning, on: { click } });
+      const button = element("button", {
+        type: "button",
+        class: "link",
+        text: column.name,
+        title: column.meaning,
+        on: { click },
+      });
       return element("th", { scope: "col", class: column.number ? "number" : "" }, button);
     });
     const lines = element("tbody");
@@ -119,7 +162,11 @@ function create({ atlas, store }) {
 
     function fill() {
       const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-      const text = (row) => frame.values.map((values, place) => formats[place](values[row])).join(" ").toLowerCase();
+      const text = (row) =>
+        frame.values
+          .map((values, place) => formats[place](values[row]))
+          .join(" ")
+          .toLowerCase();
       rows = frame.where((row) => {
         if (own && named.length && !isChosen(row)) return false;
         return !words.length || words.every((word) => text(row).includes(word));
@@ -174,6 +221,11 @@ function create({ atlas, store }) {
 
 /** The columns that name a head, each with that of its layer. @returns {[string, string][]} */
 export function headColumns(frame) {
-  const pairs = [["layer", "head"], ["layer_a", "head_a"], ["layer_b", "head_b"], ["nearest_layer", "nearest_head"]];
+  const pairs = [
+    ["layer", "head"],
+    ["layer_a", "head_a"],
+    ["layer_b", "head_b"],
+    ["nearest_layer", "nearest_head"],
+  ];
   return pairs.filter((pair) => frame.has(...pair));
 }

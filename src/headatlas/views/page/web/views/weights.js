@@ -11,7 +11,10 @@ const SIZE = 16; // pixels of a letter
 const STAGE_PADDING = 30;
 const [LINE, GAP, PAD] = [34, 5, 4];
 const ABSENT = "This atlas has no examples. Survey again with --examples 60 to keep some.";
-const POOLINGS = [["mean", "Mean of its column"], ["max", "Largest"]];
+const POOLINGS = [
+  ["mean", "Mean of its column"],
+  ["max", "Largest"],
+];
 
 export const weightsView = { name: "weights", title: "Weights", create };
 
@@ -33,10 +36,24 @@ function create({ atlas, store, palette, room }) {
       draw();
     };
     controls.replaceChildren(
-      select("Example", exampleGroups(atlas), String(shown.example), (value) => store.change({ example: Number(value) })),
-      toggle("Units", [["words", "Words"], ["tokens", "Tokens"]], shown.unit, (unit) => store.change({ unit, pinned: null })),
+      select("Example", exampleGroups(atlas), String(shown.example), (value) =>
+        store.change({ example: Number(value) }),
+      ),
+      toggle(
+        "Units",
+        [
+          ["words", "Words"],
+          ["tokens", "Tokens"],
+        ],
+        shown.unit,
+        (unit) => store.change({ unit, pinned: null }),
+      ),
       toggle("What a word receives", POOLINGS, pooling, pool),
-      savers(name, () => stage.querySelector("svg"), () => palette().paper),
+      savers(
+        name,
+        () => stage.querySelector("svg"),
+        () => palette().paper,
+      ),
     );
   }
 
@@ -46,9 +63,18 @@ function create({ atlas, store, palette, room }) {
     const example = await atlas.example(shown.example);
     if (mine !== turn) return;
     const division = shown.unit === "words" ? wordUnits(example, atlas.content.special.unk) : tokenUnits(example);
-    const weights = received(tokenMap(example.maps, shown.head, example.tokens.length), example.tokens.length, division, pooling);
+    const weights = received(
+      tokenMap(example.maps, shown.head, example.tokens.length),
+      example.tokens.length,
+      division,
+      pooling,
+    );
     const words = division.units
-      .map((unit, place) => ({ ...unit, weight: weights[place], key: unit.word >= 0 && Boolean(example.key?.[unit.word]) }))
+      .map((unit, place) => ({
+        ...unit,
+        weight: weights[place],
+        key: unit.word >= 0 && Boolean(example.key?.[unit.word]),
+      }))
       .filter((unit) => unit.word >= 0);
     stage.replaceChildren(picture(words, palette(), room().width - STAGE_PADDING));
     verdict.textContent = summary(words);
@@ -63,16 +89,41 @@ function create({ atlas, store, palette, room }) {
       if (x > 0 && x + wide > width) [x, row] = [0, row + 1];
       const fill = colours.shade(weight / top);
       const box = svg("rect", { x, y: row * LINE + 4, width: wide, height: LINE - 10, rx: 3, fill });
-      const word = svg("text", { x: x + PAD, y: row * LINE + 22, text: visible(text), fill: colours.onShade(weight / top), "font-size": SIZE, "font-weight": key ? 700 : 400 });
-      const under = key && svg("path", { d: `M${x + PAD} ${row * LINE + LINE - 3}h${wide - 2 * PAD}`, stroke: colours.picked, "stroke-width": 2.4 });
+      const word = svg("text", {
+        x: x + PAD,
+        y: row * LINE + 22,
+        text: visible(text),
+        fill: colours.onShade(weight / top),
+        "font-size": SIZE,
+        "font-weight": key ? 700 : 400,
+      });
+      const under =
+        key &&
+        svg("path", {
+          d: `M${x + PAD} ${row * LINE + LINE - 3}h${wide - 2 * PAD}`,
+          stroke: colours.picked,
+          "stroke-width": 2.4,
+        });
       const group = svg("g", { "data-word": text }, box, word, under);
-      group.addEventListener("pointermove", (event) => tip(event, [visible(text), `receives ${(100 * weight).toFixed(2)} %${key ? ", of a keyphrase" : ""}`]));
+      group.addEventListener("pointermove", (event) =>
+        tip(event, [visible(text), `receives ${(100 * weight).toFixed(2)} %${key ? ", of a keyphrase" : ""}`]),
+      );
       group.addEventListener("pointerleave", (event) => tip(event, null));
       root.append(group);
       x += wide + GAP;
     }
     const height = (row + 1) * LINE + 4;
-    return svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": "Words shaded by the attention they receive" }, root);
+    return svg(
+      "svg",
+      {
+        viewBox: `0 0 ${width} ${height}`,
+        width,
+        height,
+        role: "img",
+        "aria-label": "Words shaded by the attention they receive",
+      },
+      root,
+    );
   }
 
   function summary(words) {
