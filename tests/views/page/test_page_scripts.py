@@ -394,7 +394,7 @@ def test_differences_are_ranked_by_size_or_by_their_intervals(run):
                            high: [0.9, 0.2, null, null, -0.15] }});
         const ways = [["largest", false], ["surest", false], ["largest", true]];
         return ways.map(([order, clear]) => m.ranked(f, [0, 1, 2, 3, 4], order, clear));"""
-    largest, surest, clear = run("views/differences data/frames", code)
+    largest, surest, clear = run("data/differences data/frames", code)
     assert largest == [1, 0, 3, 4]
     assert surest == [4, 0, 1, 3]
     assert clear == [0, 4]
@@ -416,5 +416,5 @@ def test_rows_of_differences_are_named_in_words(run, scope, measure, title):
         const f = frame({{ table: ["dependencies"], column: ["accuracy"], scope: [x[0]], measure: [x[1]],
                            layer_a: [3], head_a: [5], layer_b: [4], head_b: [1] }});
         return m.rowTitle({{ content: {{ special: {{}} }} }}, f, 0);"""
-    found = run("views/differences data/frames", code, [scope, measure])
+    found = run("data/differences data/frames", code, [scope, measure])
     assert isinstance(found, str) if title is None else found == title

@@ -2,7 +2,12 @@
 
 export class AskError extends Error {}
 
-/** @param {{token: string}} live what the page was given to ask with */
+/**
+ * @param {{token: string}} live what the page was given to ask with
+ * @param {object} question
+ * @param {(path: string, options: RequestInit) => Promise<Response>} fetcher
+ * @returns {Promise<Answer>}
+ */
 export async function ask({ token }, question, fetcher = fetch) {
   let response;
   try {
@@ -14,20 +19,27 @@ export async function ask({ token }, question, fetcher = fetch) {
   } catch {
     throw new AskError("The server does not answer. Is `headatlas explore` still running?");
   }
-  const answer = await response.json().catch(() => ({ error: `The server answered ${response.status}.` }));
+  const { status } = response;
+  const answer = await response.json().catch(() => ({ error: `The server answered ${status}.` }));
   if (!response.ok) throw new AskError(answer.error);
   return answer;
 }
 
-/** Calls `work` with the newest value it was given; one that is overtaken while it waits is never asked. */
+/**
+ * Calls `work` with the newest value; a value that is overtaken while it waits is dropped.
+ * @template T
+ */
 export class Newest {
+  /** @param {(value: T) => Promise<void>} work */
   constructor(work) {
     this.work = work;
+    /** @type {{value: T}|null} */
     this.waiting = null;
+    /** @type {Promise<void>|null} */
     this.running = null;
   }
 
-  /** @returns {Promise<void>} when nothing is left to do */
+  /** @param {T} value @returns {Promise<void>} settled when nothing is left to do */
   give(value) {
     this.waiting = { value };
     this.running ??= this.#run();

@@ -4,6 +4,15 @@ import { FONT, fitted, svg, textWidth } from "../dom.js";
 
 const WIDEST_RELATION = 84;
 const NO_GUTTER = 6;
+const MENTION_ARCS = 66;
+const SMALL = 0.84; // size of labels beside that of words
+
+/**
+ * @typedef {{rowOf: (word: number) => number, middle: (row: number) => number, row: number, size: number,
+ *            colours: Palette}} Layout
+ *   `rowOf` gives the row of a word, -1 if it is not shown; `middle` the height of a row's middle; `row` the height of
+ *   a row; `size` that of its letters
+ */
 
 /** Nothing to show. */
 export function emptyGutter() {
@@ -11,16 +20,16 @@ export function emptyGutter() {
 }
 
 /**
- * Arcs from each word to its head, with the relation and whether the head finds it.
- * @param {{right: boolean, word: number, head: number, relation: string}[]} verdicts
- * @param {number} root the word without a head, -1 where there is none
- * @param {(word: number) => number} rowOf place of a word among the rows, -1 where it is not shown
+ * Arcs from each word to its head, with the relation and whether the attention head finds it.
+ * @param {TreeVerdict[]} verdicts
+ * @param {number} root the word without a head, or -1
+ * @param {Layout} layout
  */
-export function treeGutter(verdicts, root, rowOf, middle, size, colours) {
+export function treeGutter(verdicts, root, { rowOf, middle, size, colours }) {
   const shown = verdicts.filter(({ word, head }) => rowOf(word) >= 0 && rowOf(head) >= 0);
-  const small = size * 0.84;
-  const labels =
-    Math.max(20, ...shown.map(({ relation }) => Math.min(WIDEST_RELATION, textWidth(relation, small)))) + 18;
+  const small = size * SMALL;
+  const widths = shown.map(({ relation }) => Math.min(WIDEST_RELATION, textWidth(relation, small)));
+  const labels = Math.max(20, ...widths) + 18;
   const deepest = Math.max(1, ...shown.map(({ word, head }) => Math.abs(rowOf(word) - rowOf(head))));
   const arcs = Math.min(96, 26 + 9 * deepest);
   const node = svg("g", { "font-size": small, "font-family": FONT });
@@ -28,50 +37,34 @@ export function treeGutter(verdicts, root, rowOf, middle, size, colours) {
     const [from, to] = [middle(rowOf(word)), middle(rowOf(head))];
     const far = Math.abs(rowOf(word) - rowOf(head));
     const bulge = arcs - 6 - (arcs - 18) * (Math.log1p(far) / Math.log1p(deepest));
-    const colour = right ? colours.right : colours.wrong;
+    const base = from + small * 0.35;
+    const text = fitted(relation, small, WIDEST_RELATION);
     node.append(
-      svg("path", {
-        d: `M${arcs} ${from}C${bulge} ${from} ${bulge} ${to} ${arcs} ${to}`,
-        fill: "none",
-        stroke: colour,
-        "stroke-width": right ? 1.8 : 1.2,
-        "stroke-dasharray": right ? null : "3 3",
-        "stroke-opacity": right ? 0.95 : 0.7,
-      }),
-      svg("circle", { cx: arcs, cy: to, r: 2.2, fill: colour }),
-      svg("text", { x: arcs + 7, y: from + small * 0.35, fill: colour, text: right ? "✓" : "×", "font-weight": 700 }),
-      svg("text", {
-        x: arcs + 20,
-        y: from + small * 0.35,
-        fill: colours.faint,
-        text: fitted(relation, small, WIDEST_RELATION),
-      }),
+      ...arc(arcs, bulge, from, to, right, colours, right ? 0.95 : 0.7),
+      tick(arcs + 7, base, right, colours),
+      svg("text", { x: arcs + 20, y: base, fill: colours.faint, text }),
     );
   }
   if (rowOf(root) >= 0) {
-    node.append(
-      svg("text", {
-        x: arcs + 20,
-        y: middle(rowOf(root)) + small * 0.35,
-        fill: colours.faint,
-        "font-style": "italic",
-        text: "root",
-      }),
-    );
+    const place = { x: arcs + 20, y: middle(rowOf(root)) + small * 0.35 };
+    node.append(svg("text", { ...place, fill: colours.faint, "font-style": "italic", text: "root" }));
   }
   return { width: arcs + labels + 8, node };
 }
 
-/** A bar for each mention in the colour of its entity, and an arc to the antecedent that the head finds. */
-export function mentionGutter(mentions, verdicts, rowOf, middle, row, size, colours) {
-  const entities = [...new Set(verdicts.flatMap(({ mention }) => mentions[mention].entity))];
+/**
+ * A bar for each mention in the colour of its entity, and an arc to the antecedent that the head finds.
+ * @param {Mention[]} mentions @param {MentionVerdict[]} verdicts @param {Layout} layout
+ */
+export function mentionGutter(mentions, verdicts, { rowOf, middle, row, size, colours }) {
+  const entities = [...new Set(verdicts.map(({ mention }) => mentions[mention].entity))];
   const chained = mentions.filter(({ entity }) => entities.includes(entity));
-  const node = svg("g", { "font-size": size * 0.84, "font-family": FONT });
-  const arcs = 66;
+  const node = svg("g", { "font-size": size * SMALL, "font-family": FONT });
+  /** @type {Map<Mention, number>} */
   const depth = new Map();
   chained.forEach((mention, place) => {
-    const inside = chained.slice(0, place).filter((other) => other.end > mention.start);
-    const taken = new Set(inside.map((other) => depth.get(other)));
+    const around = chained.slice(0, place).filter((other) => other.end > mention.start);
+    const taken = new Set(around.map((other) => depth.get(other)));
     let level = 0;
     while (taken.has(level)) level += 1;
     depth.set(mention, level);
@@ -81,7 +74,7 @@ export function mentionGutter(mentions, verdicts, rowOf, middle, row, size, colo
     const [first, last] = [Math.min(...rows), Math.max(...rows)];
     node.append(
       svg("rect", {
-        x: arcs + 22 + 7 * level,
+        x: MENTION_ARCS + 22 + 7 * level,
         y: middle(first) - row / 2 + 2,
         width: 4,
         height: (last - first + 1) * row - 4,
@@ -92,34 +85,39 @@ export function mentionGutter(mentions, verdicts, rowOf, middle, row, size, colo
   });
   for (const { word, gold, predicted, right } of verdicts) {
     const from = rowOf(word);
-    const nearest = gold[gold.length - 1];
-    const ends = right ? [[predicted, true]] : [[nearest, false]];
-    for (const [end, found] of ends) {
-      if (from < 0 || rowOf(end) < 0) continue;
-      const colour = found ? colours.right : colours.wrong;
-      const [y, to] = [middle(from), middle(rowOf(end))];
-      const bulge = Math.max(4, arcs - 14 - Math.abs(y - to) * 0.55);
-      node.append(
-        svg("path", {
-          d: `M${arcs} ${y}C${bulge} ${y} ${bulge} ${to} ${arcs} ${to}`,
-          fill: "none",
-          stroke: colour,
-          "stroke-width": found ? 1.8 : 1.2,
-          "stroke-dasharray": found ? null : "3 3",
-        }),
-        svg("circle", { cx: arcs, cy: to, r: 2.2, fill: colour }),
-      );
+    const to = rowOf(right ? predicted : gold[gold.length - 1]);
+    if (from >= 0 && to >= 0) {
+      const [start, end] = [middle(from), middle(to)];
+      const bulge = Math.max(4, MENTION_ARCS - 14 - Math.abs(start - end) * 0.55);
+      node.append(...arc(MENTION_ARCS, bulge, start, end, right, colours, 1));
     }
-    node.append(
-      svg("text", {
-        x: arcs + 6,
-        y: middle(from) + size * 0.3,
-        fill: right ? colours.right : colours.wrong,
-        text: right ? "✓" : "×",
-        "font-weight": 700,
-      }),
-    );
+    node.append(tick(MENTION_ARCS + 6, middle(from) + size * 0.3, right, colours));
   }
   const levels = Math.max(1, ...[...depth.values()].map((level) => level + 1));
-  return { width: arcs + 26 + 7 * levels, node };
+  return { width: MENTION_ARCS + 26 + 7 * levels, node };
+}
+
+/**
+ * @param {number} x @param {number} bulge @param {number} from @param {number} to @param {boolean} right
+ * @param {Palette} colours @param {number} opacity
+ */
+function arc(x, bulge, from, to, right, colours, opacity) {
+  const colour = right ? colours.right : colours.wrong;
+  return [
+    svg("path", {
+      d: `M${x} ${from}C${bulge} ${from} ${bulge} ${to} ${x} ${to}`,
+      fill: "none",
+      stroke: colour,
+      "stroke-width": right ? 1.8 : 1.2,
+      "stroke-dasharray": right ? null : "3 3",
+      "stroke-opacity": opacity,
+    }),
+    svg("circle", { cx: x, cy: to, r: 2.2, fill: colour }),
+  ];
+}
+
+/** @param {number} x @param {number} y @param {boolean} right @param {Palette} colours */
+function tick(x, y, right, colours) {
+  const fill = right ? colours.right : colours.wrong;
+  return svg("text", { x, y, fill, text: right ? "✓" : "×", "font-weight": 700 });
 }

@@ -1,11 +1,15 @@
-/** One target, layer by layer: the right label's probability beside that of its strongest rival. */
+/** One target, layer by layer: the probability of the right label beside that of its strongest rival. */
 
-import { FONT, element, fitted, svg, visible } from "../dom.js";
+import { element, fitted, picture, svg, visible } from "../dom.js";
 
-const SIZE = { height: 64, bottom: 18, label: 150, widest: 46 };
+const SIZE = { height: 64, bottom: 18, label: 150, widest: 46, letter: 11 };
 
-/** A text with its spans set off: ["he smoked ", {span: "toronto", number: "1"}]. @param {string} text */
-export function marked(text) {
+/**
+ * A text with its spans set off, such as ["he smoked ", {span: "toronto", number: "1"}].
+ * @param {string} text
+ * @returns {(string|{span: string, number: string})[]}
+ */
+function marked(text) {
   return text.split(/\[([12]) /).flatMap((part, place, all) => {
     if (place === 0) return part ? [part] : [];
     if (place % 2) return [];
@@ -15,52 +19,38 @@ export function marked(text) {
   });
 }
 
-/** @param {object[]} rows rows of `layer_examples` of one target */
+/** @param {Row[]} rows one row per layer, of one target @param {number} width @param {Palette} colours */
 export function examplePicture(rows, width, colours) {
   const [first] = rows;
   const pitch = Math.min(SIZE.widest, (width - SIZE.label) / rows.length);
-  const total = { width: rows.length * pitch + SIZE.label, height: SIZE.height + SIZE.bottom };
+  const right = rows.length * pitch;
+  const total = { width: right + SIZE.label, height: SIZE.height + SIZE.bottom };
   const label = `Probability of ${first.label} and of ${first.rival} by layer`;
-  const picture = svg("svg", {
-    viewBox: `0 0 ${total.width} ${total.height}`,
-    width: total.width,
-    height: total.height,
-    role: "img",
-    "aria-label": label,
-    "font-family": FONT,
-    "font-size": 11,
-  });
+  const chart = picture(total, label, { "font-size": SIZE.letter });
   const tall = SIZE.height - 4;
-  rows.forEach(({ layer, probability, rival_probability }, place) => {
+  const rival = colours.kind(4);
+  rows.forEach(({ layer, probability, rival_probability: rivalProbability }, place) => {
     const left = place * pitch;
-    const bar = (value, start, fill) =>
-      svg("rect", { x: left + start, y: 4 + (1 - value) * tall, width: pitch * 0.38, height: value * tall, fill });
-    picture.append(
-      bar(probability, pitch * 0.1, colours.accent),
-      bar(rival_probability, pitch * 0.5, colours.kind(4)),
-      svg("text", {
-        x: left + pitch / 2,
-        y: total.height - 4,
-        "text-anchor": "middle",
-        fill: colours.faint,
-        text: String(layer),
-      }),
+    /** @param {number} value @param {number} x @param {string} fill */
+    const bar = (value, x, fill) =>
+      svg("rect", { x, y: 4 + (1 - value) * tall, width: pitch * 0.38, height: value * tall, fill });
+    const middle = { x: left + pitch / 2, y: total.height - 4, "text-anchor": "middle" };
+    chart.append(
+      bar(probability, left + pitch * 0.1, colours.accent),
+      bar(rivalProbability, left + pitch * 0.5, rival),
+      svg("text", { ...middle, fill: colours.faint, text: String(layer) }),
     );
   });
-  picture.append(svg("path", { d: `M0 ${SIZE.height}H${rows.length * pitch}`, stroke: colours.rule }));
-  [
+  chart.append(svg("path", { d: `M0 ${SIZE.height}H${right}`, stroke: colours.rule }));
+  const legend = [
     [first.label, colours.accent, "right"],
-    [first.rival, colours.kind(4), "rival"],
-  ].forEach(([name, fill, what], line) => {
-    const x = rows.length * pitch + 12;
-    picture.append(
-      svg("rect", { x, y: 14 + line * 20, width: 10, height: 10, fill }),
-      svg("text", {
-        x: x + 16,
-        y: 23 + line * 20,
-        fill: colours.ink,
-        text: `${fitted(String(name), 11, SIZE.label - 70)} (${what})`,
-      }),
+    [first.rival, rival, "rival"],
+  ];
+  legend.forEach(([name, fill, what], line) => {
+    const text = `${fitted(String(name), SIZE.letter, SIZE.label - 70)} (${what})`;
+    chart.append(
+      svg("rect", { x: right + 12, y: 14 + line * 20, width: 10, height: 10, fill }),
+      svg("text", { x: right + 28, y: 23 + line * 20, fill: colours.ink, text }),
     );
   });
   const words = marked(first.text).map((part) =>
@@ -68,5 +58,5 @@ export function examplePicture(rows, width, colours) {
       ? visible(part)
       : element("strong", { class: `span${part.number}`, text: visible(part.span) }),
   );
-  return element("figure", { class: "target" }, element("figcaption", {}, ...words), picture);
+  return element("figure", { class: "target" }, element("figcaption", {}, ...words), chart);
 }

@@ -1,32 +1,25 @@
 /** The order of tasks over layers as a table: how often the task of a row lies below that of a column. */
 
+import { shareBelow } from "../data/layers.js";
+import { spaced } from "../data/tables.js";
 import { element } from "../dom.js";
 
-/** Share in which `first` lies below `second`; null where they were not compared. @param {object[]} order */
-export function shareBelow(order, first, second) {
-  const so = order.find(({ below, above }) => below === first && above === second);
-  if (so) return so.share;
-  const turned = order.find(({ below, above }) => below === second && above === first);
-  return turned && turned.share !== null ? 1 - turned.share : null;
-}
-
-/** @param {object[]} order rows of `layer_order` of one measure @param {object[]} summary rows of `layer_summary` */
+/** @param {Row[]} order the order by one measure @param {Row[]} summary one row per task @param {string} measure */
 export function orderTable(order, summary, measure) {
   const ranked = summary.filter((row) => row[measure] !== null).sort((a, b) => a[measure] - b[measure]);
+  /** @param {string} text */
   const number = (text) => element("td", { class: "number", text });
-  const titles = ["task", measure.replaceAll("_", " "), ...ranked.map(({ task }) => `below ${task}`)];
+  const titles = ["task", spaced(measure), ...ranked.map(({ task }) => `below ${task}`)];
   const head = element("tr", {}, ...titles.map((text, place) => element("th", { class: place ? "number" : "", text })));
-  const rows = ranked.map((row) =>
-    element(
+  const rows = ranked.map((row) => {
+    const shares = ranked.map(({ task }) => (task === row.task ? null : shareBelow(order, row.task, task)));
+    return element(
       "tr",
       {},
       element("td", { text: row.task }),
       number(row[measure].toFixed(2)),
-      ...ranked.map(({ task }) => {
-        const share = task === row.task ? null : shareBelow(order, row.task, task);
-        return number(share === null ? "" : share.toFixed(3));
-      }),
-    ),
-  );
+      ...shares.map((share) => number(share === null ? "" : share.toFixed(3))),
+    );
+  });
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));
 }

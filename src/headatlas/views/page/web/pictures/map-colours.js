@@ -1,30 +1,41 @@
-/** What the points of the map are coloured by: a measure, the layer, the behaviour or the cluster. */
+/** What heads are coloured by on map and grid: a measure, the layer, the behaviour or the cluster. */
 
-import { textWidth } from "../dom.js";
+import { clustersOf } from "../data/head-facts.js";
+import { range, scaled } from "../data/measures.js";
 import { kindLegend, rampLegend } from "./legend.js";
-import { range } from "../data/measures.js";
+
+/** @typedef {{fill: (index: number) => string, entries: [label: string, colour: string][]}} Kinds */
 
 /**
- * How the points are filled and outlined, for pale shades would be lost on the paper, and what the colours mean.
- * @returns {{outline: string, fill: (index: number) => string, legend: (y: number) => {node: SVGElement, height: number}}}
+ * How heads are filled and outlined, since pale shades would be lost on the paper, and what the colours mean.
+ * @param {Atlas} atlas @param {string} by @param {Palette} colours @param {number} left @param {number} width
+ * @returns {{
+ *   outline: string,
+ *   fill: (index: number) => string,
+ *   legend: (y: number) => {node: SVGElement, height: number},
+ * }}
  */
 export function colouring(atlas, by, colours, left, width) {
   const measure = atlas.measureOf.get(by);
   if (measure) {
-    const [low, high] = range(measure);
-    const fill = (index) => colours.shade((measure.values[index] - low) / (high - low));
-    const legend = (y) => ({
-      node: rampLegend(colours, [low, high], measure.format, measure.label, left, y - 4),
-      height: 30,
-    });
-    return { fill, outline: colours.faint, legend };
+    const share = scaled(measure);
+    return {
+      fill: (index) => colours.shade(share(index)),
+      outline: colours.faint,
+      legend: (y) => ({
+        node: rampLegend(colours, range(measure), measure.format, measure.label, left, y - 4),
+        height: 30,
+      }),
+    };
   }
-  const groups = { behaviour: behaviours, cluster: clusters, layer: layers }[by] ?? layers;
-  const { fill, entries } = groups(atlas, colours);
-  return { fill, outline: colours.paper, legend: (y) => kindLegend(colours, entries, left, y, width, textWidth) };
+  const kinds = by === "behaviour" ? behaviours : by === "cluster" ? clusters : layers;
+  const { fill, entries } = kinds(atlas, colours);
+  return { fill, outline: colours.paper, legend: (y) => kindLegend(colours, entries, left, y, width) };
 }
 
+/** @param {Atlas} atlas @param {Palette} colours @returns {Kinds} */
 function layers({ heads }, colours) {
+  /** @param {number} layer */
   const colour = (layer) => colours.layer(layer, heads.layers);
   return {
     fill: (index) => colour(heads.at(index).layer),
@@ -32,28 +43,33 @@ function layers({ heads }, colours) {
   };
 }
 
-/** The commonest behaviours have a colour each, the others share one. */
+/**
+ * The most common behaviours have one colour each, the others share one.
+ * @param {Atlas} atlas @param {Palette} colours
+ * @returns {Kinds}
+ */
 function behaviours(atlas, colours) {
   const most = colours.kinds.length - 1;
-  const first = new Map();
-  atlas.behaviours.forEach(({ heads }, kind) => heads.forEach((index) => first.has(index) || first.set(index, kind)));
+  /** @type {Map<number, number>} */
+  const kindOf = new Map();
+  atlas.behaviours.forEach(({ heads }, kind) => heads.forEach((index) => kindOf.has(index) || kindOf.set(index, kind)));
+  /** @param {number} kind */
   const colour = (kind) => colours.kind(Math.min(kind, most));
+  /** @type {Kinds["entries"]} */
   const entries = atlas.behaviours.slice(0, most).map(({ label }, kind) => [label, colour(kind)]);
   if (atlas.behaviours.length > most) entries.push(["other behaviour", colour(most)]);
   entries.push(["none found", colours.none]);
-  return { fill: (index) => (first.has(index) ? colour(first.get(index)) : colours.none), entries };
+  return { fill: (index) => (kindOf.has(index) ? colour(kindOf.get(index) ?? 0) : colours.none), entries };
 }
 
-function clusters({ frames, heads }, colours) {
-  const placed = frames.get("head_map");
-  const of = new Map();
-  for (let row = 0; row < placed.length; row += 1) {
-    of.set(heads.index(placed.get("layer")[row], placed.get("head")[row]), placed.get("cluster")[row]);
-  }
-  const names = [...new Set(of.values())].sort((a, b) => a - b);
+/** @param {Atlas} atlas @param {Palette} colours @returns {Kinds} */
+function clusters(atlas, colours) {
+  const clusterOf = clustersOf(atlas);
+  const names = [...new Set(clusterOf.values())].sort((a, b) => a - b);
+  /** @param {number} name */
   const colour = (name) => colours.kind(names.indexOf(name));
   return {
-    fill: (index) => (of.has(index) ? colour(of.get(index)) : colours.none),
+    fill: (index) => (clusterOf.has(index) ? colour(clusterOf.get(index) ?? 0) : colours.none),
     entries: names.map((name) => [`cluster ${name}`, colour(name)]),
   };
 }

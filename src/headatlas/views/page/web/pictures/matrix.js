@@ -1,20 +1,26 @@
 /** One head's weights as a matrix: a row for each word that attends, a column for each that is attended to. */
 
-import { FONT, element, fitted, svg, textWidth, visible } from "../dom.js";
-import { channels } from "./palette.js";
+import { percent } from "../data/frames.js";
+import { element, fitted, picture, svg, textWidth, visible } from "../dom.js";
 import { tip } from "../tip.js";
+import { channels } from "./palette.js";
 
 const LONGEST_LABEL = 78;
 const SMALLEST_CELL = 8.5;
 const LARGEST_FONT = 14;
 
 /**
- * @param {{units: {text: string}[], weight: Function, space: number, tallest: number, colours: object, marks: {from: number, to: number,
- *          right: boolean}[], point: Function, pin: Function}} scene  space: width to fill, tallest: largest cell, marks: gold pairs, drawn as frames
+ * @param {{units: Unit[], weight: (from: number, to: number) => number, space: number, tallest: number,
+ *          colours: Palette, marks: {from: number, to: number, right: boolean}[], point: (focus: Focus) => void,
+ *          pin: (focus: Focus) => void}} scene
+ *   `space` is the width to fill, `tallest` the largest cell, `marks` are gold pairs, drawn as frames
  */
 export function matrixPicture({ units, weight, space, tallest, colours, marks, point, pin }) {
-  const longest = (size) =>
-    Math.max(24, ...units.map((unit) => Math.min(LONGEST_LABEL, textWidth(visible(unit.text), size)))) + 10;
+  /** @param {number} size */
+  const longest = (size) => {
+    const widths = units.map((unit) => Math.min(LONGEST_LABEL, textWidth(visible(unit.text), size)));
+    return Math.max(24, ...widths) + 10;
+  };
   let [cell, size] = [tallest, LARGEST_FONT];
   for (let round = 0; round < 4; round += 1) {
     cell = Math.max(SMALLEST_CELL, Math.min(tallest, (space - longest(size) - 4) / units.length));
@@ -24,40 +30,17 @@ export function matrixPicture({ units, weight, space, tallest, colours, marks, p
   const margin = longest(size);
   const side = units.length * cell;
   const total = Math.ceil(margin + side + 2);
-  const picture = svg("svg", {
-    viewBox: `0 0 ${total} ${total}`,
-    width: total,
-    height: total,
-    role: "img",
-    "aria-label": "The same weights as a matrix: rows attend to columns",
-    "font-family": FONT,
-    "font-size": size,
-  });
-  const image = svg("image", {
-    x: margin,
-    y: margin,
-    width: side,
-    height: side,
-    "image-rendering": "pixelated",
-    href: pixels(units.length, weight, colours),
-  });
-  const texts = labels.flatMap((label, place) => {
-    const middle = margin + (place + 0.5) * cell;
-    const row = svg("text", {
-      x: margin - 5,
-      y: middle + size * 0.35,
-      "text-anchor": "end",
-      fill: colours.ink,
-      text: label,
-      direction: "ltr",
-    });
-    const column = svg("text", {
-      transform: `translate(${middle + size * 0.35} ${margin - 5}) rotate(-90)`,
-      fill: colours.ink,
-      text: label,
-      direction: "ltr",
-    });
-    return [row, column];
+  const label = "The same weights as a matrix: rows attend to columns";
+  const node = picture({ width: total, height: total }, label, { "font-size": size });
+  const square = { x: margin, y: margin, width: side, height: side };
+  const href = pixels(units.length, weight, colours);
+  const texts = labels.flatMap((text, place) => {
+    const middle = margin + (place + 0.5) * cell + size * 0.35;
+    const common = { fill: colours.ink, text, direction: "ltr" };
+    return [
+      svg("text", { x: margin - 5, y: middle, "text-anchor": "end", ...common }),
+      svg("text", { transform: `translate(${middle} ${margin - 5}) rotate(-90)`, ...common }),
+    ];
   });
   const frames = marks.map(({ from, to, right }) =>
     svg("rect", {
@@ -70,35 +53,44 @@ export function matrixPicture({ units, weight, space, tallest, colours, marks, p
       "stroke-width": 1.8,
     }),
   );
-  const cross = svg("g", { fill: colours.accent, "fill-opacity": 0.16, "pointer-events": "none", "data-screen": true });
-  const border = svg("rect", { x: margin, y: margin, width: side, height: side, fill: "none", stroke: colours.rule });
-  picture.append(image, border, ...frames, ...texts, cross);
+  const cross = svg("g", {
+    fill: colours.accent,
+    "fill-opacity": 0.16,
+    "pointer-events": "none",
+    "data-screen": true, // not in files
+  });
+  node.append(
+    svg("image", { ...square, "image-rendering": "pixelated", href }),
+    svg("rect", { ...square, fill: "none", stroke: colours.rule }),
+    ...frames,
+    ...texts,
+    cross,
+  );
 
+  /** @param {MouseEvent} event */
   const cellAt = (event) => {
-    const box = picture.getBoundingClientRect();
+    const box = node.getBoundingClientRect();
     const scale = total / box.width;
     const to = Math.floor(((event.clientX - box.left) * scale - margin) / cell);
     const from = Math.floor(((event.clientY - box.top) * scale - margin) / cell);
     return from >= 0 && from < units.length && to >= 0 && to < units.length ? { from, to } : null;
   };
-  picture.addEventListener("pointermove", (event) => {
-    const there = cellAt(event);
-    point(there ? { side: "from", place: there.from } : null);
-    tip(
-      event,
-      there && [`${labels[there.from]} → ${labels[there.to]}`, `${(100 * weight(there.from, there.to)).toFixed(1)} %`],
-    );
+  node.addEventListener("pointermove", (event) => {
+    const at = cellAt(event);
+    point(at && { side: "from", place: at.from });
+    tip(event, at && [`${labels[at.from]} → ${labels[at.to]}`, percent(weight(at.from, at.to), 1)]);
   });
-  picture.addEventListener("pointerleave", (event) => {
+  node.addEventListener("pointerleave", (event) => {
     point(null);
     tip(event, null);
   });
-  picture.addEventListener("click", (event) => {
-    const there = cellAt(event);
-    if (there) pin({ side: "from", place: there.from });
+  node.addEventListener("click", (event) => {
+    const at = cellAt(event);
+    if (at) pin({ side: "from", place: at.from });
   });
   return {
-    node: picture,
+    node,
+    /** Highlight the row or the column of a word. @param {Focus} focus */
     draw(focus) {
       if (!focus) return cross.replaceChildren();
       const along = margin + focus.place * cell;
@@ -109,18 +101,21 @@ export function matrixPicture({ units, weight, space, tallest, colours, marks, p
   };
 }
 
-/** One pixel a weight. Shades follow the root of the weight, so that small ones can be told from none. */
+/**
+ * One pixel per weight. Shades follow the square root, so that small weights differ visibly from none.
+ * @param {number} size @param {(from: number, to: number) => number} weight @param {Palette} colours
+ */
 function pixels(size, weight, colours) {
   const canvas = element("canvas", { width: size, height: size });
-  const pen = canvas.getContext("2d");
-  const picture = pen.createImageData(size, size);
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const image = pen.createImageData(size, size);
   const shades = Array.from({ length: 256 }, (_, level) => [...channels(colours.shade(level / 255)), 255]);
   for (let from = 0; from < size; from += 1) {
     for (let to = 0; to < size; to += 1) {
       const level = Math.min(255, Math.round(255 * Math.sqrt(weight(from, to))));
-      picture.data.set(shades[level], 4 * (from * size + to));
+      image.data.set(shades[level], 4 * (from * size + to));
     }
   }
-  pen.putImageData(picture, 0, 0);
+  pen.putImageData(image, 0, 0);
   return canvas.toDataURL();
 }

@@ -1,43 +1,43 @@
-/** What the model expects at a place of the text, with all heads and without those removed. */
+/** What the model predicts at a place of the text, with all heads and without those removed. */
 
-import { element, fitted, visible } from "../dom.js";
 import { percent } from "../data/frames.js";
+import { element, fitted, visible } from "../dom.js";
 
-const WIDEST = 130; // pixels of a token; some are a hundred spaces
+const SIZE = 14; // pixels of a letter
+const WIDEST = 130; // pixels of a token; some consist of a hundred spaces
 
 /**
  * A table for each place.
- * @param {{place: number, word: number, before: [string, number][], after: [string, number][],
- *          own: {token: string, before: number, after: number, rank_before: number, rank_after: number}|null}[]} predictions
+ * @param {Prediction[]} predictions @param {string[]} words
  * @param {boolean} changed whether heads are removed, so that both sides differ
  */
 export function predictionTables(predictions, words, changed) {
-  return predictions.map((one) => {
-    const title = one.word < 0 ? "Next" : `In place of “${fitted(words[one.word], 14, WIDEST)}”`;
+  return predictions.map(({ word, before, after, own }) => {
+    const title = word < 0 ? "Next" : `In place of “${fitted(words[word], SIZE, WIDEST)}”`;
     const heading = changed ? ["all heads", "", "without them", ""] : ["all heads", ""];
-    const rows = one.before.map((row, place) => {
-      const cells = changed ? [...cell(row), ...cell(one.after[place])] : cell(row);
-      return element("tr", {}, ...cells);
-    });
-    const caption = element("caption", { text: title });
-    const head = element(
-      "thead",
-      {},
-      element("tr", {}, ...heading.map((text) => element("th", { text, scope: "col" }))),
+    const rows = before.map((row, place) => element("tr", {}, ...cells(row), ...(changed ? cells(after[place]) : [])));
+    const titles = heading.map((text) => element("th", { text, scope: "col" }));
+    const table = element(
+      "table",
+      { class: "expects" },
+      element("caption", { text: title }),
+      element("thead", {}, element("tr", {}, ...titles)),
+      element("tbody", {}, ...rows),
     );
-    const table = element("table", { class: "expects" }, caption, head, element("tbody", {}, ...rows));
-    return element("div", {}, table, one.own ? element("p", { class: "remark", text: ownLine(one.own, changed) }) : "");
+    return element("div", {}, table, own && element("p", { class: "remark", text: ownLine(own, changed) }));
   });
 }
 
-function cell([token, share]) {
+/** @param {[token: string, probability: number]} row */
+function cells([token, probability]) {
   return [
-    element("td", { text: fitted(token, 14, WIDEST), title: visible(token) }),
-    element("td", { class: "number", text: percent(share, 1) }),
+    element("td", { text: fitted(token, SIZE, WIDEST), title: visible(token) }),
+    element("td", { class: "number", text: percent(probability, 1) }),
   ];
 }
 
+/** @param {NonNullable<Prediction["own"]>} own @param {boolean} changed */
 function ownLine({ token, before, after, rank_before: rankBefore, rank_after: rankAfter }, changed) {
-  const was = `“${fitted(token, 14, WIDEST)}” itself: ${percent(before, 1)} (${rankBefore}.)`;
-  return changed ? `${was} → ${percent(after, 1)} (${rankAfter}.)` : was;
+  const line = `“${fitted(token, SIZE, WIDEST)}” itself: ${percent(before, 1)} (rank ${rankBefore})`;
+  return changed ? `${line} → ${percent(after, 1)} (rank ${rankAfter})` : line;
 }

@@ -1,252 +1,156 @@
 /** The head card: all that the atlas knows of the chosen head, beside every view. */
 
-import { element, svg } from "../dom.js";
 import { percent } from "../data/frames.js";
+import { antecedentsOf, evidenceOf, nearestOf, relationsOf } from "../data/head-facts.js";
+import { rank, scaled } from "../data/measures.js";
+import { placeOnCard, shortLabel } from "../data/tables.js";
+import { button, element, svg } from "../dom.js";
 import { headGrid } from "../pictures/head-grid.js";
-import { range, rank } from "../data/measures.js";
-import { STRIP, section, strip } from "../pictures/strips.js";
+import { STRIP, remark, section, strip, stripTable } from "../pictures/strips.js";
+import { anyOf } from "../view.js";
 
-const SURFACE = ["positions", "token_kinds", "entropy", "max_attention"];
-const ELSEWHERE = new Set([...SURFACE, "gradients", "dependencies", "coreference", "keyphrase_heads", "behaviours"]);
-const LEFT_AWAY = new Set([
-  "token_kinds/sep_to_sep",
-  "token_kinds/other_to_sep",
-  "entropy/cls",
-  "max_attention/highest",
-]);
-const MOST_RELATIONS = 6;
+const RELATIONS =
+  "Bar: accuracy with 95 % interval. Line: best fixed offset. → the dependent attends to its head, " +
+  "← the head to its dependent.";
+const ANTECEDENTS = "Line: always the nearest mention.";
 
+/** @param {Context} context @returns {Panel} */
 export function createCard({ atlas, store, palette }) {
   const { heads } = atlas;
-  const node = element("aside", { class: "card", "aria-label": "The chosen head" });
   const title = element("h2", { "aria-live": "polite" });
   const place = element("div", { class: "locator" });
   const content = element("div");
-  node.append(place, title, content);
-  let small = null;
-
-  const measure = () => atlas.measureOf.get(store.shown.measure) ?? atlas.measures[0];
+  const node = element("aside", { class: "card", "aria-label": "The chosen head" }, place, title, content);
+  /** @type {import("../pictures/head-grid.js").HeadGrid|null} */
+  let locator = null;
 
   function drawLocator() {
     const pitch = Math.max(8, Math.min(25, Math.floor(300 / heads.widest), Math.floor(220 / heads.layers)));
-    const shown = measure();
-    const say = (index) => [
-      `Head ${heads.name(index)}`,
-      ...(shown ? [`${shown.label}: ${shown.format(shown.values[index])}`] : []),
-    ];
-    const choose = (index) => store.change({ head: index });
-    small = headGrid(heads, {
-      pitch,
-      gap: 2,
-      axes: false,
-      label: "Choose a head: arrow keys move",
-      id: "locator",
-      choose,
-      say,
-    });
+    const measure = atlas.measureOf.get(store.shown.measure) ?? atlas.measures[0];
+    /** @param {number} index */
+    const say = (index) => {
+      const value = measure ? [`${measure.label}: ${measure.format(measure.values[index])}`] : [];
+      return [`Head ${heads.name(index)}`, ...value];
+    };
+    /** @param {number} head */
+    const choose = (head) => store.change({ head });
+    const label = "Choose a head: arrow keys move";
+    locator = headGrid(heads, { pitch, gap: 2, axes: false, label, id: "locator", choose, say });
     const colours = palette();
-    const [low, high] = shown ? range(shown) : [0, 1];
-    small.paint(
-      (index) => (shown ? colours.shade((shown.values[index] - low) / (high - low)) : colours.empty),
-      colours,
-    );
-    small.select(store.shown.head);
-    place.replaceChildren(small.node, element("div", { class: "caption", text: shown ? shown.label : "" }));
+    const share = measure ? scaled(measure) : null;
+    locator.paint((index) => (share ? colours.shade(share(index)) : colours.empty), colours);
+    locator.select(store.shown.head);
+    place.replaceChildren(locator.node, element("div", { class: "caption", text: measure?.label ?? "" }));
   }
 
   function draw() {
     const index = store.shown.head;
-    const { layer, head } = heads.at(index);
-    title.textContent = `Head ${layer}-${head}`;
     const colours = palette();
+    title.textContent = `Head ${heads.name(index)}`;
+    /** @param {string} heading @param {string} where */
+    const listed = (heading, where) => strips(atlas, index, colours, heading, where);
     const parts = [
-      behaviours(atlas, layer, head),
-      strips(
-        atlas,
-        index,
-        colours,
-        "What it attends to",
-        (one) => SURFACE.includes(one.group) && !LEFT_AWAY.has(one.id),
-      ),
-      relations(atlas, layer, head, colours),
-      antecedents(atlas, layer, head, colours),
-      strips(atlas, index, colours, "How much the loss depends on it, |dL/da|", (one) => one.group === "gradients"),
-      strips(
-        atlas,
-        index,
-        colours,
-        "Keyphrases",
-        ({ group, key }) => group === "keyphrase_heads" && key.pooling === "mean" && key.rows === "all",
-      ),
-      strips(atlas, index, colours, "More", (one) => !ELSEWHERE.has(one.group)),
+      behaviours(atlas, index),
+      listed("What it attends to", "attention"),
+      bars("Dependencies", relationsOf(atlas, index), colours, RELATIONS),
+      bars("Antecedents", antecedentsOf(atlas, index), colours, ANTECEDENTS),
+      listed("How much the loss depends on it, |dL/da|", "loss"),
+      listed("Keyphrases", "keyphrases"),
+      listed("More", "more"),
       nearest(atlas, store, index),
     ];
-    content.replaceChildren(...parts.filter(Boolean));
+    content.replaceChildren(...parts.filter((part) => part !== null));
   }
 
   return {
     node,
     update(shown, changed) {
-      if (["measure", "theme", "view"].some((name) => changed.has(name))) drawLocator();
-      else if (changed.has("head")) small.select(shown.head);
-      if (changed.has("head") || changed.has("theme") || changed.has("view")) draw();
+      if (anyOf(changed, "measure", "theme", "view")) drawLocator();
+      else if (changed.has("head")) locator?.select(shown.head);
+      if (anyOf(changed, "head", "theme", "view")) draw();
     },
   };
 }
 
-function behaviours(atlas, layer, head) {
-  const frame = atlas.frames.get("behaviours");
-  if (!frame?.has("layer", "head", "label", "strength")) return null;
-  const rows = frame.where((row) => frame.get("layer")[row] === layer && frame.get("head")[row] === head);
-  const said = frame.sorted(rows, "strength", true).map((row) => {
-    const evidence = frame.has("evidence") ? frame.get("evidence")[row] : "";
-    return element(
-      "li",
-      {},
-      element("span", { class: "chip", text: frame.get("label")[row] }),
-      element("span", { class: "evidence", text: evidence ?? "" }),
-    );
+/** @param {Atlas} atlas @param {number} index */
+function behaviours(atlas, index) {
+  const labels = evidenceOf(atlas, index);
+  if (!labels) return null;
+  if (!labels.length) return section("Behaviour", remark("None found."));
+  const items = labels.map(({ label, evidence }) => {
+    const chip = element("span", { class: "chip", text: label });
+    return element("li", {}, chip, element("span", { class: "evidence", text: evidence }));
   });
-  return section(
-    "Behaviour",
-    said.length ? element("ul", { class: "plain" }, ...said) : element("p", { class: "remark", text: "None found." }),
-  );
+  return section("Behaviour", element("ul", { class: "plain" }, ...items));
 }
 
-/** Each measure with the head's value among those of all heads. */
-function strips(atlas, index, colours, title, chosen) {
-  const measures = atlas.measures.filter(chosen).filter((measure) => !Number.isNaN(measure.values[index]));
+/**
+ * Each measure with the head's value among those of all heads.
+ * @param {Atlas} atlas @param {number} index @param {Palette} colours @param {string} title
+ * @param {string} where on the card
+ */
+function strips(atlas, index, colours, title, where) {
+  const measures = atlas.measures.filter(
+    (measure) => placeOnCard(measure) === where && !Number.isNaN(measure.values[index]),
+  );
   if (!measures.length) return null;
   const rows = measures.map((measure) => {
     const { rank: place, of } = rank(measure, index);
+    const label = `rank ${place} of ${of} heads`;
     return element(
       "tr",
-      { title: `${place}. of ${of} heads` },
-      element("th", { scope: "row", text: measure.label.replace(/^(attention to (the )?|\|dL\/da\| towards )/, "") }),
+      { title: label },
+      element("th", { scope: "row", text: shortLabel(measure) }),
       element("td", { class: "number", text: measure.format(measure.values[index]) }),
-      element("td", {}, strip(measure, [[index, colours.picked]], colours, `${place}. of ${of} heads`)),
+      element("td", {}, strip(measure, [[index, colours.picked]], colours, label)),
     );
   });
-  return section(title, element("table", { class: "strips" }, element("tbody", {}, ...rows)));
+  return section(title, stripTable(rows));
 }
 
-/** Relations at which the head lies furthest above the best fixed offset, or least below it. */
-function relations(atlas, layer, head, colours) {
-  const [all, best] = [atlas.frames.get("dependencies"), atlas.frames.get("dependency_best")];
-  if (!all || !best) return null;
-  const baselines = new Map(best.where(() => true).map((row) => [best.get("relation")[row], row]));
-  const own = all.where((row) => all.get("layer")[row] === layer && all.get("head")[row] === head);
-  const leads = new Map();
-  for (const row of own) {
-    const relation = all.get("relation")[row];
-    if (!baselines.has(relation) || relation.startsWith("all")) continue;
-    const lead = all.get("accuracy")[row] - best.get("baseline")[baselines.get(relation)];
-    if (!leads.has(relation) || leads.get(relation).lead < lead) leads.set(relation, { row, lead });
-  }
-  const chosen = [...leads].sort((a, b) => b[1].lead - a[1].lead).slice(0, MOST_RELATIONS);
-  if (!chosen.length) return null;
-  const lines = chosen.map(([relation, { row }]) => {
-    const top = baselines.get(relation);
-    const champion = best.get("layer")[top] === layer && best.get("head")[top] === head;
-    const value = {
-      accuracy: all.get("accuracy")[row],
-      low: all.get("low")[row],
-      high: all.get("high")[row],
-      baseline: best.get("baseline")[top],
-    };
-    const way = all.get("direction")[row] === "dependent_to_head" ? "→" : "←";
-    return barRow(`${relation} ${way}`, value, colours, champion ? "best head" : "");
-  });
-  return section(
-    "Dependencies",
-    element("table", { class: "strips" }, element("tbody", {}, ...lines)),
-    element("p", {
-      class: "remark",
-      text: "Bar: accuracy with 95 % interval; line: best fixed offset. → the dependent attends, ← the head does.",
-    }),
-  );
+/**
+ * Accuracies beside their baselines.
+ * @param {string} title @param {Scored[]} scores @param {Palette} colours @param {string} key
+ */
+function bars(title, scores, colours, key) {
+  if (!scores.length) return null;
+  return section(title, stripTable(scores.map((score) => barRow(score, colours))), remark(key));
 }
 
-function antecedents(atlas, layer, head, colours) {
-  const frame = atlas.frames.get("coreference");
-  if (!frame?.has("mention_type", "candidates", "accuracy")) return null;
-  const rules = atlas.frames.get("coreference_baselines");
-  const baseline = (type) => {
-    const row = rules?.where(
-      (one) => rules.get("baseline")[one] === "nearest" && rules.get("mention_type")[one] === type,
-    )[0];
-    return row === undefined ? null : rules.get("accuracy")[row];
-  };
-  const own = frame.where(
-    (row) =>
-      frame.get("layer")[row] === layer &&
-      frame.get("head")[row] === head &&
-      frame.get("candidates")[row] === "preceding",
-  );
-  if (!own.length) return null;
-  const lines = own.map((row) => {
-    const type = frame.get("mention_type")[row];
-    const value = {
-      accuracy: frame.get("accuracy")[row],
-      low: frame.get("low")[row],
-      high: frame.get("high")[row],
-      baseline: baseline(type),
-    };
-    return barRow(type, value, colours, "");
-  });
-  return section(
-    "Antecedents",
-    element("table", { class: "strips" }, element("tbody", {}, ...lines)),
-    element("p", { class: "remark", text: "Line: always the nearest mention." }),
-  );
-}
-
-function barRow(label, { accuracy, low, high, baseline }, colours, mark) {
+/** @param {Scored} score @param {Palette} colours */
+function barRow({ label, accuracy, low, high, baseline, best }, colours) {
   const { width, height } = STRIP;
-  const at = (share) => (share * (width - 4) + 2).toFixed(1);
+  /** @param {number} share */
+  const at = (share) => Number((share * (width - 4) + 2).toFixed(1));
+  const box = { x: 2, y: 4, height: height - 8, rx: 2 };
   const bar = svg("svg", { viewBox: `0 0 ${width} ${height}`, width, height, "aria-hidden": "true" });
-  bar.append(svg("rect", { x: 2, y: 4, width: width - 4, height: height - 8, fill: colours.empty, rx: 2 }));
-  if (accuracy !== null)
-    bar.append(
-      svg("rect", {
-        x: 2,
-        y: 4,
-        width: Math.max(0, at(accuracy) - 2),
-        height: height - 8,
-        fill: colours.accent,
-        rx: 2,
-      }),
-    );
-  if (low !== null && high !== null)
+  bar.append(svg("rect", { ...box, width: width - 4, fill: colours.empty }));
+  if (accuracy !== null) {
+    bar.append(svg("rect", { ...box, width: Math.max(0, at(accuracy) - 2), fill: colours.accent }));
+  }
+  if (low !== null && high !== null) {
     bar.append(svg("path", { d: `M${at(low)} 8H${at(high)}`, stroke: colours.ink, "stroke-width": 1.4 }));
-  if (baseline !== null)
+  }
+  if (baseline !== null) {
     bar.append(svg("path", { d: `M${at(baseline)} 1V${height - 1}`, stroke: colours.picked, "stroke-width": 2 }));
+  }
+  const star = best && element("span", { class: "star", text: " ★", "aria-label": "best head" });
   return element(
     "tr",
-    { title: mark },
-    element(
-      "th",
-      { scope: "row" },
-      label,
-      mark ? element("span", { class: "star", text: " ★", "aria-label": mark }) : "",
-    ),
+    { title: best ? "best head" : "" },
+    element("th", { scope: "row" }, label, star),
     element("td", { class: "number", text: percent(accuracy) }),
     element("td", {}, bar),
   );
 }
 
+/** @param {Atlas} atlas @param {Store} store @param {number} index */
 function nearest(atlas, store, index) {
-  const list = atlas.content.nearest[atlas.heads.name(index)];
-  if (!list?.length) return null;
-  const chips = list.map(([layer, head, distance]) => {
-    const other = atlas.heads.index(layer, head);
-    return element("button", {
-      type: "button",
-      class: "chip",
-      text: `${layer}-${head}`,
-      title: `distance ${distance}`,
-      on: { click: () => store.change({ head: other }) },
-    });
+  const heads = nearestOf(atlas, index);
+  if (!heads.length) return null;
+  const chips = heads.map(({ index: other, distance }) => {
+    const attributes = { class: "chip", title: `distance ${distance}` };
+    return button(atlas.heads.name(other), () => store.change({ head: other }), attributes);
   });
-  return section("Heads most alike", element("div", { class: "chips" }, ...chips));
+  return section("Most similar heads", element("div", { class: "chips" }, ...chips));
 }

@@ -1,248 +1,218 @@
 /** The differences: of one table at a time, the surest or the largest first, each with its interval. */
 
-import { FONT, checkbox, element, fitted, select, svg, toggle } from "../dom.js";
-import { csv, numberFormat } from "../data/frames.js";
-import { isShare, measureLabel } from "../data/measures.js";
-import { save, savers } from "../saving.js";
+import {
+  SCOPES,
+  chosenGroup,
+  differencesOf,
+  excludesZero,
+  groupsOf,
+  hasShares,
+  ranked,
+  rowTitle,
+  rowsOfGroup,
+} from "../data/differences.js";
+import { counted, numberFormat } from "../data/frames.js";
+import { checkbox, fitted, picture, select, svg, toggle } from "../dom.js";
+import { remark as note } from "../pictures/strips.js";
+import { csvSaver } from "../saving.js";
 import { tip } from "../tip.js";
+import { anyOf, view } from "../view.js";
 
 const ROW = 24; // pixels
 const TOP = 46;
-const STAGE_PADDING = 30;
+const SIZE = 13; // pixels of a letter
 const MOST_ROWS = 60;
-const SCOPES = {
-  best: "best heads",
-  head: "head by head",
-  layer: "means of layers",
-  model: "means over all heads",
-  row: "as they are",
-};
 const BY_CHANCE =
-  "Intervals are 95 % ones, not corrected for their number: where nothing differs, one in twenty still excludes 0.";
-const COLOURS = "Orange: higher in B, blue: lower, grey: the interval includes 0.";
+  "Intervals are 95 % intervals, not corrected for multiple comparisons: where nothing differs, one in twenty still " +
+  "excludes 0.";
+const COLOURS = "Orange: higher in B. Blue: lower in B. Grey: the interval includes 0.";
+/** @type {Choice[]} */
+const ORDERS = [
+  ["surest", "Surest"],
+  ["largest", "Largest"],
+];
 
-export const differencesView = { name: "differences", title: "Differences", create };
+/** @typedef {import("../data/differences.js").Group} Group */
 
-function create({ atlas, store, palette, room }) {
-  const node = element("section", { class: "view", "aria-label": "Differences" });
-  const controls = element("div", { class: "controls" });
-  const remark = element("p", { class: "remark" });
-  const stage = element("div", { class: "stage" });
+/** @type {View} */
+export const differencesView = view("differences", "Differences", "Differences", build);
+
+/** @param {import("../view.js").Shell<Comparison>} shell @returns {Update} */
+function build(shell) {
+  const { atlas, store, palette, node, controls, remark, stage } = shell;
   node.append(controls, remark, stage);
-  const frame = atlas.frames.get("differences");
+  const frame = differencesOf(atlas);
   const groups = groupsOf(frame);
-  let [order, clear, marked] = ["surest", false, -1];
+  let [order, clearOnly, marked] = ["surest", false, -1];
+  /** @type {number[]} */
   let rows = [];
+  /** @type {{line: SVGElement, ground: SVGElement, row: number}[]} */
   let lines = [];
 
-  const group = () =>
-    groups.get(store.shown.among) ??
-    groups.get(`dependency_best/${atlas.content.relations_by}`) ??
-    [...groups.values()][0];
-  const scope = () =>
-    group().scopes.has(store.shown.scope)
-      ? store.shown.scope
-      : Object.keys(SCOPES).find((name) => group().scopes.has(name));
+  const currentGroup = () => chosenGroup(groups, store.shown.among, atlas.content.relations_by);
+  const currentScope = () => {
+    const { scopes } = currentGroup();
+    return scopes.has(store.shown.scope) ? store.shown.scope : Object.keys(SCOPES).find((name) => scopes.has(name));
+  };
 
   function drawControls() {
-    const now = group();
-    const scopes = Object.entries(SCOPES).filter(([name]) => now.scopes.has(name));
-    const redraw = (change) => (value) => {
-      change(value);
+    const { id, table, scopes } = currentGroup();
+    const scopeChoices = Object.entries(SCOPES).filter(([name]) => scopes.has(name));
+    /** @type {Choice[]} */
+    const tables = [...groups.values()].map((group) => [group.id, group.label]);
+    const titles = frame.columns.map(({ name }) => name);
+    const redraw = () => {
       drawControls();
       draw();
     };
-    const tables = [...groups].map(([id, { label }]) => [id, label]);
-    const titles = frame.columns.map(({ name }) => name);
-    const click = () =>
-      save(
-        `differences-${now.table}.csv`,
-        new Blob(
-          [
-            csv(
-              titles,
-              rows.map((row) => frame.values.map((column) => column[row])),
-            ),
-          ],
-          { type: "text/csv" },
-        ),
-      );
     controls.replaceChildren(
-      select("Table", [["", tables]], now.id, (among) => store.change({ among })),
-      scopes.length > 1 ? select("Rows", [["", scopes]], scope(), (value) => store.change({ scope: value })) : "",
-      toggle(
-        "Order",
-        [
-          ["surest", "Surest"],
-          ["largest", "Largest"],
-        ],
-        order,
-        redraw((value) => (order = value)),
-      ),
-      checkbox(
-        "only intervals without 0",
-        clear,
-        redraw((value) => (clear = value)),
-      ),
-      savers(
-        () => `differences-${now.table}`,
-        () => stage.querySelector("svg"),
-        () => palette().paper,
-      ),
-      element("button", {
-        type: "button",
-        class: "quiet",
-        text: "CSV",
-        "aria-label": "Download these rows as CSV",
-        on: { click },
+      select("Table", [["", tables]], id, (among) => store.change({ among })),
+      scopeChoices.length > 1
+        ? select("Rows", [["", scopeChoices]], currentScope(), (scope) => store.change({ scope }))
+        : "",
+      toggle("Order", ORDERS, order, (value) => {
+        order = value;
+        redraw();
       }),
+      checkbox("only intervals without 0", clearOnly, (checked) => {
+        clearOnly = checked;
+        redraw();
+      }),
+      shell.savers(() => `differences-${table}`),
+      csvSaver(`differences-${table}`, titles, () => rows.map((row) => frame.values.map((column) => column[row]))),
     );
   }
 
   function draw() {
-    const now = group();
-    const all = frame.where(
-      (row) =>
-        frame.get("table")[row] === now.table &&
-        frame.get("column")[row] === now.column &&
-        frame.get("scope")[row] === scope(),
-    );
-    rows = ranked(frame, all, order, clear);
+    const group = currentGroup();
+    const all = rowsOfGroup(frame, group, currentScope());
+    rows = ranked(frame, all, order, clearOnly);
     const known = all.filter((row) => frame.get("low")[row] !== null);
-    const apart = known.filter((row) => excludesZero(frame, row)).length;
-    const shown = rows.slice(0, MOST_ROWS);
-    const cut =
-      rows.length > shown.length
-        ? ` The first ${shown.length} of ${rows.length.toLocaleString("en")} are drawn; CSV has all.`
-        : "";
-    remark.textContent = known.length
-      ? `${apart.toLocaleString("en")} of ${known.length.toLocaleString("en")} intervals exclude 0. ${BY_CHANCE} ${COLOURS}${cut}`
-      : `These differences have no intervals.${cut}`;
-    marked = -1;
-    if (!shown.length) {
-      lines = [];
-      stage.replaceChildren(
-        element("p", {
-          class: "remark",
-          text: clear ? "No interval excludes 0." : "There is nothing to compare here.",
-        }),
-      );
-      return;
+    const clear = known.filter((row) => excludesZero(frame, row)).length;
+    const drawn = rows.slice(0, MOST_ROWS);
+    const sentences = known.length
+      ? [`${counted(clear)} of ${counted(known.length)} intervals exclude 0.`, BY_CHANCE, COLOURS]
+      : ["These differences have no intervals."];
+    if (rows.length > drawn.length) {
+      sentences.push(`The first ${drawn.length} of ${counted(rows.length)} are drawn; the CSV file has all of them.`);
     }
-    stage.replaceChildren(chart(shown, now));
+    remark.textContent = sentences.join(" ");
+    marked = -1;
+    lines = [];
+    if (drawn.length) stage.replaceChildren(chart(drawn, group));
+    else stage.replaceChildren(note(clearOnly ? "No interval excludes 0." : "There is nothing to compare here."));
     mark();
   }
 
-  function chart(shown, now) {
+  /** @param {number[]} drawn rows of the table @param {Group} group */
+  function chart(drawn, group) {
     const colours = palette();
-    const width = room().width - STAGE_PADDING;
-    const at = layout(width);
-    const share = isShare(now.table, now.column) || ["held_out", "lead"].includes(now.column);
-    const values = ["value_a", "value_b", "difference"].flatMap((name) => shown.map((row) => frame.get(name)[row]));
-    const number = numberFormat(values);
-    const format = (value) => (value === null ? "–" : share ? (100 * value).toFixed(1) : number(value));
-    const signed = (value) => (value > 0 ? "+" : "") + format(value);
-    const ends = shown
-      .flatMap((row) => ["difference", "low", "high"].map((name) => frame.get(name)[row]))
-      .filter((value) => value !== null);
-    const far = Math.max(1e-12, ...ends.map(Math.abs));
+    const width = shell.stageWidth();
+    const height = TOP + drawn.length * ROW + 8;
+    const at = columnsOf(width);
+    const share = hasShares(group);
+    const written = numbersOf(drawn, share);
+    const far = Math.max(1e-12, ...valuesOf(drawn, "difference", "low", "high").map(Math.abs));
+    /** @param {number} value */
     const x = (value) => at.axis + ((value + far) / (2 * far)) * (at.end - at.axis);
-    const height = TOP + shown.length * ROW + 8;
-    const text = (left, y, words, attributes = {}) =>
-      svg("text", { x: left, y, text: words, fill: colours.ink, ...attributes });
-    const right = { "text-anchor": "end" };
-    const faint = { fill: colours.faint };
-    const picture = svg("svg", {
-      viewBox: `0 0 ${width} ${height}`,
-      width,
-      height,
-      tabindex: 0,
-      role: "listbox",
-      "aria-label": "Differences: arrow keys move between rows",
-      "font-family": FONT,
-      "font-size": 13,
-    });
-    picture.append(
-      text(at.a, TOP - 12, share ? "A, %" : "A", { ...right, ...faint }),
-      text(at.b, TOP - 12, share ? "B, %" : "B", { ...right, ...faint }),
-      text(at.difference, TOP - 12, share ? "B − A, points" : "B − A", { ...right, ...faint }),
-      ...[-far, 0, far].map((value, place) =>
-        text(x(value), TOP - 12, value ? signed(value) : "0", {
-          ...faint,
-          "text-anchor": ["start", "middle", "end"][place],
-        }),
-      ),
+    const label = "Differences: arrow keys move between rows";
+    const root = picture({ width, height }, label, { tabindex: 0, role: "listbox", "font-size": SIZE });
+    const faint = { y: TOP - 12, fill: colours.faint };
+    const right = { ...faint, "text-anchor": "end" };
+    root.append(
+      svg("text", { x: at.a, text: share ? "A, %" : "A", ...right }),
+      svg("text", { x: at.b, text: share ? "B, %" : "B", ...right }),
+      svg("text", { x: at.difference, text: share ? "B − A, points" : "B − A", ...right }),
+      svg("text", { x: x(-far), text: written.signed(-far), ...faint, "text-anchor": "start" }),
+      svg("text", { x: x(0), text: "0", ...faint, "text-anchor": "middle" }),
+      svg("text", { x: x(far), text: written.signed(far), ...right }),
       svg("path", { d: `M${x(0)} ${TOP - 4}V${height - 6}`, stroke: colours.faint, "stroke-opacity": 0.6 }),
     );
-    lines = shown.map((row, place) => {
-      const [low, high, difference] = ["low", "high", "difference"].map((name) => frame.get(name)[row]);
-      const y = TOP + place * ROW;
-      const sure = low !== null && excludesZero(frame, row);
-      const tone = low === null || sure ? (difference >= 0 ? colours.picked : colours.accent) : colours.faint;
-      const title = rowTitle(atlas, frame, row);
-      const ground = svg("rect", { x: 0, y, width, height: ROW, rx: 5, fill: "transparent" });
-      const line = svg(
-        "g",
-        {
-          role: "option",
-          id: `difference-${place}`,
-          "data-row": row,
-          "aria-selected": "false",
-          "aria-label": `${title}: ${format(frame.get("value_a")[row])} and ${format(frame.get("value_b")[row])}`,
-        },
-        ground,
-      );
-      const base = y + ROW / 2 + 4.5;
-      line.append(
-        text(8, base, fitted(title, 13, at.title - 8)),
-        text(at.a, base, format(frame.get("value_a")[row]), right),
-        text(at.b, base, format(frame.get("value_b")[row]), right),
-        text(at.difference, base, difference === null ? "–" : signed(difference), {
-          ...right,
-          "font-weight": sure ? 650 : 400,
-        }),
-      );
-      if (low !== null && high !== null)
-        line.append(
-          svg("path", {
-            d: `M${x(low).toFixed(1)} ${y + ROW / 2}H${x(high).toFixed(1)}`,
-            stroke: tone,
-            "stroke-width": 2.4,
-          }),
-        );
-      if (difference !== null)
-        line.append(
-          svg("circle", { cx: x(difference).toFixed(1), cy: y + ROW / 2, r: 4.6, fill: tone, stroke: colours.paper }),
-        );
-      line.addEventListener("click", () => choose(place));
-      line.addEventListener("pointermove", (event) =>
-        tip(event, [
-          title,
-          `A ${said(frame, row, "a", format)}`,
-          `B ${said(frame, row, "b", format)}`,
-          `B − A ${signed(difference ?? 0)}${low === null ? "" : `, ${signed(low)} to ${signed(high)}`}`,
-        ]),
-      );
-      picture.append(line);
-      return { line, ground, row };
+    lines = drawn.map((row, place) => {
+      const drawnRow = rowPicture(row, place, width, x, written, colours);
+      drawnRow.line.addEventListener("click", () => choose(place));
+      root.append(drawnRow.line);
+      return drawnRow;
     });
-    picture.addEventListener("pointerleave", (event) => tip(event, null));
-    picture.addEventListener("keydown", (event) => {
+    root.addEventListener("pointerleave", (event) => tip(event, null));
+    root.addEventListener("keydown", (event) => {
       const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
       if (!step) return;
       event.preventDefault();
       choose(Math.max(0, Math.min(lines.length - 1, marked + step)));
     });
-    return picture;
+    return root;
   }
 
+  /**
+   * @param {number} row @param {number} place @param {number} width @param {(value: number) => number} x
+   * @param {ReturnType<typeof numbersOf>} written @param {Palette} colours
+   */
+  function rowPicture(row, place, width, x, { format, signed }, colours) {
+    const at = columnsOf(width);
+    const values = frame.records([row])[0];
+    const { low, high, difference } = values;
+    const y = TOP + place * ROW;
+    const [middle, base] = [y + ROW / 2, y + ROW / 2 + 4.5];
+    const clear = low !== null && excludesZero(frame, row);
+    const tone = low === null || clear ? (difference >= 0 ? colours.picked : colours.accent) : colours.faint;
+    const title = rowTitle(atlas, frame, row);
+    const ground = svg("rect", { x: 0, y, width, height: ROW, rx: 5, fill: "transparent" });
+    const label = `${title}: ${format(values.value_a)} and ${format(values.value_b)}`;
+    const option = { role: "option", id: `difference-${place}`, "aria-selected": "false", "aria-label": label };
+    const text = { y: base, fill: colours.ink, "text-anchor": "end" };
+    const line = svg(
+      "g",
+      { ...option, "data-row": row },
+      ground,
+      svg("text", { ...text, x: 8, text: fitted(title, SIZE, at.title - 8), "text-anchor": "start" }),
+      svg("text", { ...text, x: at.a, text: format(values.value_a) }),
+      svg("text", { ...text, x: at.b, text: format(values.value_b) }),
+      svg("text", { ...text, x: at.difference, text: signed(difference), "font-weight": clear ? 650 : 400 }),
+    );
+    if (low !== null && high !== null) {
+      const d = `M${x(low).toFixed(1)} ${middle}H${x(high).toFixed(1)}`;
+      line.append(svg("path", { d, stroke: tone, "stroke-width": 2.4 }));
+    }
+    if (difference !== null) {
+      line.append(
+        svg("circle", { cx: x(difference).toFixed(1), cy: middle, r: 4.6, fill: tone, stroke: colours.paper }),
+      );
+    }
+    /** @param {string} end of the pair, "a" or "b" */
+    const side = (end) => {
+      const [from, to] = [values[`low_${end}`], values[`high_${end}`]];
+      return format(values[`value_${end}`]) + (from === null ? "" : ` (${format(from)} to ${format(to)})`);
+    };
+    const interval = low === null ? "" : `, ${signed(low)} to ${signed(high)}`;
+    const said = [title, `A ${side("a")}`, `B ${side("b")}`, `B − A ${signed(difference)}${interval}`];
+    line.addEventListener("pointermove", (event) => tip(event, said));
+    return { line, ground, row };
+  }
+
+  /** The values of some columns that exist. @param {number[]} drawn @param {...string} names @returns {number[]} */
+  function valuesOf(drawn, ...names) {
+    return names.flatMap((name) => drawn.map((row) => frame.get(name)[row])).filter((value) => value !== null);
+  }
+
+  /** How the numbers of a chart are written. @param {number[]} drawn @param {boolean} share */
+  function numbersOf(drawn, share) {
+    const number = numberFormat(valuesOf(drawn, "value_a", "value_b", "difference"));
+    /** @param {number|null} value */
+    const format = (value) => (value === null ? "–" : share ? (100 * value).toFixed(1) : number(value));
+    /** @param {number|null} value */
+    const signed = (value) => (value !== null && value > 0 ? "+" : "") + format(value);
+    return { format, signed };
+  }
+
+  /** @param {number} place */
   function choose(place) {
     marked = place;
-    const { row } = lines[place];
+    const { row, line } = lines[place];
     const [head, other] = [0, 1].map((side) => atlas.pairs.at(frame, row, side));
     if (head >= 0 && other >= 0) store.change({ head, other, side: 0 });
     mark();
-    lines[place].line.scrollIntoView({ block: "nearest" });
+    line.scrollIntoView({ block: "nearest" });
   }
 
   function mark() {
@@ -251,85 +221,22 @@ function create({ atlas, store, palette, room }) {
       line.setAttribute("aria-selected", String(place === marked));
       ground.setAttribute("fill", place === marked ? colours.empty : "transparent");
     });
-    if (marked >= 0) stage.firstChild.setAttribute("aria-activedescendant", `difference-${marked}`);
+    if (marked >= 0) stage.querySelector("svg")?.setAttribute("aria-activedescendant", `difference-${marked}`);
   }
 
-  return {
-    node,
-    update(_shown, changed) {
-      if (!groups.size) {
-        remark.textContent = "This comparison has no differences.";
-        return;
-      }
-      if (["view", "among", "scope", "theme", "size"].some((name) => changed.has(name))) {
-        drawControls();
-        draw();
-      }
-    },
+  return (_shown, changed) => {
+    if (!groups.size) {
+      remark.textContent = "This comparison has no differences.";
+    } else if (anyOf(changed, "view", "among", "scope", "theme", "size")) {
+      drawControls();
+      draw();
+    }
   };
 }
 
-/** Where the columns end, for a width. */
-function layout(width) {
+/** Where the columns end, for a width. @param {number} width */
+function columnsOf(width) {
   const title = Math.min(300, width * 0.32);
   const a = title + 64;
   return { title, a, b: a + 62, difference: a + 172, axis: a + 200, end: width - 16 };
-}
-
-/** The tables and columns that are compared, each with its scopes. @returns {Map<string, {id: string, table: string, column: string, label: string, scopes: Set<string>}>} */
-export function groupsOf(frame) {
-  const found = new Map();
-  for (let row = 0; row < frame.length; row += 1) {
-    const [table, column] = [frame.get("table")[row], frame.get("column")[row]];
-    const id = `${table}/${column}`;
-    if (!found.has(id))
-      found.set(id, {
-        id,
-        table,
-        column,
-        label:
-          column === "value"
-            ? table.replaceAll("_", " ")
-            : `${table.replaceAll("_", " ")}: ${column.replaceAll("_", " ")}`,
-        scopes: new Set(),
-      });
-    found.get(id).scopes.add(frame.get("scope")[row]);
-  }
-  return found;
-}
-
-export function excludesZero(frame, row) {
-  return frame.get("low")[row] > 0 || frame.get("high")[row] < 0;
-}
-
-/** Rows with a difference: by its size, or by how far its interval stays from 0 and then by its size. */
-export function ranked(frame, rows, order, clearOnly) {
-  const [differences, lows, highs] = ["difference", "low", "high"].map((name) => frame.get(name));
-  const size = (row) => Math.abs(differences[row]);
-  const gap = (row) => (lows[row] === null ? 0 : Math.max(0, lows[row], -highs[row]));
-  return rows
-    .filter((row) => differences[row] !== null && (!clearOnly || (lows[row] !== null && excludesZero(frame, row))))
-    .sort((a, b) => (order === "surest" ? gap(b) - gap(a) : 0) || size(b) - size(a) || a - b);
-}
-
-/** What a row is of: its head or layer, and its measure in words. */
-export function rowTitle(atlas, frame, row) {
-  const [table, column, scope] = ["table", "column", "scope"].map((name) => frame.get(name)[row]);
-  const parts = (frame.get("measure")[row] ?? "")
-    .split(/ (?=[a-z_]+=)/)
-    .map((part) => part.split(/=(.*)/s).slice(0, 2));
-  const key = Object.fromEntries(parts.filter(([name]) => name));
-  const plain = Object.values(key).join(", ");
-  const what = scope === "best" || scope === "row" ? plain : measureLabel(table, key, column, atlas.content.special);
-  const [a, b] = ["a", "b"].map((end) => `${frame.get(`layer_${end}`)[row]}-${frame.get(`head_${end}`)[row]}`);
-  const who =
-    { head: `${a} `, best: a === b ? ` (${a})` : ` (A ${a}, B ${b})`, layer: `layer ${frame.get("layer_a")[row]} ` }[
-      scope
-    ] ?? "";
-  return scope === "best" ? what + who : who + what;
-}
-
-function said(frame, row, end, format) {
-  const [low, high] = ["low", "high"].map((name) => frame.get(`${name}_${end}`)[row]);
-  return format(frame.get(`value_${end}`)[row]) + (low === null ? "" : ` (${format(low)} to ${format(high)})`);
 }

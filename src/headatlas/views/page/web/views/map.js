@@ -1,160 +1,138 @@
-/** The map: every head a point, like ones side by side (figure 6), or by two measures; zoom with wheel or buttons. */
+/** The map: every head a point, similar heads close together (figure 6), or placed by two measures. */
 
-import { element, select, svg } from "../dom.js";
-import { colouring } from "../pictures/map-colours.js";
+import { clustersOf, describeHead, placesOnMap } from "../data/head-facts.js";
 import { measureGroups } from "../data/options.js";
-import { savers } from "../saving.js";
-import { MARGIN, extent, headScatter, placesOnMap, zoomButtons } from "../pictures/scatter.js";
+import { MAP_AXES } from "../data/tables.js";
+import { select, svg } from "../dom.js";
+import { colouring } from "../pictures/map-colours.js";
+import { MARGIN, extent, headScatter, zoomButtons } from "../pictures/scatter.js";
+import { anyOf, view } from "../view.js";
 
 const SIMILARITY = "similarity";
-const STAGE_PADDING = 30;
+const MEASURES = "measures";
+const BELOW = 26; // pixels between the points and their legend
 const ABSENT =
-  "This atlas has no map of similar heads (table head_map), so two measures place them. A survey with the study similarity makes one.";
+  "This atlas has no map of similar heads, so two measures place them. A survey with the study `similarity` makes one.";
 
-export const mapView = { name: "map", title: "Map", create };
-
-function create({ atlas, store, palette, room }) {
+export const mapView = view("map", "Map", "Map of the heads", (shell) => {
+  const { atlas, store, palette, node, controls, remark, stage } = shell;
   const { heads } = atlas;
-  const node = element("section", { class: "view map", "aria-label": "Map of the heads" });
-  const controls = element("div", { class: "controls" });
-  const remark = element("p", { class: "remark" });
-  const stage = element("div", { class: "stage" });
   node.append(controls, remark, stage);
   const placed = placesOnMap(atlas);
-  const byId = (id, otherwise) =>
-    atlas.measureOf.get(id) ?? atlas.measures[otherwise % Math.max(1, atlas.measures.length)];
-  let axes = placed ? SIMILARITY : "measures";
-  let [across, up] = [byId("entropy/all", 0)?.id, byId("positions/-1", 1)?.id];
+  const hasClusters = clustersOf(atlas).size > 0;
+  const [across, up] = MAP_AXES.map((id, place) => {
+    return atlas.measureOf.get(id) ?? atlas.measures[place % Math.max(1, atlas.measures.length)];
+  });
+  let places = placed ? SIMILARITY : MEASURES;
+  let axes = [across?.id, up?.id];
   let colour = atlas.behaviours.length ? "behaviour" : "layer";
-  let [scatter, zoom] = [null, undefined];
+  /** @type {import("../pictures/scatter.js").HeadScatter|null} */
+  let scatter = null;
+  /** @type {import("../pictures/scatter.js").Zoom|undefined} */
+  let zoom;
 
-  /** Where heads lie, in units of the data. */
+  const axisMeasures = () => axes.map((id) => /** @type {Measure} */ (atlas.measureOf.get(id)));
+
+  /** Where heads lie, in units of the data. @returns {([number, number]|null)[]} */
   function positions() {
-    if (axes === SIMILARITY) return placed;
-    const [one, other] = [byId(across, 0), byId(up, 1)];
+    if (places === SIMILARITY && placed) return placed;
+    const [first, second] = axisMeasures();
     return Array.from({ length: heads.total }, (_, index) => {
-      const place = [one.values[index], other.values[index]];
-      return place.some(Number.isNaN) ? null : place;
+      const [x, y] = [first.values[index], second.values[index]];
+      return Number.isNaN(x) || Number.isNaN(y) ? null : [x, y];
     });
   }
 
   function drawControls() {
-    const own = [["layer", "layer"]];
-    if (atlas.behaviours.length) own.push(["behaviour", "behaviour"]);
-    if (atlas.frames.get("head_map")?.has("cluster")) own.push(["cluster", "cluster"]);
-    const redraw = (change) => (value) => {
+    /** @param {(value: string) => void} change */
+    const redraw = (change) => (/** @type {string} */ value) => {
       change(value);
       zoom = undefined;
       drawControls();
       draw();
     };
-    const kinds = [["measures", "two measures"]];
-    if (placed) kinds.unshift([SIMILARITY, "similar heads close (figure 6)"]);
-    const parts = [
+    const groups = measureGroups(atlas);
+    /** @type {Choice[]} */
+    const layouts = [[MEASURES, "two measures"]];
+    if (placed) layouts.unshift([SIMILARITY, "similar heads close (figure 6)"]);
+    /** @type {Choice[]} */
+    const kinds = [["layer", "layer"]];
+    if (atlas.behaviours.length) kinds.push(["behaviour", "behaviour"]);
+    if (hasClusters) kinds.push(["cluster", "cluster"]);
+    const change = redraw((value) => (places = value));
+    const byMeasures = places === MEASURES && atlas.measures.length > 0;
+    const axisSelects = ["Across", "Up"].map((label, axis) =>
       select(
-        "Places",
-        [["", kinds]],
-        axes,
-        redraw((value) => (axes = value)),
+        label,
+        groups,
+        axes[axis],
+        redraw((value) => (axes[axis] = value)),
       ),
-    ];
-    if (axes === "measures" && atlas.measures.length) {
-      parts.push(
-        select(
-          "Across",
-          measureGroups(atlas),
-          across,
-          redraw((value) => (across = value)),
-        ),
-      );
-      parts.push(
-        select(
-          "Up",
-          measureGroups(atlas),
-          up,
-          redraw((value) => (up = value)),
-        ),
-      );
-    }
-    parts.push(
+    );
+    controls.replaceChildren(
+      select("Places", [["", layouts]], places, change),
+      ...(byMeasures ? axisSelects : []),
       select(
         "Colour",
-        [["", own], ...measureGroups(atlas)],
+        [["", kinds], ...groups],
         colour,
         redraw((value) => (colour = value)),
       ),
-    );
-    parts.push(
       zoomButtons(() => (scatter ? [scatter] : [])),
-      savers(
-        () => `map-${colour.replaceAll("/", "-")}`,
-        () => stage.querySelector("svg"),
-        () => palette().paper,
-      ),
+      shell.savers(() => `map-${colour.replaceAll("/", "-")}`),
     );
-    controls.replaceChildren(...parts);
     remark.textContent = placed ? "" : ABSENT;
     remark.hidden = Boolean(placed);
   }
 
   function draw() {
-    const width = room().width - STAGE_PADDING;
+    const width = shell.stageWidth();
     const colours = palette();
-    const tall = Math.max(320, window.innerHeight - stage.getBoundingClientRect().top - STAGE_PADDING - 26);
+    const tall = Math.max(320, shell.stageHeight() - 26);
     const { fill, outline, legend } = colouring(atlas, colour, colours, MARGIN, width - 2 * MARGIN);
     const key = legend(0);
-    const plot = { width, height: tall - key.height - 26 };
-    scatter = headScatter(heads, positions(), {
+    const plot = { width, height: tall - key.height - BELOW };
+    const drawn = headScatter(heads, positions(), {
       ...plot,
-      below: key.height + 26,
-      alike: axes === SIMILARITY,
+      below: key.height + BELOW,
+      alike: places === SIMILARITY,
       fill,
       outline,
       colours,
       label: `Map of ${heads.total} heads, coloured by ${colour}; arrow keys move between heads`,
       choose: (index) => store.change({ head: index }),
-      say: (index) => sayHead(atlas, index, colour),
-      backdrop: axesOf(colours, plot),
+      say: (index) => describeHead(atlas, index, colour),
+      backdrop: places === SIMILARITY ? null : axesPicture(axisMeasures(), colours, plot),
       zoom,
-      moved: () => (zoom = scatter.zoom()),
+      moved: () => (zoom = drawn.zoom()),
     });
-    scatter.node.append(legend(tall - key.height).node);
-    scatter.select(store.shown.head);
-    stage.replaceChildren(scatter.node);
+    scatter = drawn;
+    drawn.node.append(legend(tall - key.height).node);
+    drawn.select(store.shown.head);
+    stage.replaceChildren(drawn.node);
   }
 
-  function axesOf(colours, plot) {
-    if (axes === SIMILARITY || !atlas.measures.length) return svg("g");
-    const text = (x, y, words, anchor) =>
-      svg("text", { x, y, text: words, fill: colours.faint, "font-size": 12, "text-anchor": anchor });
-    const said = (measure) => {
-      const [low, high] = extent([...measure.values].filter((value) => !Number.isNaN(value)));
-      return `${measure.label}, ${measure.format(low)} to ${measure.format(high)}`;
-    };
-    return svg(
-      "g",
-      {},
-      svg("path", { d: `M${MARGIN} 6V${plot.height}H${plot.width - 6}`, fill: "none", stroke: colours.rule }),
-      text(plot.width - 8, plot.height - 6, `${said(byId(across, 0))} →`, "end"),
-      text(MARGIN + 8, 16, `↑ ${said(byId(up, 1))}`, "start"),
-    );
-  }
-
-  return {
-    node,
-    update(shown, changed) {
-      if (["view", "theme", "size"].some((name) => changed.has(name))) {
-        drawControls();
-        if (placed || atlas.measures.length) draw();
-      } else if (changed.has("head")) scatter?.select(shown.head);
-    },
+  return (shown, changed) => {
+    if (anyOf(changed, "view", "theme", "size")) {
+      drawControls();
+      if (placed || atlas.measures.length) draw();
+    } else if (changed.has("head")) scatter?.select(shown.head);
   };
-}
+});
 
-/** What a note beside a point says: the head, its value where it is coloured by one, its behaviours. */
-export function sayHead(atlas, index, colour) {
-  const measure = atlas.measureOf.get(colour);
-  const labels = atlas.behaviours.filter((one) => one.heads.includes(index)).map((one) => one.label);
-  const value = measure && !Number.isNaN(measure.values[index]) ? [measure.format(measure.values[index])] : [];
-  return [`Head ${atlas.heads.name(index)}`, ...value, ...labels];
+/** @param {Measure[]} measures across and up @param {Palette} colours @param {Size} plot */
+function axesPicture([across, up], colours, { width, height }) {
+  /** @param {Measure} measure */
+  const title = ({ label, values, format }) => {
+    const [low, high] = extent([...values].filter((value) => !Number.isNaN(value)));
+    return `${label}, ${format(low)} to ${format(high)}`;
+  };
+  const common = { fill: colours.faint, "font-size": 12 };
+  return svg(
+    "g",
+    {},
+    svg("path", { d: `M${MARGIN} 6V${height}H${width - 6}`, fill: "none", stroke: colours.rule }),
+    svg("text", { x: width - 8, y: height - 6, "text-anchor": "end", text: `${title(across)} →`, ...common }),
+    svg("text", { x: MARGIN + 8, y: 16, "text-anchor": "start", text: `↑ ${title(up)}`, ...common }),
+  );
 }

@@ -1,21 +1,16 @@
 /** The search box: a few letters, a list, arrow keys and Enter. */
 
-import { element, visible } from "../dom.js";
 import { strongest } from "../data/measures.js";
 import { find, searchEntries } from "../data/search.js";
+import { element, visible } from "../dom.js";
 
+/** @param {Context} context */
 export function createSearch({ atlas, store }) {
-  const entries = searchEntries({
-    heads: atlas.heads,
-    measures: atlas.measures,
-    behaviours: atlas.behaviours,
-    best: atlas.best,
-    tables: Object.entries(atlas.content.tables).map(([name, { about }]) => [name, about]),
-    examples: atlas.examples,
-    strongest,
-    views: atlas.views,
-  });
-  const list = element("ul", { class: "found", id: "found", role: "listbox", "aria-label": "Found", hidden: true });
+  const { heads, measures, behaviours, best, examples, views, content } = atlas;
+  /** @type {[string, string][]} */
+  const tables = Object.entries(content.tables).map(([name, { about }]) => [name, about]);
+  const entries = searchEntries({ heads, measures, behaviours, best, tables, examples, strongest, views });
+  const list = element("ul", { class: "found", id: "found", role: "listbox", "aria-label": "Results", hidden: true });
   const box = element("input", {
     type: "search",
     id: "search",
@@ -28,21 +23,14 @@ export function createSearch({ atlas, store }) {
     autocomplete: "off",
     spellcheck: "false",
   });
-  let [results, chosen] = [[], 0];
+  /** @type {import("../data/search.js").Entry[]} */
+  let results = [];
+  let chosen = 0;
 
   function show() {
     results = find(entries, (query) => atlas.named(query), box.value);
     chosen = 0;
-    list.replaceChildren(
-      ...results.map((entry, place) =>
-        element(
-          "li",
-          { role: "option", id: `found-${place}`, on: { pointerdown: (event) => (event.preventDefault(), go(place)) } },
-          element("span", { class: "name", text: visible(entry.label) }),
-          element("span", { class: "note", text: entry.note }),
-        ),
-      ),
-    );
+    list.replaceChildren(...results.map(item));
     if (!results.length && box.value.trim()) list.append(element("li", { class: "none", text: "Nothing found" }));
     const open = list.childElementCount > 0;
     list.hidden = !open;
@@ -50,14 +38,30 @@ export function createSearch({ atlas, store }) {
     mark();
   }
 
-  function mark() {
-    [...list.children].forEach((item, place) =>
-      item.setAttribute("aria-selected", String(place === chosen && results.length > 0)),
+  /** @param {import("../data/search.js").Entry} entry @param {number} place */
+  function item({ label, note }, place) {
+    /** @param {Event} event */
+    const pointerdown = (event) => {
+      event.preventDefault();
+      go(place);
+    };
+    return element(
+      "li",
+      { role: "option", id: `found-${place}`, on: { pointerdown } },
+      element("span", { class: "name", text: visible(label) }),
+      element("span", { class: "note", text: note }),
     );
+  }
+
+  function mark() {
+    [...list.children].forEach((item, place) => {
+      item.setAttribute("aria-selected", String(place === chosen && results.length > 0));
+    });
     if (results.length) box.setAttribute("aria-activedescendant", `found-${chosen}`);
     else box.removeAttribute("aria-activedescendant");
   }
 
+  /** @param {number} place */
   function go(place) {
     if (!results[place]) return;
     const { go: change } = results[place];

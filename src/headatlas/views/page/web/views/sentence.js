@@ -1,76 +1,53 @@
 /** The sentence: one head on one example as lines and as a matrix, with the gold tree or mentions beside it. */
 
-import { checkbox, element, select, toggle } from "../dom.js";
-import { exampleGroups } from "../data/options.js";
-import { WAYS, headPictures } from "../pictures/head-pictures.js";
+import { DIRECTIONS } from "../data/tables.js";
+import { button, element, select } from "../dom.js";
+import { headPictures } from "../pictures/head-pictures.js";
+import { anyOf, view } from "../view.js";
+import { NO_EXAMPLES, exampleSelect, specialCheckbox, unitToggle } from "./example-controls.js";
 
-const ABSENT = "This atlas has no examples. Survey again with --examples 60 to keep some.";
-const DIRECTIONS = [["better", "the better way"], ...Object.entries(WAYS)];
+/** @type {Choice[]} */
+const SCORED = [["better", "the better direction"], ...Object.entries(DIRECTIONS)];
 
-export const sentenceView = { name: "sentence", title: "Sentence", create };
-
-function create(context) {
-  const { atlas, store } = context;
-  const node = element("section", { class: "view", "aria-label": "A head on an example" });
-  const controls = element("div", { class: "controls" });
+export const sentenceView = view("sentence", "Sentence", "A head on an example", (shell) => {
+  const { atlas, store, node, controls } = shell;
   const pictures = headPictures(
-    context,
+    shell,
     () => atlas.example(store.shown.example),
     () => `example ${store.shown.example + 1}`,
   );
-  const { verdict, stage } = pictures;
-  const below = atlas.examples.length ? pictures.savers() : [];
-  node.append(controls, element("div", { class: "controls" }, verdict, ...below), stage);
+  const savers = atlas.examples.length ? pictures.savers() : [];
+  node.append(controls, element("div", { class: "controls" }, pictures.verdict, ...savers), pictures.stage);
 
   function drawControls() {
-    const { shown } = store;
-    const last = atlas.examples.length - 1;
-    const step = (by, label, text) =>
-      element("button", {
-        type: "button",
-        text,
-        "aria-label": label,
-        disabled: shown.example + by < 0 || shown.example + by > last,
-        on: { click: () => store.change({ example: store.shown.example + by }) },
-      });
-    const picker = select("Example", exampleGroups(atlas), String(shown.example), (value) =>
-      store.change({ example: Number(value) }),
-    );
+    const { example: number, direction } = store.shown;
+    /** @param {number} by @param {string} label @param {string} text */
+    const step = (by, label, text) => {
+      const disabled = number + by < 0 || number + by >= atlas.examples.length;
+      return button(text, () => store.change({ example: number + by }), { "aria-label": label, disabled });
+    };
+    const picker = exampleSelect(shell);
     picker.classList.add("grow");
-    const example = atlas.examples[shown.example];
     controls.replaceChildren(
       picker,
       element("span", { class: "toggle" }, step(-1, "Previous example", "‹"), step(1, "Next example", "›")),
-      toggle(
-        "Units",
-        [
-          ["words", "Words"],
-          ["tokens", "Tokens"],
-        ],
-        shown.unit,
-        (unit) => store.change({ unit, pinned: null }),
-      ),
-      checkbox("special tokens", shown.special, (special) => store.change({ special, pinned: null })),
-      example.tree
-        ? select("Scored", [["", DIRECTIONS]], shown.direction, (direction) => store.change({ direction }))
+      unitToggle(store),
+      specialCheckbox(store),
+      atlas.examples[number].tree
+        ? select("Scored", [["", SCORED]], direction, (value) => store.change({ direction: value }))
         : "",
     );
   }
 
-  return {
-    node,
-    update(_shown, changed) {
-      if (!atlas.examples.length) {
-        verdict.textContent = ABSENT;
-        return undefined;
-      }
-      const drawn = ["view", "example", "unit", "special", "direction", "theme", "size"].some((name) =>
-        changed.has(name),
-      );
-      if (drawn) drawControls();
-      if (drawn || changed.has("head")) return pictures.draw();
-      if (changed.has("pinned")) pictures.focusOn(store.shown.pinned);
+  return (shown, changed) => {
+    if (!atlas.examples.length) {
+      pictures.verdict.textContent = NO_EXAMPLES;
       return undefined;
-    },
+    }
+    const redraw = anyOf(changed, "view", "example", "unit", "special", "direction", "theme", "size");
+    if (redraw) drawControls();
+    if (redraw || changed.has("head")) return pictures.draw();
+    if (changed.has("pinned")) pictures.focusOn(shown.pinned);
+    return undefined;
   };
-}
+});

@@ -1,271 +1,244 @@
 /** Side by side: the heads of two models as maps or grids, a head and its match linked. */
 
-import { FONT, element, fitted, select, svg, toggle } from "../dom.js";
-import { writeValues } from "./grid.js";
-import { headGrid } from "../pictures/head-grid.js";
-import { sayHead } from "./map.js";
-import { colouring } from "../pictures/map-colours.js";
+import { nats } from "../data/comparison.js";
+import { describeHead, placesOnMap } from "../data/head-facts.js";
 import { measureGroups } from "../data/options.js";
-import { named } from "./pair-card.js";
-import { savers } from "../saving.js";
-import { headScatter, placesOnMap, zoomButtons } from "../pictures/scatter.js";
+import { element, fitted, picture, select, svg, toggle } from "../dom.js";
+import { headGrid } from "../pictures/head-grid.js";
+import { colouring } from "../pictures/map-colours.js";
+import { headScatter, zoomButtons } from "../pictures/scatter.js";
+import { anyOf, view } from "../view.js";
 
-const STAGE_PADDING = 30;
 const GAP = 28; // between the two pictures
 const NARROWEST = 300; // pixels of a picture; two narrower ones stand below each other
 const TITLE = 30;
 const BELOW = 26;
 const RING = 12; // pixels around a chosen point that a line leaves free
-const NAMED = 48; // where its name stands in the way
+const NAMED = 48; // the same if its name is in the way
 const TURNED =
-  "Like heads lie close. B's map is turned and mirrored so that matched heads lie as alike as they can; distances are unchanged.";
+  "Similar heads lie close together. B's map is rotated and reflected so that matched heads lie as close as " +
+  "possible; its distances are unchanged.";
+/** @type {Choice[]} */
+const FORMS = [
+  ["map", "Maps"],
+  ["grid", "Grids"],
+];
+const KINDS = ["layer", "behaviour"];
 
-export const sidesView = { name: "sides", title: "Side by side", create };
+/**
+ * @typedef {{heads: HeadPicture, width: number, height: number, ring: number, x: number, y: number}} Side
+ *   the picture of a side, its size, the space around its points, and its place
+ */
 
-function create({ atlas, store, palette, room }) {
+/** @type {View} */
+export const sidesView = view("sides", "Side by side", "The heads of both models", build);
+
+/** @param {import("../view.js").Shell<Comparison>} shell @returns {Update} */
+function build(shell) {
+  const { atlas, store, palette, node, controls, verdict, remark, stage } = shell;
   const { sides, pairs } = atlas;
-  const node = element("section", { class: "view", "aria-label": "The heads of both models" });
-  const controls = element("div", { class: "controls" });
-  const verdict = element("p", { class: "verdict", "aria-live": "polite" });
-  const remark = element("p", { class: "remark" });
-  const stage = element("div", { class: "stage" });
   node.append(controls, verdict, stage, remark);
   const places = sides.map(placesOnMap);
   const hasMaps = places.every(Boolean);
-  const KEYS = ["head", "other"];
   let form = hasMaps ? "map" : "grid";
+  /** @type {Side[]} */
   let panels = [];
-  let [link, beside] = [null, true];
+  /** @type {import("../pictures/scatter.js").HeadScatter[]} */
+  let scatters = [];
+  /** @type {SVGElement|null} */
+  let link = null;
+  let beside = true;
 
-  const colour = () =>
-    sides.every((side) => side.measureOf.has(store.shown.measure)) ||
-    ["layer", "behaviour"].includes(store.shown.measure)
-      ? store.shown.measure
-      : "layer";
+  const colour = () => {
+    const { measure } = store.shown;
+    return sides.every(({ measureOf }) => measureOf.has(measure)) || KINDS.includes(measure) ? measure : "layer";
+  };
 
   function drawControls() {
-    const own = [["layer", "layer"]];
-    if (sides.some(({ behaviours }) => behaviours.length)) own.unshift(["behaviour", "behaviour"]);
-    const forms = [
-      ["map", "Maps"],
-      ["grid", "Grids"],
-    ];
-    const change = (value) => {
+    /** @type {Choice[]} */
+    const kinds = [["layer", "layer"]];
+    if (sides.some(({ behaviours }) => behaviours.length)) kinds.unshift(["behaviour", "behaviour"]);
+    const change = (/** @type {string} */ value) => {
       form = value;
       drawControls();
       draw();
     };
     controls.replaceChildren(
-      hasMaps ? toggle("How the heads are laid out", forms, form, change) : "",
-      select("Colour", [["", own], ...measureGroups(atlas)], colour(), (measure) => store.change({ measure })),
-      form === "map" ? zoomButtons(() => panels.map(({ heads }) => heads)) : "",
-      savers(
-        () => `${form}s-${colour().replaceAll("/", "-")}`,
-        () => stage.querySelector("svg"),
-        () => palette().paper,
-      ),
+      hasMaps ? toggle("How the heads are laid out", FORMS, form, change) : "",
+      select("Colour", [["", kinds], ...measureGroups(atlas)], colour(), (measure) => store.change({ measure })),
+      form === "map" ? zoomButtons(() => scatters) : "",
+      shell.savers(() => `${form}s-${colour().replaceAll("/", "-")}`),
     );
     remark.textContent = form === "map" && pairs.measured ? TURNED : "";
   }
 
   function draw() {
     const colours = palette();
-    const width = room().width - STAGE_PADDING;
-    const free = Math.max(
-      300,
-      window.innerHeight - stage.getBoundingClientRect().top - STAGE_PADDING - (remark.textContent ? 60 : 30),
-    );
-    const key = colouring(sides[0], colour(), colours, 8, width - 16).legend(0);
+    const width = shell.stageWidth();
+    const free = Math.max(300, shell.stageHeight() - (remark.textContent ? 60 : 30));
+    const { legend } = colouring(sides[0], colour(), colours, 8, width - 16);
+    const key = legend(0);
     const high = free - TITLE - key.height - BELOW;
-    beside = standBeside(width, high);
+    beside = standsBeside(width, high);
     const each = beside ? (width - GAP) / 2 : width;
     const tall = beside || form === "map" ? high : (high - TITLE) / 2;
+    scatters = [];
     panels = sides.map((side, number) => panelOf(side, number, each, tall, colours));
-    const taller = Math.max(...panels.map(({ height }) => height));
-    panels.forEach((panel, number) =>
-      Object.assign(
-        panel,
-        beside
-          ? { x: number * (each + GAP), y: TITLE }
-          : { x: (width - panel.width) / 2, y: TITLE + number * (taller + TITLE) },
-      ),
-    );
-    const bottom = panels[1].y + taller + BELOW;
-    const whole = bottom + key.height;
-    const picture = svg("svg", {
-      viewBox: `0 0 ${width} ${whole}`,
-      width,
-      height: whole,
-      role: "group",
-      "aria-label": "The heads of both models",
-      "font-family": FONT,
+    const tallest = Math.max(...panels.map(({ height }) => height));
+    panels.forEach((panel, number) => {
+      panel.x = beside ? number * (each + GAP) : (width - panel.width) / 2;
+      panel.y = beside ? TITLE : TITLE + number * (tallest + TITLE);
     });
-    link = svg("path", {
-      fill: "none",
-      stroke: colours.picked,
-      "stroke-width": 1.8,
-      "stroke-opacity": 0.8,
-      "pointer-events": "none",
-      class: "link-line",
-    });
+    const bottom = panels[1].y + tallest + BELOW;
+    const root = picture({ width, height: bottom + key.height }, "The heads of both models", { role: "group" });
     panels.forEach(({ heads, x, y }, number) => {
-      heads.node.setAttribute("x", x);
-      heads.node.setAttribute("y", y);
-      const title = svg(
-        "text",
-        { x: x + 8, y: y - 12, "font-size": 14, fill: colours.ink },
-        svg("tspan", { text: `${"AB"[number]} `, "font-weight": 700 }),
-        svg("tspan", { text: fitted(sides[number].content.name, 14, each - 40) }),
-      );
-      picture.append(title, heads.node);
+      heads.node.setAttribute("x", String(x));
+      heads.node.setAttribute("y", String(y));
+      const name = fitted(sides[number].content.name, 14, each - 40);
+      const letter = svg("tspan", { text: `${"AB"[number]} `, "font-weight": 700 });
+      const place = { x: x + 8, y: y - 12, "font-size": 14, fill: colours.ink };
+      root.append(svg("text", place, letter, svg("tspan", { text: name })), heads.node);
     });
-    picture.append(link, colouring(sides[0], colour(), colours, 8, width - 16).legend(bottom).node);
-    stage.replaceChildren(picture);
+    const line = { fill: "none", stroke: colours.picked, "stroke-width": 1.8, "stroke-opacity": 0.8 };
+    link = svg("path", { ...line, "pointer-events": "none", class: "link-line" });
+    root.append(link, legend(bottom).node);
+    stage.replaceChildren(root);
     mark();
   }
 
-  /** Maps stand beside each other where there is room; grids in the way that makes their cells larger. */
-  function standBeside(width, height) {
+  /**
+   * Maps stand beside each other if there is space, grids if that makes their cells larger.
+   * @param {number} width @param {number} height
+   */
+  function standsBeside(width, height) {
     const half = (width - GAP) / 2;
     if (form === "map") return half >= NARROWEST;
-    const least = (wide, tall) => Math.min(...sides.map(({ heads }) => pitchOf(heads, wide, tall)));
-    return least(half, height) >= least(width, (height - TITLE) / 2);
+    /** @param {number} wide @param {number} tall */
+    const smallest = (wide, tall) => Math.min(...sides.map(({ heads }) => pitchOf(heads, wide, tall)));
+    return smallest(half, height) >= smallest(width, (height - TITLE) / 2);
   }
 
+  /**
+   * @param {Atlas} side
+   * @param {number} number @param {number} width @param {number} height @param {Palette} colours
+   * @returns {Side}
+   */
   function panelOf(side, number, width, height, colours) {
     const { heads, measureOf } = side;
     const { fill, outline } = colouring(side, colour(), colours, 0, width);
+    const label = `Heads of ${"AB"[number]}: arrow keys move`;
     const listeners = {
-      choose: (index) => store.change({ [KEYS[number]]: index }),
+      /** @param {number} index */
+      choose: (index) => store.change(number ? { other: index } : { head: index }),
+      /** @param {number} index */
       over: (index) => glance(number, index),
+      /** @param {number} index */
       say: (index) => {
-        const { other, why, distance } = pairs.match(number, index);
-        const [first, ...more] = sayHead(side, index, colour());
-        const format = measureOf.get("match/distance")?.format;
-        return [
-          `${"AB"[number]}, ${first.toLowerCase()}`,
-          ...more,
-          why === "distance"
-            ? `↔ ${named(atlas, 1 - number, other)}, ${format(distance)} nats`
-            : `↔ ${named(atlas, 1 - number, other)}`,
-        ];
+        const { other, distance } = pairs.match(number, index);
+        const [first, ...more] = describeHead(side, index, colour());
+        const apart = distance === null ? "" : `, ${nats(distance)} nats`;
+        return [`${"AB"[number]}, ${first.toLowerCase()}`, ...more, `↔ ${atlas.headName(1 - number, other)}${apart}`];
       },
     };
-    const label = `Heads of ${"AB"[number]}: arrow keys move`;
-    if (form === "map") {
-      return {
-        heads: headScatter(heads, places[number], {
-          width,
-          height,
-          alike: true,
-          fill,
-          outline,
-          colours,
-          label,
-          ...listeners,
-          moved: mark,
-        }),
-        width,
-        height,
-        ring: beside && !number ? NAMED : RING,
-      };
+    const map = places[number];
+    if (form === "map" && map) {
+      const common = { width, height, alike: true, fill, outline, colours, label, moved: mark };
+      const scatter = headScatter(heads, map, { ...common, ...listeners });
+      scatters.push(scatter);
+      return { heads: scatter, width, height, ring: beside && !number ? NAMED : RING, x: 0, y: 0 };
     }
     const pitch = pitchOf(heads, width, height);
-    const grid = headGrid(heads, {
-      pitch,
-      gap: pitch < 20 ? 2 : 3,
-      axes: true,
-      label,
-      id: `side-${number}`,
-      ...listeners,
-    });
+    const id = `side-${number}`;
+    const grid = headGrid(heads, { pitch, gap: pitch < 20 ? 2 : 3, axes: true, label, id, ...listeners });
     grid.paint(fill, colours);
-    if (measureOf.has(colour())) writeValues(grid, measureOf.get(colour()), heads, colours);
-    const [wide, tall] = ["width", "height"].map((name) => Number(grid.node.getAttribute(name)));
-    return { heads: grid, width: wide, height: tall, ring: grid.size / 2 + 2 };
+    const measure = measureOf.get(colour());
+    if (measure) grid.write(measure, colours);
+    return { heads: grid, ...grid.total, ring: grid.size / 2 + 2, x: 0, y: 0 };
   }
 
   /** Rings around the chosen heads, and a line from one to the other. */
   function mark() {
-    const chosen = [store.shown.head, store.shown.other];
+    const { head, other, side } = store.shown;
     panels.forEach(({ heads }, number) => {
-      heads.select(chosen[number]);
+      heads.select(number ? other : head);
       heads.glance(-1);
     });
-    tell(chosen, store.shown.side);
+    describe(head, other, side);
   }
 
+  /** @param {number} side @param {number} index */
   function glance(side, index) {
-    if (index < 0) return mark();
-    const { other } = pairs.match(side, index);
-    const seen = side ? [other, index] : [index, other];
-    panels.forEach(({ heads }, number) => heads.glance(seen[number]));
-    return tell(seen, side);
+    if (index < 0) {
+      mark();
+      return;
+    }
+    const match = pairs.match(side, index).other;
+    const [head, other] = side ? [match, index] : [index, match];
+    panels.forEach(({ heads }, number) => heads.glance(number ? other : head));
+    describe(head, other, side);
   }
 
-  function tell([head, other], side) {
-    const ends = [head, other].map((index, number) => {
-      const point = panels[number]?.heads.point(index);
-      return point ? { x: point.x + panels[number].x, y: point.y + panels[number].y } : null;
+  /** @param {number} head @param {number} other @param {number} side */
+  function describe(head, other, side) {
+    const [from, to] = panels.map(({ heads, x, y }, number) => {
+      const point = heads.point(number ? other : head);
+      return point && { x: point.x + x, y: point.y + y };
     });
-    link?.setAttribute(
-      "d",
-      ends.every(Boolean)
-        ? curve(
-            ...ends,
-            beside,
-            panels.map(({ ring }) => ring),
-          )
-        : "",
-    );
+    const rings = panels.map(({ ring }) => ring);
+    link?.setAttribute("d", from && to ? curve(from, to, beside, rings) : "");
     verdict.replaceChildren(...sentence(atlas, head, other, side));
   }
 
-  return {
-    node,
-    update(_shown, changed) {
-      if (["view", "theme", "size", "measure"].some((name) => changed.has(name))) {
-        drawControls();
-        draw();
-      } else if (changed.has("head") || changed.has("other")) mark();
-    },
+  return (_shown, changed) => {
+    if (anyOf(changed, "view", "theme", "size", "measure")) {
+      drawControls();
+      draw();
+    } else if (anyOf(changed, "head", "other")) mark();
   };
 }
 
+/** @param {Heads} heads @param {number} width @param {number} height */
 function pitchOf(heads, width, height) {
   return Math.max(10, Math.min(64, (width - 66) / heads.widest, (height - 36) / heads.layers));
 }
 
-/** A line from ring to ring that leaves and arrives level, or upright where the pictures stand below each other. */
-export function curve(from, to, beside, [left, right] = [0, 0]) {
+/**
+ * A line from ring to ring that leaves and arrives level, or upright if the pictures stand below each other.
+ * @param {Point} from @param {Point} to @param {boolean} beside @param {number[]} rings
+ */
+function curve(from, to, beside, [left, right]) {
   const along = beside ? "x" : "y";
-  const [start, end] = [
-    { ...from, [along]: from[along] + left },
-    { ...to, [along]: to[along] - right },
-  ];
+  const [start, end] = [{ ...from }, { ...to }];
+  start[along] += left;
+  end[along] -= right;
   const middle = (start[along] + end[along]) / 2;
+  /** @param {Point} point */
   const said = ({ x, y }) => `${x.toFixed(1)} ${y.toFixed(1)}`;
   return `M${said(start)}C${said({ ...start, [along]: middle })} ${said({ ...end, [along]: middle })} ${said(end)}`;
 }
 
-/** What is to be said of two heads that belong together. */
+/**
+ * What is said of two matched heads.
+ * @param {Comparison} atlas @param {number} head @param {number} other @param {number} side
+ */
 function sentence(atlas, head, other, side) {
   const { why, distance } = atlas.pairs.match(side, side ? other : head);
-  const bold = (place, index) => element("strong", { text: named(atlas, place, index) });
-  const format = atlas.sides[0].measureOf.get("match/distance")?.format;
   const how = {
-    distance: () => `: ${format(distance)} nats apart on the same text.`,
-    behaviour: () => ": matched by a label that both have.",
-    place: () => ": the same place.",
-    none: () => ": no match.",
-  }[why]();
+    distance: `: ${nats(distance ?? NaN)} nats apart on the same text.`,
+    behaviour: ": matched by a label that both have.",
+    place: ": the same place.",
+    none: ": no match.",
+  }[why];
   const { both, a, b } = atlas.labels(head, other);
-  const parts = [
+  /** @type {[string, string[]][]} */
+  const groups = [
     ["Both", both],
     ["A alone", a],
     ["B alone", b],
-  ]
-    .filter(([, list]) => list.length)
-    .map(([who, list]) => `${who}: ${list.join(", ")}.`);
-  return [bold(0, head), " ↔ ", bold(1, other), how, parts.length ? ` ${parts.join(" ")}` : ""];
+  ];
+  const labels = groups.filter(([, list]) => list.length).map(([who, list]) => ` ${who}: ${list.join(", ")}.`);
+  const [first, second] = [head, other].map((index, number) => {
+    return element("strong", { text: atlas.headName(number, index) });
+  });
+  return [first, " ↔ ", second, how, ...labels];
 }
