@@ -41,7 +41,7 @@ const PLACES = /** @type {Record<string, string|null>} */ ({
   entropy: "attention",
   max_attention: "attention",
   gradients: "loss",
-  keyphrase_heads: "keyphrases",
+  keyphrase_heads: "key words",
   dependencies: null,
   coreference: null,
   behaviours: null,
@@ -68,7 +68,7 @@ export function isShare(table, column) {
   return column === "accuracy" || (column === "value" && SHARES.has(table));
 }
 
-/** The part of the card on which a measure is listed: attention, loss, keyphrases or more. @param {Measure} measure */
+/** The part of the card on which a measure is listed: attention, loss, key words or more. @param {Measure} measure */
 export function placeOnCard({ group, id, key }) {
   if (NOT_ON_THE_CARD.has(id)) return null;
   if (group === "keyphrase_heads" && !isUsualPooling(key)) return null;

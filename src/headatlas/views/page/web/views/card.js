@@ -55,7 +55,7 @@ export function createCard({ atlas, store, palette }) {
       bars("Dependencies", relationsOf(atlas, index), colours, RELATIONS),
       bars("Antecedents", antecedentsOf(atlas, index), colours, ANTECEDENTS),
       listed("How much the loss depends on it, |dL/da|", "loss"),
-      listed("Keyphrases", "keyphrases"),
+      listed("Keyphrases", "key words"),
       listed("More", "more"),
       nearest(atlas, store, index),
     ];

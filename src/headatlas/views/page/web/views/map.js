@@ -8,11 +8,11 @@ import { colouring } from "../pictures/map-colours.js";
 import { MARGIN, extent, headScatter, zoomButtons } from "../pictures/scatter.js";
 import { anyOf, view } from "../view.js";
 
-const SIMILARITY = "similarity";
+const SIMILARITY = "similar";
 const MEASURES = "measures";
 const BELOW = 26; // pixels between the points and their legend
 const ABSENT =
-  "This atlas has no map of similar heads, so two measures place them. A survey with the study `similarity` makes one.";
+  "This atlas has no map of similar heads, so two measures place them. A survey with --studies similarity makes one.";
 
 export const mapView = view("map", "Map", "Map of the heads", (shell) => {
   const { atlas, store, palette, node, controls, remark, stage } = shell;
