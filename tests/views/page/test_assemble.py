@@ -41,6 +41,14 @@ def test_paths_are_relative_to_the_folder_of_the_module():
     assert "const { b } = module_views_long_name;" in script
 
 
+def test_documentation_stays_out_of_the_page():
+    source = "/** About. */\n\n/**\n * @param {number} a\n */\nfunction b(a) {\n  /** @type {number} */ (a).c();\n}\n"
+    script = join_modules({"main.js": source}, "main.js")
+    assert "About" not in script
+    assert "@param" not in script
+    assert "function b(a) {\n  /** @type {number} */ (a).c();\n}\n" in script
+
+
 @pytest.mark.parametrize(
     ("modules", "message"),
     [

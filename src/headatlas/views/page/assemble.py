@@ -2,9 +2,9 @@
 
 The scripts in `web` are plain ES modules: whole `views`, `pictures` that views draw, and the `data` that both read.
 Each module becomes a function that returns its exports, after the modules that it imports, so the page needs neither
-a server nor a build tool. Two forms are understood, both at the start of a line:
-``import { a, b } from "./other.js";`` (with a relative path, on one line or on several) and ``export`` before
-``function``, ``async function``, ``class`` or ``const``.
+a server nor a build tool. Documentation is left out, which keeps pages and notebook cells small. Two forms are
+understood, both at the start of a line: ``import { a, b } from "./other.js";`` (with a relative path, on one line or
+on several) and ``export`` before ``function``, ``async function``, ``class`` or ``const``.
 
 A Content-Security-Policy admits this script and this style by their hashes, and connections only to the server of a
 page that asks live questions. The data is JSON in an element that is never run, with every character escaped that
@@ -34,6 +34,7 @@ POLICY = (
 ASKING = "; connect-src 'self'"  # for a page that is served and asks its own server
 _IMPORT = re.compile(r'^import \{\s*([\w,\s]+?),?\s*\} from "(\.[\w/.-]+\.js)";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export ((?:async )?function|class|const) (\w+)", re.MULTILINE)
+_DOCUMENTATION = re.compile(r"^[ \t]*/\*\*(?:(?!\*/).)*\*/\n", re.MULTILINE | re.DOTALL)
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -98,7 +99,7 @@ def _wrapped(name: str, source: str) -> str:
         names = ", ".join(re.findall(r"\w+", statement[1]))
         return f"const {{ {names} }} = {_variable(_resolved(statement[2], name))};\n"
 
-    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(constant, source))
+    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(constant, _DOCUMENTATION.sub("", source)))
     if unknown := re.search(r"^(?:import|export)\b.*", body, re.MULTILINE):
         raise ValueError(f"{name}: this form of import or export is not supported: {unknown[0]}")
     exports = ", ".join(exported for _, exported in _EXPORT.findall(source))
