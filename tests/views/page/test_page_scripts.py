@@ -113,6 +113,11 @@ def test_numbers_of_a_column_are_written_alike(run, values, said):
     assert run("data/frames", "return x.map(m.numberFormat(x));", values) == said
 
 
+def test_heads_without_a_value_leave_the_decimals_of_the_others(run):
+    code = "const format = m.numberFormat(Float64Array.of(NaN, 0.25, 1.5)); return [1.5, NaN].map(format);"
+    assert run("data/frames", code) == ["1.500", ""]
+
+
 def test_csv_quotes_what_needs_it(run):
     found = run("data/frames", "return m.csv(x[0], x[1]);", [["a", "b,c"], [['say "hi"', None], [1.5, "two\nlines"]]])
     assert found == 'a,"b,c"\n"say ""hi""",\n1.5,"two\nlines"\n'
