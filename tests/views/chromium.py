@@ -25,7 +25,7 @@ FLAGS = [
 
 @contextmanager
 def chromium() -> Iterator[Browser]:
-    """The browser. Where it is not installed, the test is skipped, or fails if HEADATLAS_NEED_BROWSER is set."""
+    """Start the browser; without one, skip the test, or fail it if HEADATLAS_NEED_BROWSER is set."""
     path = next(filter(None, map(shutil.which, NAMES)), None)
     if path is None:
         reason = "chromium is not installed (Debian: apt install chromium)"
@@ -40,14 +40,14 @@ def chromium() -> Iterator[Browser]:
 
 
 def new_page(browser: Browser, **options: Any) -> Page:
-    """A page that waits long enough for what it is asked, also on a busy machine."""
+    """Open a page that waits long enough even on a busy machine."""
     page = browser.new_page(**{"viewport": {"width": 1280, "height": 800}} | options)
     page.set_default_timeout(1000 * SECONDS)
     return page
 
 
 class Tab:
-    """A tab with what went wrong in it."""
+    """A tab that records errors, messages and requests."""
 
     def __init__(self, browser, **options):
         self.page = new_page(browser, **options)
@@ -63,7 +63,7 @@ class Tab:
         return self
 
     def check(self):
-        """Nothing went wrong, nothing was fetched."""
+        """Assert that nothing went wrong and nothing was fetched."""
         assert self.problems == []
         assert [url for url in self.requests if not url.startswith(("file:", "data:", "about:"))] == []
 
@@ -71,9 +71,9 @@ class Tab:
         return self.page.inner_text(".card h2")
 
     def nameless(self):
-        """What can be pressed but has no name for a screen reader."""
-        found = self.page.evaluate("""() => [...document.querySelectorAll("button, input, select, svg, [role]")]
+        """Controls without a name for a screen reader."""
+        controls = self.page.evaluate("""() => [...document.querySelectorAll("button, input, select, svg, [role]")]
             .filter((node) => !node.closest("[aria-hidden]"))
             .filter((node) => !(node.getAttribute("aria-label") || node.textContent.trim() || node.labels?.length))
             .map((node) => node.outerHTML.slice(0, 80))""")
-        return [node for node in found if 'role="status"' not in node and 'role="listbox"' not in node]
+        return [node for node in controls if 'role="status"' not in node and 'role="listbox"' not in node]

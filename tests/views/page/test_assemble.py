@@ -27,14 +27,36 @@ def test_a_module_comes_after_those_it_imports_and_once():
     assert "export" not in script
 
 
+def test_paths_are_relative_to_the_folder_of_the_module():
+    modules = {
+        "main.js": 'import { b } from "./views/long-name.js";\nb();\n',
+        "views/long-name.js": 'import {\n  a,\n  c,\n} from "../data/a.js";\nimport { d } from "./d.js";\n'
+        "export const b = () => a + c + d;\n",
+        "views/d.js": "export const d = 1;\n",
+        "data/a.js": "export const a = 1;\nexport const c = 1;\n",
+    }
+    script = join_modules(modules, "main.js")
+    assert "const { a, c } = module_data_a;" in script
+    assert "const { d } = module_views_d;" in script
+    assert "const { b } = module_views_long_name;" in script
+
+
+def test_documentation_stays_out_of_the_page():
+    source = "/** About. */\n\n/**\n * @param {number} a\n */\nfunction b(a) {\n  /** @type {number} */ (a).c();\n}\n"
+    script = join_modules({"main.js": source}, "main.js")
+    assert "About" not in script
+    assert "@param" not in script
+    assert "function b(a) {\n  /** @type {number} */ (a).c();\n}\n" in script
+
+
 @pytest.mark.parametrize(
     ("modules", "message"),
     [
         ({"main.js": 'import { a } from "./a.js";\n', "a.js": 'import { b } from "./main.js";\n'}, "import each other"),
-        ({"main.js": 'import { a } from "./a.js";\n'}, "not there"),
-        ({"main.js": 'import a from "./a.js";\n', "a.js": ""}, "not a form"),
-        ({"main.js": "export default 1;\n"}, "not a form"),
-        ({"main.js": "const a = 1;\nexport { a };\n"}, "not a form"),
+        ({"main.js": 'import { a } from "./a.js";\n'}, "does not exist"),
+        ({"main.js": 'import a from "./a.js";\n', "a.js": ""}, "not supported"),
+        ({"main.js": "export default 1;\n"}, "not supported"),
+        ({"main.js": "const a = 1;\nexport { a };\n"}, "not supported"),
     ],
 )
 def test_what_cannot_be_joined_is_refused(modules, message):

@@ -195,7 +195,7 @@ def test_a_head_that_is_left_over_has_no_match(opened, tmp_path):
     left = made.tables["head_matches"].query("layer_a.isna()").iloc[0]
     one = opened(f"#view=sides&other={left['layer_b']}-{left['head_b']}", write_page(made).as_uri())
     assert one.head() == f"no head of A ↔ B {left['layer_b']}-{left['head_b']}"
-    assert "No head of the other side is left for it" in one.page.inner_text(".card")
+    assert "No head of the other model is left to match it" in one.page.inner_text(".card")
     assert one.page.get_attribute(".link-line", "d") == ""
     for view in VIEWS:
         one.page.click(f"#tab-{view}")

@@ -72,7 +72,7 @@ def test_the_card_says_what_the_tables_say(opened):
     card = one.page.inner_text(".card")
     assert "broad" in card
     assert "0.9 of uniform" in card
-    assert "Heads most alike" in card
+    assert "Most similar heads" in card
     assert "importance" in card  # a table that the page has never heard of
     one.page.click(".chips .chip")
     assert one.head() != "Head 1-1"

@@ -37,7 +37,7 @@ def run(browser):
 
 def test_heads_of_layers_of_different_width(run):
     found = run(
-        "heads",
+        "data/heads",
         """const heads = new m.Heads(x);
         const all = Array.from({ length: heads.total }, (_, index) => heads.name(index));
         const back = all.map((name) => heads.parse(name));
@@ -65,7 +65,7 @@ def test_heads_of_layers_of_different_width(run):
 )
 def test_arrow_keys_stay_among_the_heads(run, start, key, end):
     code = "const heads = new m.Heads([3, 1, 2]); return heads.name(heads.move(heads.parse(x[0]), x[1]));"
-    assert run("heads", code, [start, key]) == end
+    assert run("data/heads", code, [start, key]) == end
 
 
 def test_links_come_back_and_broken_ones_do_no_harm(run):
@@ -86,8 +86,8 @@ def test_a_link_that_names_what_is_not_there_changes_nothing(run):
         return store.shown;"""
     before = {"view": "grid", "head": 1, "example": 0}
     for link in ("#head=9-9&view=nowhere&example=7", "#example=0", "#example=-1", "#example=1.5", "#example=x"):
-        assert run("store heads", code, link) == before
-    found = run("store heads", code, "#head=2-1&view=map&example=2")
+        assert run("store data/heads", code, link) == before
+    found = run("store data/heads", code, "#head=2-1&view=map&example=2")
     assert (found["head"], found["view"], found["example"]) == (2, "map", 1)
 
 
@@ -96,7 +96,7 @@ def test_sorting_puts_missing_values_last_both_ways(run):
         const frame = new m.Frame([{ name: "a", number: true }, { name: "b", number: false }], [x[0], x[1]]);
         const rows = frame.where(() => true);
         return ["a", "b"].flatMap((name) => [false, true].map((down) => frame.sorted(rows, name, down)));"""
-    found = run("frames", code, [[3, None, 1, 3], ["b", "a", None, "c"]])
+    found = run("data/frames", code, [[3, None, 1, 3], ["b", "a", None, "c"]])
     assert found == [[2, 0, 3, 1], [0, 3, 2, 1], [1, 0, 3, 2], [3, 0, 1, 2]]
 
 
@@ -110,11 +110,16 @@ def test_sorting_puts_missing_values_last_both_ways(run):
     ],
 )
 def test_numbers_of_a_column_are_written_alike(run, values, said):
-    assert run("frames", "return x.map(m.numberFormat(x));", values) == said
+    assert run("data/frames", "return x.map(m.numberFormat(x));", values) == said
+
+
+def test_heads_without_a_value_leave_the_decimals_of_the_others(run):
+    code = "const format = m.numberFormat(Float64Array.of(NaN, 0.25, 1.5)); return [1.5, NaN].map(format);"
+    assert run("data/frames", code) == ["1.500", ""]
 
 
 def test_csv_quotes_what_needs_it(run):
-    found = run("frames", "return m.csv(x[0], x[1]);", [["a", "b,c"], [['say "hi"', None], [1.5, "two\nlines"]]])
+    found = run("data/frames", "return m.csv(x[0], x[1]);", [["a", "b,c"], [['say "hi"', None], [1.5, "two\nlines"]]])
     assert found == 'a,"b,c"\n"say ""hi""",\n1.5,"two\nlines"\n'
 
 
@@ -129,7 +134,7 @@ def test_attention_between_words_is_that_of_the_studies(run, how):
         const division = m.wordUnits({ word_of: x[1], words: ["a", "b", "c"], tokens });
         const map = m.unitMap(Float64Array.from(x[0]), 7, division, x[2]);
         return { map: [...map], words: division.units.map((unit) => unit.text) };"""
-    found = run("attention", code, [weights.ravel().tolist(), word_of, how])
+    found = run("data/attention", code, [weights.ravel().tolist(), word_of, how])
     assert found["words"] == ["[CLS]", "a", "b", "c", "[SEP]"]
     order = [3, 0, 1, 2, 4]  # the page keeps the order of the text
     np.testing.assert_allclose(np.reshape(found["map"], (5, 5)), expected[np.ix_(order, order)], atol=1e-6)
@@ -139,8 +144,8 @@ def test_words_that_the_model_saw_as_unknown_are_marked(run):
     example = {"word_of": [-1, 0, 1, 1, 2, -1], "words": ["a", "\u732b", "[UNK]"]}
     example["tokens"] = ["[CLS]", "a", "[UNK]", "b", "[UNK]", "[SEP]"]
     code = "return m.wordUnits(x[0], x[1]).units.map((unit) => unit.text);"
-    assert run("attention", code, [example, "[UNK]"]) == ["[CLS]", "a", "[UNK] \u732b", "[UNK]", "[SEP]"]
-    assert run("attention", code, [example, None]) == ["[CLS]", "a", "\u732b", "[UNK]", "[SEP]"]
+    assert run("data/attention", code, [example, "[UNK]"]) == ["[CLS]", "a", "[UNK] \u732b", "[UNK]", "[SEP]"]
+    assert run("data/attention", code, [example, None]) == ["[CLS]", "a", "\u732b", "[UNK]", "[SEP]"]
 
 
 def test_verdicts_on_a_tree(run):
@@ -148,20 +153,20 @@ def test_verdicts_on_a_tree(run):
     by_row, by_column = [1, 0, 0, 1], [255, 255, 255, 2]
     code = "return m.treeVerdicts(x[0], Uint8Array.from(x[1]), 1, x[2]);"
     predictions = [9] * 8 + by_row + by_column
-    found = run("attention", code, [tree, predictions, "dependent_to_head"])
+    found = run("data/attention", code, [tree, predictions, "dependent_to_head"])
     assert [(one["word"], one["predicted"], one["right"]) for one in found] == [
         (0, 1, True),
         (2, 1, True),
         (3, 1, False),
     ]
-    found = run("attention", code, [tree, predictions, "head_to_dependent"])
+    found = run("data/attention", code, [tree, predictions, "head_to_dependent"])
     assert [(one["predicted"], one["right"]) for one in found] == [(-1, False), (2, False), (2, True)]
 
 
 def test_verdicts_on_mentions(run):
     mentions = [{"head": 1}, {"head": 3}, {"head": 5}]
     code = "return m.mentionVerdicts(x[0], [[], [0], [0, 1]], Uint8Array.from(x[1]), 1);"
-    found = run("attention", code, [mentions, [0, 0, 0, 255, 255, 3]])
+    found = run("data/attention", code, [mentions, [0, 0, 0, 255, 255, 3]])
     assert [(one["word"], one["predicted"], one["right"]) for one in found] == [(3, -1, False), (5, 3, True)]
 
 
@@ -179,7 +184,7 @@ def test_measures_of_every_table_with_a_row_a_head(run):
         const heads = new m.Heads([2]);
         const said = (one) => [one.id, one.label, [...one.values].map(String), m.strongest(one), m.range(one)];
         return m.measuresOf(frames, heads, {}).map(said);"""
-    assert run("measures frames heads", code) == [
+    assert run("data/measures data/frames data/heads", code) == [
         ["positions/-1", "attention to the previous token", ["0.1", "0.3"], 1, [0, 0.3]],
         ["positions/1", "attention to the next token", ["0.2", "NaN"], 0, [0, 0.2]],
         ["best/a", "best: a", ["1", "NaN"], 0, [1, 2]],
@@ -208,7 +213,7 @@ def test_search_finds_heads_relations_and_patterns(run):
         const named = (query) => atlas.named(query);
         return x.map((query) => m.find(entries, named, query).map((one) => one.label));"""
     found = run(
-        "search heads atlas",
+        "data/search data/heads data/atlas",
         code,
         ["dobj", "3-12", "head 2-2", "previous token", "TOKEN prev", "broad", "zzz", "", "99-1"],
     )
@@ -222,13 +227,13 @@ def test_search_finds_heads_relations_and_patterns(run):
 
 def test_names_on_the_map_cover_nothing(run):
     points = [{"x": 0, "y": 0}, {"x": 12, "y": 0}, {"x": 200, "y": 0}, None]
-    assert run("scatter", "return m.namesThatFit(x, 7);", points) == [1, 2]
+    assert run("pictures/scatter", "return m.namesThatFit(x, 7);", points) == [1, 2]
 
 
 @pytest.mark.parametrize(("key", "to"), [("ArrowRight", 1), ("ArrowDown", 2), ("ArrowLeft", None), ("a", None)])
 def test_arrows_on_the_map_lead_to_the_nearest_head_that_way(run, key, to):
     points = [{"x": 0, "y": 0}, {"x": 10, "y": 1}, {"x": 2, "y": 30}, None, {"x": 11, "y": 9}]
-    assert run("scatter", "return m.nearestThatWay(x[0], 0, x[1]);", [points, key]) == to
+    assert run("pictures/scatter", "return m.nearestThatWay(x[0], 0, x[1]);", [points, key]) == to
 
 
 def test_colours_have_the_contrast_that_reading_needs(run):
@@ -250,7 +255,7 @@ def test_colours_have_the_contrast_that_reading_needs(run):
           return { ...p, shade: undefined, onShade: undefined, kind: undefined, layer: undefined,
                    cells: shares.map((share) => [p.shade(share), p.onShade(share)]) };
         });"""
-    for colours in run("palette", code):
+    for colours in run("pictures/palette", code):
         assert all(contrast(colours[name], colours["paper"]) >= 4.5 for name in ("ink", "faint"))
         assert all(contrast(colours[name], colours["paper"]) >= 3 for name in ("accent", "picked", "right", "wrong"))
         assert min(contrast(*cell) for cell in colours["cells"]) >= 4.5
@@ -267,7 +272,7 @@ def test_hostile_words_become_visible_and_fit(run):
 
 def test_of_questions_that_wait_only_the_newest_is_asked(run):
     found = run(
-        "asking",
+        "data/asking",
         """const asked = [];
         let most = 0, now = 0;
         const newest = new m.Newest(async (value) => {
@@ -289,7 +294,7 @@ def test_of_questions_that_wait_only_the_newest_is_asked(run):
 
 def test_what_the_server_refuses_is_told_in_its_words(run):
     said = run(
-        "asking",
+        "data/asking",
         """const sent = [];
         const reply = (status, body) => async (path, options) => {
           sent.push([path, options.headers["X-Headatlas-Token"], options.body]);
@@ -310,7 +315,7 @@ def test_what_the_server_refuses_is_told_in_its_words(run):
 def test_of_too_many_lines_the_darkest_are_drawn(run):
     weights = np.random.default_rng(0).permutation(100) / 100
     found = run(
-        "lines",
+        "pictures/lines",
         """const weight = (from, to) => x[from * 10 + to];
         return [100, 99, 7, 1].map((most) => m.faintestOf(10, weight, most));""",
         weights.tolist(),
@@ -340,7 +345,7 @@ def test_heads_are_matched_by_distance_where_it_was_measured(run):
           gone: String(pairs.values(0, "distance")[2]),
           complete: changes.map((parts) => pairs.complete(parts)),
         }};"""
-    found = run("pairs frames heads", code)
+    found = run("data/pairs data/frames data/heads", code)
     assert found["a"] == [[1, "distance", 0.1], [0, "distance", 0.2], [-1, "none", None], [-1, "none", None]]
     assert found["b"] == [[1, "distance", 0.2], [0, "distance", 0.1]]
     assert found["values"] == [0.2, 0.1]
@@ -362,7 +367,7 @@ def test_without_distances_heads_are_matched_by_label_then_by_place(run):
           const pairs = new m.Pairs(undefined, labels, [new m.Heads([a]), new m.Heads([b])]);
           return [0, 1, 2].map((index) => [pairs.match(0, index).other, pairs.match(0, index).why]);
         }});"""
-    same, different = run("pairs frames heads", code)
+    same, different = run("data/pairs data/frames data/heads", code)
     assert same == [[2, "behaviour"], [1, "place"], [2, "place"]]
     assert different == [[2, "behaviour"], [-1, "none"], [-1, "none"]]
 
@@ -381,7 +386,7 @@ def test_both_sides_have_the_same_labels_and_scales(run):
         m.alignBehaviours(sides);
         const text = (measure) => measure.format(1.5);
         return sides.map((one) => [one.behaviours, m.range(one.measures[0]), text(one.measures[0])]);"""
-    one, other = run("comparison measures", code)
+    one, other = run("data/comparison data/measures", code)
     assert one[0] == [{"label": "y", "heads": [2]}, {"label": "x", "heads": [1]}]
     assert one[1] == [0, 8]
     assert other[0] == [{"label": "y", "heads": [0, 1]}, {"label": "x", "heads": []}]
@@ -394,7 +399,7 @@ def test_differences_are_ranked_by_size_or_by_their_intervals(run):
                            high: [0.9, 0.2, null, null, -0.15] }});
         const ways = [["largest", false], ["surest", false], ["largest", true]];
         return ways.map(([order, clear]) => m.ranked(f, [0, 1, 2, 3, 4], order, clear));"""
-    largest, surest, clear = run("differences frames", code)
+    largest, surest, clear = run("data/differences data/frames", code)
     assert largest == [1, 0, 3, 4]
     assert surest == [4, 0, 1, 3]
     assert clear == [0, 4]
@@ -416,5 +421,5 @@ def test_rows_of_differences_are_named_in_words(run, scope, measure, title):
         const f = frame({{ table: ["dependencies"], column: ["accuracy"], scope: [x[0]], measure: [x[1]],
                            layer_a: [3], head_a: [5], layer_b: [4], head_b: [1] }});
         return m.rowTitle({{ content: {{ special: {{}} }} }}, f, 0);"""
-    found = run("differences frames", code, [scope, measure])
+    found = run("data/differences data/frames", code, [scope, measure])
     assert isinstance(found, str) if title is None else found == title

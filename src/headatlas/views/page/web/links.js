@@ -2,24 +2,25 @@
 
 /**
  * @param {string} hash such as "#head=8-10&view=sentence&example=3"
- * @returns {Record<string, string>} empty where nothing can be read
+ * @returns {Record<string, string>} empty if nothing can be read
  */
 export function parseLink(hash) {
-  const found = {};
+  /** @type {Record<string, string>} */
+  const parts = {};
   for (const part of hash.replace(/^#/, "").split("&")) {
     const cut = part.indexOf("=");
     if (cut < 1) continue;
     try {
-      found[part.slice(0, cut)] = decodeURIComponent(part.slice(cut + 1));
+      parts[part.slice(0, cut)] = decodeURIComponent(part.slice(cut + 1));
     } catch {
-      continue; // a broken escape: as if it were not there
+      continue; // a broken escape is ignored
     }
   }
-  return found;
+  return parts;
 }
 
-/** The same the other way; what is empty is left out. */
+/** The inverse of `parseLink`; empty parts are omitted. @param {Record<string, string|number|null|undefined>} parts */
 export function formatLink(parts) {
   const said = Object.entries(parts).filter(([, value]) => value !== undefined && value !== null && value !== "");
-  return "#" + said.map(([name, value]) => `${name}=${encodeURIComponent(value)}`).join("&");
+  return "#" + said.map(([name, value]) => `${name}=${encodeURIComponent(String(value))}`).join("&");
 }

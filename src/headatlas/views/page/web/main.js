@@ -1,40 +1,60 @@
-/** The page: header, views of which one is seen, and the card of the chosen head. A new view is one more in VIEWS; the content says which it has. */
+/**
+ * The page: header, one view at a time, and the card of the chosen head. VIEWS lists all views; the content says which
+ * a page has.
+ */
 
-import { Atlas } from "./atlas.js";
-import { createCard } from "./card.js";
-import { Comparison } from "./comparison.js";
-import { differencesView } from "./differences.js";
-import { element } from "./dom.js";
-import { gridView } from "./grid.js";
-import { layersView } from "./layers.js";
-import { liveView } from "./live.js";
-import { mapView } from "./map.js";
-import { strongest } from "./measures.js";
-import { overviewView } from "./overview.js";
-import { createPairCard } from "./paircard.js";
-import { createSearch } from "./searchbox.js";
-import { sentenceView } from "./sentence.js";
-import { sidesView } from "./sides.js";
+import { Atlas } from "./data/atlas.js";
+import { Comparison } from "./data/comparison.js";
+import { strongest } from "./data/measures.js";
+import { FIRST_MEASURES } from "./data/tables.js";
+import { button, element } from "./dom.js";
 import { Store } from "./store.js";
-import { tablesView } from "./tables.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
 import { attachTip } from "./tip.js";
-import { weightsView } from "./weights.js";
+import { createCard } from "./views/card.js";
+import { differencesView } from "./views/differences.js";
+import { gridView } from "./views/grid.js";
+import { layersView } from "./views/layers.js";
+import { liveView } from "./views/live.js";
+import { mapView } from "./views/map.js";
+import { overviewView } from "./views/overview.js";
+import { createPairCard } from "./views/pair-card.js";
+import { createSearch } from "./views/search-box.js";
+import { sentenceView } from "./views/sentence.js";
+import { sidesView } from "./views/sides.js";
+import { tablesView } from "./views/tables.js";
+import { weightsView } from "./views/weights.js";
 
-const FIRST = ["positions/-1", "keyphrase_heads/mean/all/average_precision"]; // measures to begin with
-const VIEWS = [overviewView, mapView, gridView, sentenceView, sidesView, differencesView, tablesView, liveView, layersView, weightsView];
+const VIEWS = [
+  overviewView,
+  mapView,
+  gridView,
+  sentenceView,
+  sidesView,
+  differencesView,
+  tablesView,
+  liveView,
+  layersView,
+  weightsView,
+];
+const LEAST = 420; // pixels of a view, either way
+const PAUSE = 80; // milliseconds after the last change of the window's size
 
 async function start() {
-  const content = JSON.parse(document.getElementById("content").textContent);
+  /** @type {Content} */
+  const content = JSON.parse(document.getElementById("content")?.textContent ?? "");
   const atlas = await (content.sides ? new Comparison(content) : new Atlas(content)).open();
-  const views = content.views.map((name) => VIEWS.find((view) => view.name === name));
-  const first = FIRST.map((id) => atlas.measureOf.get(id)).find(Boolean) ?? atlas.measures[0];
+  const views = content.views.flatMap((name) => VIEWS.filter((view) => view.name === name));
+  const first = FIRST_MEASURES.map((id) => atlas.measureOf.get(id)).find(Boolean) ?? atlas.measures[0];
   const shown = {
     view: views[0].name,
     head: -1,
     other: -1,
     side: 0,
-    example: Math.max(0, atlas.examples.findIndex((example) => example.corpus !== "text")),
+    example: Math.max(
+      0,
+      atlas.examples.findIndex((example) => example.corpus !== "text"),
+    ),
     unit: "words",
     special: true,
     measure: atlas.colour ?? first?.id ?? "",
@@ -58,25 +78,38 @@ async function start() {
   build(atlas, store, views);
 }
 
+/** @param {Atlas|Comparison} atlas @param {Store} store @param {View[]} views */
 function build(atlas, store, views) {
-  const page = document.getElementById("page");
+  const page = /** @type {HTMLElement} */ (document.getElementById("page"));
   const main = element("main", { id: "main", tabindex: -1 });
-  const room = () => ({ width: Math.max(420, main.clientWidth - 48), height: Math.max(420, window.innerHeight - main.offsetTop - 84) });
-  const context = { atlas, store, room, palette: () => palette(store.shown.theme) };
-  const card = atlas.sides ? createPairCard(context) : createCard(context);
-  const made = new Map();
-  const tabs = views.map(({ name, title }) =>
-    element("button", { type: "button", role: "tab", id: `tab-${name}`, "aria-controls": "main", text: title, on: { click: () => store.change({ view: name }) } }),
-  );
-  const bar = element("nav", { role: "tablist", "aria-label": "Views", class: "tabs", on: { keydown: (event) => moveTab(event, tabs) } }, ...tabs);
-  const theme = element("button", { type: "button", class: "theme", on: { click: () => switchTheme(store) } });
+  const size = () => ({
+    width: Math.max(LEAST, main.clientWidth - 48),
+    height: Math.max(LEAST, window.innerHeight - main.offsetTop - 84),
+  });
+  const common = { store, size, palette: () => palette(store.shown.theme) };
+  const context = { ...common, atlas };
+  const card = atlas instanceof Comparison ? createPairCard({ ...common, atlas }) : createCard(context);
+  /** @type {Map<string, Panel>} */
+  const panels = new Map();
+  const tabs = views.map(({ name, title }) => {
+    const attributes = { role: "tab", id: `tab-${name}`, "aria-controls": "main" };
+    return button(title, () => store.change({ view: name }), attributes);
+  });
+  const bar = { role: "tablist", "aria-label": "Views", class: "tabs", on: { keydown: moveTab } };
+  const theme = button("", () => switchTheme(store), { class: "theme" });
+  const { name } = atlas.content;
   page.append(
-    element("a", { class: "skip", href: "#main", text: "To the view", on: { click: (event) => (event.preventDefault(), main.focus()) } }),
+    element("a", { class: "skip", href: "#main", text: "Skip to the view", on: { click: skip } }),
     element(
       "header",
       {},
-      element("div", { class: "name" }, element("h1", { text: atlas.content.name, title: atlas.content.name }), element("span", { text: "attention heads" })),
-      bar,
+      element(
+        "div",
+        { class: "name" },
+        element("h1", { text: name, title: name }),
+        element("span", { text: "attention heads" }),
+      ),
+      element("nav", bar, ...tabs),
       createSearch(context),
       theme,
     ),
@@ -88,27 +121,51 @@ function build(atlas, store, views) {
   let waiting = 0;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
-    waiting = setTimeout(() => show(store.shown, new Set(["size"])), 80);
+    waiting = window.setTimeout(() => show(store.shown, new Set(["size"])), PAUSE);
   });
 
-  /** Draw what has changed. */
+  /** @param {Event} event */
+  function skip(event) {
+    event.preventDefault();
+    main.focus();
+  }
+
+  /** @param {KeyboardEvent} event */
+  function moveTab(event) {
+    const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    const place = tabs.findIndex((tab) => tab === document.activeElement);
+    if (!step || place < 0) return;
+    const next = tabs[(place + step + tabs.length) % tabs.length];
+    next.focus();
+    next.click();
+  }
+
+  /** The view that is shown, created when it is first needed. @param {string} name @returns {Panel} */
+  function panelOf(name) {
+    const panel = panels.get(name) ?? /** @type {View} */ (views.find((view) => view.name === name)).create(context);
+    panels.set(name, panel);
+    return panel;
+  }
+
+  /** Draw what has changed. @param {Shown} now @param {Set<string>} changed */
   async function show(now, changed) {
+    const otherTheme = now.theme === "dark" ? "light" : "dark";
     document.documentElement.dataset.theme = now.theme;
-    theme.textContent = now.theme === "dark" ? "Light" : "Dark";
-    theme.setAttribute("aria-label", `Switch to ${now.theme === "dark" ? "light" : "dark"} colours`);
+    theme.textContent = otherTheme === "light" ? "Light" : "Dark";
+    theme.setAttribute("aria-label", `Switch to ${otherTheme} colours`);
+    const panel = panelOf(now.view);
     if (changed.has("view")) {
       tabs.forEach((tab, place) => {
-        const mine = views[place].name === now.view;
-        tab.setAttribute("aria-selected", String(mine));
-        tab.tabIndex = mine ? 0 : -1;
+        const selected = views[place].name === now.view;
+        tab.setAttribute("aria-selected", String(selected));
+        tab.tabIndex = selected ? 0 : -1;
       });
-      if (!made.has(now.view)) made.set(now.view, views.find(({ name }) => name === now.view).create(context));
-      main.replaceChildren(made.get(now.view).node);
+      main.replaceChildren(panel.node);
       main.setAttribute("aria-labelledby", `tab-${now.view}`);
       main.scrollTop = 0;
     }
     card.update(now, changed);
-    await made.get(now.view).update(now, changed);
+    await panel.update(now, changed);
     const link = store.link();
     if (location.hash !== link && location.protocol !== "about:") history.replaceState(null, "", link);
   }
@@ -119,19 +176,11 @@ function build(atlas, store, views) {
   });
 }
 
+/** @param {Store} store */
 function switchTheme(store) {
   const theme = store.shown.theme === "dark" ? "light" : "dark";
   keepTheme(theme);
   store.change({ theme });
-}
-
-function moveTab(event, tabs) {
-  const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-  const place = tabs.indexOf(document.activeElement);
-  if (!step || place < 0) return;
-  const next = tabs[(place + step + tabs.length) % tabs.length];
-  next.focus();
-  next.click();
 }
 
 start();

@@ -1,45 +1,50 @@
-/** What is shown now, in one place: views read it, change it, and are told when it has changed. */
+/** What is shown, in one place: views read it, change it, and are notified after a change. */
 
 import { formatLink, parseLink } from "./links.js";
 
 /**
- * @typedef {{view: string, head: number, other: number, side: number, example: number, unit: string, special: boolean, measure: string,
- *            show: string, table: string, among: string, scope: string, direction: string, pinned: {side: string, place: number}|null,
- *            theme: string}} Shown
- * Where two atlases are compared, `head` is one of A, `other` one of B, and `side` that on which one was chosen; -1 is none.
+ * @typedef {{heads: Heads, others?: Heads, views: string[], examples: number,
+ *            complete?: (parts: Change) => Change}} Known
+ *   what links may name, and `complete`, which adds to a change what follows from it
  */
 
 export class Store {
-  /** @param {Shown} shown @param {{heads: object, others?: object, views: string[], examples: number, complete?: Function}} known */
+  /** @param {Shown} shown @param {Known} known */
   constructor(shown, known) {
     this.shown = shown;
     this.known = known;
+    /** @type {Update[]} */
     this.listeners = [];
   }
 
-  /** Call `listener(shown, changed)` after every change; `changed` is the set of names that differ. */
+  /**
+   * Call `listener(shown, changed)` after every change; `changed` is the set of names that differ.
+   * @param {Update} listener
+   */
   listen(listener) {
     this.listeners.push(listener);
   }
 
+  /** @param {Change} parts */
   change(parts) {
+    /** @type {Set<string>} */
     const changed = new Set();
     parts = this.known.complete?.(parts) ?? parts;
     if ("example" in parts && parts.example !== this.shown.example) parts = { pinned: null, ...parts };
     for (const [name, value] of Object.entries(parts)) {
-      if (value !== undefined && this.shown[name] !== value) changed.add(name);
+      if (value !== undefined && this.shown[/** @type {keyof Shown} */ (name)] !== value) changed.add(name);
     }
     if (!changed.size) return;
     this.shown = { ...this.shown, ...parts };
     for (const listener of this.listeners) listener(this.shown, changed);
   }
 
-  /** The address of what is shown. */
+  /** The part of the address that leads back to what is shown. */
   link() {
     const { view, head, other, side, example, unit, measure, table, among, scope } = this.shown;
     return formatLink({
       head: side === 1 ? "" : this.known.heads.name(head),
-      other: side === 1 ? this.known.others.name(other) : "",
+      other: side === 1 ? this.known.others?.name(other) : "",
       view,
       example: view === "sentence" || view === "grid" ? example + 1 : "",
       unit: view === "sentence" && unit === "tokens" ? unit : "",
@@ -50,10 +55,11 @@ export class Store {
     });
   }
 
-  /** Follow an address; what it does not know or cannot show is passed over. */
+  /** Follow a link; whatever it names that does not exist is ignored. @param {string} hash */
   follow(hash) {
     const parts = parseLink(hash);
     const { heads, others, views, examples } = this.known;
+    /** @type {Change} */
     const change = {};
     const head = parts.head === undefined ? -1 : heads.parse(parts.head);
     const other = parts.other === undefined ? -1 : (others?.parse(parts.other) ?? -1);
@@ -64,7 +70,7 @@ export class Store {
     if (Number.isInteger(example) && example >= 0 && example < examples) change.example = example;
     if (parts.unit === "tokens" || parts.unit === "words") change.unit = parts.unit;
     if (parts.measure) Object.assign(change, { measure: parts.measure, show: "values" });
-    for (const name of ["table", "among", "scope"]) if (parts[name]) change[name] = parts[name];
+    for (const name of /** @type {const} */ (["table", "among", "scope"])) if (parts[name]) change[name] = parts[name];
     this.change(change);
   }
 }

@@ -4,11 +4,12 @@ import { element } from "./dom.js";
 
 const note = element("div", { class: "tip", role: "status", hidden: true });
 
+/** @param {HTMLElement} page */
 export function attachTip(page) {
   page.append(note);
 }
 
-/** Show lines of text beside the pointer; nothing hides it. */
+/** Show lines of text beside the pointer, or hide the note. @param {MouseEvent} event @param {string[]|null} lines */
 export function tip(event, lines) {
   note.hidden = !lines;
   if (!lines) return;

@@ -1,0 +1,45 @@
+/** What can be chosen from: measures by table, examples by corpus. */
+
+import { spaced } from "./tables.js";
+
+const CORPORA = /** @type {Record<string, string>} */ ({
+  text: "Text",
+  treebank: "Treebank, with gold trees",
+  coreference: "Coreference, with gold mentions",
+  keyphrases: "Documents, with keyphrases",
+});
+const LONGEST = 58; // letters of an example in a list
+/** @type {Choice[]} */
+export const UNITS = [
+  ["words", "Words"],
+  ["tokens", "Tokens"],
+];
+
+/** @param {Atlas} atlas */
+export function measureGroups({ measures }) {
+  return grouped(measures.map(({ group, id, label }) => [spaced(group), [id, label]]));
+}
+
+/** @param {Atlas} atlas */
+export function exampleGroups({ examples }) {
+  return grouped(
+    examples.map((example, number) => {
+      const letters = Array.from(exampleText(example));
+      const text = letters.length > LONGEST ? letters.slice(0, LONGEST - 1).join("") + "…" : letters.join("");
+      return [CORPORA[example.corpus] ?? example.corpus, [String(number), `${number + 1}. ${text}`]];
+    }),
+  );
+}
+
+/** @param {Text} example */
+export function exampleText({ words, tokens }) {
+  return (words.length ? words : tokens).join(" ");
+}
+
+/** @param {[group: string, choice: Choice][]} choices @returns {Groups} */
+function grouped(choices) {
+  /** @type {Map<string, Choice[]>} */
+  const groups = new Map();
+  for (const [group, choice] of choices) groups.set(group, [...(groups.get(group) ?? []), choice]);
+  return [...groups];
+}

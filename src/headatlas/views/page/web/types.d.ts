@@ -1,0 +1,250 @@
+/** Shapes that the scripts share. Only the type check reads this file; the page does without it. */
+
+type Atlas = import("./data/atlas.js").Atlas;
+type Comparison = import("./data/comparison.js").Comparison;
+type Frame = import("./data/frames.js").Frame;
+type Heads = import("./data/heads.js").Heads;
+type Store = import("./store.js").Store;
+type Palette = ReturnType<typeof import("./pictures/palette.js").paletteOf>;
+
+type Cell = any; // a number, a word, or null where a value is missing
+type Row = Record<string, Cell>;
+type Point = { x: number; y: number };
+type Size = { width: number; height: number };
+type Choice = [value: string, label: string];
+type Groups = [group: string, choices: Choice[]][];
+
+/** What the page carries, as `content.py`, `comparison.py` and `maps.py` write it. */
+interface Content {
+  name: string;
+  views: string[];
+  heads: number[];
+  special: Special;
+  words_from: string;
+  lead: string;
+  findings: string[];
+  caveats: string[];
+  notes: string[];
+  tables: Record<string, PackedTable>;
+  nearest: Record<string, [layer: number, head: number, distance: number][]>;
+  comparisons: PaperTable[];
+  examples: PackedExample[];
+  examples_kept?: number;
+  head?: number;
+  live?: Live;
+  relations_by?: string;
+  sides?: Content[];
+}
+
+interface Special {
+  cls?: string;
+  sep?: string;
+  unk?: string;
+}
+
+interface Column {
+  name: string;
+  meaning: string;
+  number: boolean;
+}
+
+interface PackedTable {
+  about: string;
+  columns: Column[];
+  rows: number;
+  shown: number;
+  packed: string;
+}
+
+type PackedColumn = Cell[] | { words: string[]; codes: (number | null)[] };
+
+/** A table of the paper with the values of this atlas beside it. */
+interface PaperTable {
+  title: string[];
+  columns: { title: string; group: string; number: boolean }[];
+  cells: string[][];
+  notes: string[];
+}
+
+interface PackedExample extends Text {
+  corpus: string;
+  tree?: Tree;
+  mentions?: Mention[];
+  antecedents?: number[][];
+  key?: boolean[];
+  maps: string;
+  predictions?: string;
+}
+
+/** An example with its maps and predictions unpacked. */
+type Example = Omit<PackedExample, "maps" | "predictions"> & { maps: Uint8Array; predictions: Uint8Array | null };
+
+interface Text {
+  tokens: string[];
+  words: string[];
+  word_of: number[]; // -1 for special tokens
+}
+
+interface Tree {
+  heads: number[]; // -1 for the root
+  relations: string[];
+  counts_as: number[];
+}
+
+interface Mention {
+  start: number;
+  end: number;
+  head: number;
+  entity: number;
+}
+
+/** What a page that is served may ask of its server. */
+interface Live {
+  token: string;
+  predicts: "masked" | "causal" | null;
+  removable: boolean;
+  most_tokens: number;
+}
+
+interface Answer {
+  example: PackedExample;
+  words: string[];
+  predictions: Prediction[];
+}
+
+/** What the model predicts at one place, with all heads (`before`) and without those removed (`after`). */
+interface Prediction {
+  place: number;
+  word: number; // -1 for the token after the text
+  before: [token: string, probability: number][];
+  after: [token: string, probability: number][];
+  own: { token: string; before: number; after: number; rank_before: number; rank_after: number } | null;
+}
+
+/** One number for every head, NaN where there is none. Measures that share a scale have the same `limits`. */
+interface Measure {
+  id: string;
+  label: string;
+  group: string;
+  key: Row;
+  values: Float64Array;
+  format: (value: number) => string;
+  share: boolean;
+  limits?: [low: number, high: number];
+}
+
+/** A label with the heads that have it, the strongest first. */
+interface Behaviour {
+  label: string;
+  heads: number[];
+}
+
+/** The best head for a relation, with the measure that shows how good all heads are at it. */
+interface BestHead {
+  direction: string;
+  layer: number;
+  head: number;
+  said: string;
+  measure?: string;
+}
+
+/** An accuracy with its interval and the baseline to compare it with. */
+interface Scored {
+  label: string;
+  accuracy: number | null;
+  low: number | null;
+  high: number | null;
+  baseline: number | null;
+  best: boolean;
+}
+
+/** The head of the other side that belongs to a head: -1 if there is none. */
+interface Match {
+  other: number;
+  why: "distance" | "behaviour" | "place" | "none";
+  distance: number | null;
+}
+
+/** A word or a token of an example; `word` is -1 for special tokens. */
+interface Unit {
+  text: string;
+  word: number;
+  tokens: number[];
+}
+
+interface Division {
+  units: Unit[];
+  unitOf: number[];
+}
+
+interface TreeVerdict {
+  word: number;
+  head: number;
+  relation: string;
+  predicted: number;
+  right: boolean;
+}
+
+interface MentionVerdict {
+  mention: number;
+  word: number;
+  gold: number[];
+  predicted: number;
+  right: boolean;
+}
+
+/** The word under the pointer: on the side that attends or on the side that is attended to. */
+type Focus = { side: string; place: number } | null;
+
+/**
+ * What is shown. In a comparison, `head` is a head of A, `other` a head of B, and `side` the one on which it was
+ * chosen; -1 means none.
+ */
+interface Shown {
+  view: string;
+  head: number;
+  other: number;
+  side: number;
+  example: number;
+  unit: string;
+  special: boolean;
+  measure: string;
+  show: string;
+  table: string;
+  among: string;
+  scope: string;
+  direction: string;
+  pinned: Focus;
+  theme: string;
+}
+
+type Change = Partial<Shown>;
+type Update = (shown: Shown, changed: Set<string>) => unknown;
+
+/** What every view gets; views of a comparison get one in place of an atlas. */
+interface Context<A = Atlas> {
+  atlas: A;
+  store: Store;
+  size: () => Size;
+  palette: () => Palette;
+}
+
+interface View {
+  name: string;
+  title: string;
+  create: (context: Context<any>) => Panel;
+}
+
+/** An element, and the function that draws it again after a change. */
+interface Panel {
+  node: HTMLElement;
+  update: Update;
+}
+
+/** What heads are drawn as, on a grid or as points. */
+interface HeadPicture {
+  node: SVGElement;
+  select: (index: number) => void;
+  glance: (index: number) => void;
+  point: (index: number) => Point | null;
+}

@@ -1,0 +1,124 @@
+/** The grid: layers x heads, as small attention maps of an example or as a heat map of any measure. */
+
+import { tokenMap } from "../data/attention.js";
+import { percent } from "../data/frames.js";
+import { range, scaled } from "../data/measures.js";
+import { measureGroups } from "../data/options.js";
+import { FONT, element, select, svg, toggle } from "../dom.js";
+import { headGrid } from "../pictures/head-grid.js";
+import { rampLegend } from "../pictures/legend.js";
+import { channels } from "../pictures/palette.js";
+import { anyOf, view } from "../view.js";
+import { exampleSelect } from "./example-controls.js";
+
+/** @typedef {import("../pictures/head-grid.js").HeadGrid} HeadGrid */
+
+const GAP = 6;
+const ABSENT =
+  "This atlas has neither tables of heads nor examples. Make one with: headatlas survey MODEL --text FILE --out DIR";
+const MAPS_LEGEND = "weight, from the token of a row to the token of a column";
+
+export const gridView = view("grid", "Grid", "Grid of all heads", (shell) => {
+  const { atlas, store, palette, size, node, controls, stage } = shell;
+  const { heads } = atlas;
+  node.append(controls, stage);
+  /** @type {HeadGrid|null} */
+  let grid = null;
+  let turn = 0;
+
+  const currentMeasure = () => atlas.measureOf.get(store.shown.measure) ?? atlas.measures[0];
+  const showsMaps = () => atlas.examples.length > 0 && (store.shown.show === "maps" || !atlas.measures.length);
+
+  function drawControls() {
+    /** @type {Choice[]} */
+    const choices = [];
+    if (atlas.measures.length) choices.push(["values", "Values"]);
+    if (atlas.examples.length) choices.push(["maps", "Attention maps"]);
+    const maps = showsMaps();
+    const { example } = store.shown;
+    const change = (/** @type {string} */ measure) => store.change({ measure });
+    controls.replaceChildren(
+      toggle("What the cells show", choices, maps ? "maps" : "values", (show) => store.change({ show })),
+      maps ? exampleSelect(shell) : select("Value", measureGroups(atlas), currentMeasure().id, change),
+      shell.savers(() => (maps ? `maps-example-${example + 1}` : currentMeasure().id.replaceAll("/", "-"))),
+    );
+  }
+
+  async function draw() {
+    const started = (turn += 1);
+    const { width, height } = size();
+    const pitch = Math.max(18, Math.min(92, (width - 96) / heads.widest, (height - 110) / heads.layers));
+    const colours = palette();
+    const measure = showsMaps() ? null : currentMeasure();
+    const example = measure ? null : await atlas.example(store.shown.example);
+    if (started !== turn) return; // a newer drawing has begun
+    /** @param {number} index */
+    const say = (index) => [`Head ${heads.name(index)}`, ...(measure ? [valueText(measure, index)] : [])];
+    /** @param {number} head */
+    const choose = (head) => store.change({ head });
+    const label = "All heads: arrow keys move";
+    grid = headGrid(heads, { pitch, gap: GAP, axes: true, label, id: "grid", choose, say });
+    if (measure) drawValues(grid, measure, colours);
+    if (example) drawMaps(grid, example, heads, colours);
+    grid.select(store.shown.head);
+    stage.replaceChildren(grid.node);
+  }
+
+  return (shown, changed) => {
+    const redraw = anyOf(changed, "view", "measure", "show", "theme", "size");
+    if (!redraw && !(changed.has("example") && showsMaps())) {
+      return changed.has("head") ? grid?.select(shown.head) : undefined;
+    }
+    if (!atlas.measures.length && !atlas.examples.length) {
+      controls.replaceChildren(element("p", { class: "remark", text: ABSENT }));
+      return undefined;
+    }
+    drawControls();
+    return draw();
+  };
+});
+
+/** @param {Measure} measure @param {number} index */
+function valueText({ values, format }, index) {
+  return Number.isNaN(values[index]) ? "no value" : format(values[index]);
+}
+
+/** @param {HeadGrid} grid @param {Measure} measure @param {Palette} colours */
+function drawValues(grid, measure, colours) {
+  const share = scaled(measure);
+  grid.paint((index) => colours.shade(share(index)), colours);
+  grid.write(measure, colours);
+  extend(grid, (x, y) => rampLegend(colours, range(measure), measure.format, measure.label, x, y));
+}
+
+/**
+ * The map of each head in its cell, one pixel per weight.
+ * @param {HeadGrid} grid @param {Example} example @param {Heads} heads @param {Palette} colours
+ */
+function drawMaps(grid, example, heads, colours) {
+  const { length } = example.tokens;
+  const canvas = element("canvas", { width: length, height: length });
+  const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
+  const shading = { ...colours, shade: (/** @type {number} */ share) => colours.shade(Math.sqrt(share)) };
+  const shades = Array.from({ length: 256 }, (_, level) => [...channels(shading.shade(level / 255)), 255]);
+  for (let index = 0; index < heads.total; index += 1) {
+    const pixels = pen.createImageData(length, length);
+    tokenMap(example.maps, index, length).forEach((weight, place) => {
+      pixels.data.set(shades[Math.round(255 * weight)], 4 * place);
+    });
+    pen.putImageData(pixels, 0, 0);
+    const square = { ...grid.place(index), width: grid.size, height: grid.size };
+    grid.under.append(svg("image", { ...square, href: canvas.toDataURL(), "image-rendering": "pixelated" }));
+  }
+  grid.paint(() => "#00000000", colours);
+  extend(grid, (x, y) => rampLegend(shading, [0, 1], (share) => percent(share), MAPS_LEGEND, x, y));
+}
+
+/** Add a legend below a grid. @param {HeadGrid} grid @param {(x: number, y: number) => SVGElement} legend */
+function extend({ node, total }, legend) {
+  const [width, height] = [Math.max(total.width, 620), total.height + 46];
+  node.append(svg("g", { "font-family": FONT }, legend(58, total.height + 14)));
+  for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height })) {
+    node.setAttribute(name, String(value));
+  }
+}

@@ -1,0 +1,53 @@
+/** The sentence: one head on one example as lines and as a matrix, with the gold tree or mentions beside it. */
+
+import { DIRECTIONS } from "../data/tables.js";
+import { button, element, select } from "../dom.js";
+import { headPictures } from "../pictures/head-pictures.js";
+import { anyOf, view } from "../view.js";
+import { NO_EXAMPLES, exampleSelect, specialCheckbox, unitToggle } from "./example-controls.js";
+
+/** @type {Choice[]} */
+const SCORED = [["better", "the better direction"], ...Object.entries(DIRECTIONS)];
+
+export const sentenceView = view("sentence", "Sentence", "A head on an example", (shell) => {
+  const { atlas, store, node, controls } = shell;
+  const pictures = headPictures(
+    shell,
+    () => atlas.example(store.shown.example),
+    () => `example ${store.shown.example + 1}`,
+  );
+  const savers = atlas.examples.length ? pictures.savers() : [];
+  node.append(controls, element("div", { class: "controls" }, pictures.verdict, ...savers), pictures.stage);
+
+  function drawControls() {
+    const { example: number, direction } = store.shown;
+    /** @param {number} by @param {string} label @param {string} text */
+    const step = (by, label, text) => {
+      const disabled = number + by < 0 || number + by >= atlas.examples.length;
+      return button(text, () => store.change({ example: number + by }), { "aria-label": label, disabled });
+    };
+    const picker = exampleSelect(shell);
+    picker.classList.add("grow");
+    controls.replaceChildren(
+      picker,
+      element("span", { class: "toggle" }, step(-1, "Previous example", "‹"), step(1, "Next example", "›")),
+      unitToggle(store),
+      specialCheckbox(store),
+      atlas.examples[number].tree
+        ? select("Scored", [["", SCORED]], direction, (value) => store.change({ direction: value }))
+        : "",
+    );
+  }
+
+  return (shown, changed) => {
+    if (!atlas.examples.length) {
+      pictures.verdict.textContent = NO_EXAMPLES;
+      return undefined;
+    }
+    const redraw = anyOf(changed, "view", "example", "unit", "special", "direction", "theme", "size");
+    if (redraw) drawControls();
+    if (redraw || changed.has("head")) return pictures.draw();
+    if (changed.has("pinned")) pictures.focusOn(shown.pinned);
+    return undefined;
+  };
+});
