@@ -319,7 +319,7 @@ def one_format() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium, driven by playwright; tests that use it are skipped where it is not installed."""
-    from tests.atlas.chromium import chromium
+    from tests.views.chromium import chromium
 
     with chromium() as browser:
         yield browser

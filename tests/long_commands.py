@@ -11,11 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from tests.keyphrasing.made_up import corpus
-from tests.layering.span_corpora import write_treebank
-
 import headatlas as ha
 from lives import CONTEXT
+from tests.commands.keyphrases.made_up import corpus
+from tests.commands.layers.span_corpora import write_treebank
 from tests.treebank_parts import write_parts
 
 SMALL = ["--device", "cpu", "--max-tokens", "32", "--batch-tokens", "96"]

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 
 import pytest
 from hypothesis import settings
-from tests.atlas.chromium import chromium
 
 import running
 from patience import cpu_seconds
 from running import heed_ctrl_c, pytest_terminal_summary
+from tests.views.chromium import chromium
 
 SHOW = "import signal; print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)"
 

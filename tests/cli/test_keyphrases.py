@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.keyphrasing.made_up import corpus
 from typer.testing import CliRunner
 
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
+from tests.commands.keyphrases.made_up import corpus
 
 
 def run(*arguments):

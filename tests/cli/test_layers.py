@@ -1,10 +1,10 @@
 """`headatlas layers` as it is typed: findings, figures and page at the end, and errors without a traceback."""
 
-from tests.layering.span_corpora import write_entities
 from typer.testing import CliRunner
 
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
+from tests.commands.layers.span_corpora import write_entities
 
 QUICK = "--seeds 1 --epochs 4 --width 8 --bootstrap 40 --max-tokens 20 --device cpu"
 

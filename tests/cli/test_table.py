@@ -6,11 +6,11 @@ import io
 
 import pandas as pd
 import pytest
-from tests.published.surveyed_tables import all_tables, write_atlas
 from typer.testing import CliRunner
 
 from headatlas.cli import app as cli
 from headatlas.errors import HeadatlasError
+from tests.views.published.surveyed_tables import all_tables, write_atlas
 
 
 @pytest.fixture

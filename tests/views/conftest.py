@@ -1,7 +1,8 @@
 """One tab for the tests of a file; a file that opens pages has a fixture `address`."""
 
 import pytest
-from tests.atlas.chromium import Tab
+
+from tests.views.chromium import Tab
 
 
 @pytest.fixture(scope="module")

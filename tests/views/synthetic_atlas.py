@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from tests.atlas.synthetic_tables import all_tables
 
 from headatlas.corpora.coreference.mentions import Mention
 from headatlas.results.example import Example, Tree
+from tests.views.synthetic_tables import all_tables
 
 RELATIONS = ("all", "all_but_root", "det", "dobj", "nsubj")
 WORDS = ("The", "old", "man", "saw", "a", "little", "dog", ".")

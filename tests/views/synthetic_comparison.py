@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from tests.atlas.synthetic_atlas import similarity_tables
-from tests.atlas.synthetic_tables import entropy, positions, token_kinds
 
 from headatlas.commands.compare.crossing import Crossing
 from headatlas.commands.compare.differences import Side, difference_table
@@ -21,6 +19,8 @@ from headatlas.commands.compare.matching import (
 )
 from headatlas.models.stacks import HeadShape
 from headatlas.results.schema import conform
+from tests.views.synthetic_atlas import similarity_tables
+from tests.views.synthetic_tables import entropy, positions, token_kinds
 
 LABELS = (((1, 1, "[SEP]", 0.9),), ())
 

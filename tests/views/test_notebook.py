@@ -4,11 +4,11 @@ import re
 from html import unescape
 
 import pytest
-from tests.atlas.chromium import new_page
-from tests.atlas.synthetic_atlas import synthetic_atlas
 
 from headatlas.errors import HeadatlasError
 from headatlas.views.notebook import NotebookPage, head_view, show_atlas
+from tests.views.chromium import new_page
+from tests.views.synthetic_atlas import synthetic_atlas
 
 HOSTILE = '"></iframe><script>window.hurt=1</script>'
 TEXT = f"the old dog {HOSTILE} ran."

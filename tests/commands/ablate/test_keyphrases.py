@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.keyphrasing.made_up import corpus
 
 import headatlas as ha
 from headatlas.commands.ablate.keyphrases import KeyphraseTagging, f1_of_spans, spans_of
@@ -16,6 +15,7 @@ from headatlas.corpora.keyphrases.key_words import TAGS
 from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.encoding.keyphrase_segments import keyphrase_segments
 from headatlas.errors import ModelError, SettingError
+from tests.commands.keyphrases.made_up import corpus
 
 
 @pytest.fixture(scope="module")

@@ -4,12 +4,12 @@ import threading
 
 import pytest
 from playwright.sync_api import expect
-from tests.atlas.chromium import new_page
-from tests.atlas.synthetic_atlas import synthetic_atlas
 
 from headatlas.commands.explore.address import write_redirect
 from headatlas.commands.explore.run import explore
 from patience import SECONDS
+from tests.views.chromium import new_page
+from tests.views.synthetic_atlas import synthetic_atlas
 
 HOSTILE = "<img src=x onerror='window.hurt=1'> שלום the dog"
 

@@ -6,13 +6,13 @@ import tempfile
 import webbrowser
 
 import pytest
-from tests.atlas.synthetic_atlas import synthetic_atlas
 from typer.testing import CliRunner
 
 from headatlas.cli.app import app
 from headatlas.commands.explore import address, run
 from headatlas.commands.explore.live import Explorer
 from headatlas.errors import SettingError
+from tests.views.synthetic_atlas import synthetic_atlas
 
 
 def test_the_page_of_an_atlas_gets_the_live_view_first(load_tiny, tmp_path):

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.keyphrasing.made_up import document
 
 from headatlas.commands.keyphrases.baselines import by_position, by_text_rank, by_tf_idf, by_yake, page_rank, ranked
 from headatlas.commands.keyphrases.candidates import between_stop_words, find_candidates
+from tests.commands.keyphrases.made_up import document
 
 
 def candidates_of(one):

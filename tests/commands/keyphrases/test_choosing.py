@@ -7,13 +7,13 @@ from importlib.resources import files
 
 import numpy as np
 import pytest
-from tests.keyphrasing.made_up import TEXTS, document
 
 from headatlas.commands.keyphrases.candidates import between_stop_words, find_candidates
 from headatlas.commands.keyphrases.choosing import CUT, TRIED, found_on, key_words, phrase_f1
 from headatlas.commands.keyphrases.evaluation import precision_recall_f1
 from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
 from headatlas.probes.keyphrases import ranked_heads
+from tests.commands.keyphrases.made_up import TEXTS, document
 
 DOCUMENTS = [document(text, *phrases, name=f"0.{number}") for number, (text, phrases) in enumerate(TEXTS)]
 CANDIDATES = [find_candidates(one.words, between_stop_words) for one in DOCUMENTS]

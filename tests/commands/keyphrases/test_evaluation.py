@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.keyphrasing.made_up import document
 
 from headatlas.commands.keyphrases.evaluation import precision_recall_f1, score_table
+from tests.commands.keyphrases.made_up import document
 
 phrases = st.lists(st.sampled_from([(letter,) for letter in "abcdef"]), max_size=8)
 

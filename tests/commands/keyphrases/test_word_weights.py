@@ -8,7 +8,6 @@ from itertools import islice
 import numpy as np
 import pytest
 from scipy.stats import spearmanr
-from tests.keyphrasing.made_up import TEXTS, document
 
 from headatlas.commands.keyphrases.candidates import between_stop_words, find_candidates
 from headatlas.commands.keyphrases.choosing import shipped
@@ -20,6 +19,7 @@ from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import make_batch
 from headatlas.encoding.keyphrase_segments import text_windows
 from headatlas.errors import CorpusError
+from tests.commands.keyphrases.made_up import TEXTS, document
 
 DOCUMENTS = [document(text, name=f"0.{number}") for number, (text, _) in enumerate(TEXTS)]
 

@@ -4,14 +4,14 @@ import json
 
 import numpy as np
 import pytest
-from tests.keyphrasing.made_up import TEXTS, corpus
-from tests.layering.span_corpora import write_entities, write_json, write_treebank
 
 import headatlas
 from headatlas.commands.layers.run import layers
 from headatlas.errors import AtlasError, CorpusError, SettingError
 from headatlas.results.atlas import open_atlas
 from headatlas.results.schema import TABLES
+from tests.commands.keyphrases.made_up import TEXTS, corpus
+from tests.commands.layers.span_corpora import write_entities, write_json, write_treebank
 
 QUICK = {"seeds": 2, "epochs": 12, "patience": 9, "width": 8, "batch_targets": 16, "bootstrap": 60, "max_tokens": 14}
 QUICK |= {"progress": False}

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from tests.published.surveyed_tables import coreference, coreference_best
-from tests.reproducing.test_tables import as_published
 
 from headatlas.commands.reproduce import relation_findings as ask
+from tests.commands.reproduce.test_tables import as_published
+from tests.views.published.surveyed_tables import coreference, coreference_best
 
 TYPES = ("all", "pronoun", "proper", "nominal")
 

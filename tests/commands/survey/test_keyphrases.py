@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from tests.keyphrasing.made_up import folders_corpus
 
 import headatlas as ha
 from headatlas.errors import CorpusError, SettingError
 from headatlas.views.words.about import corpora_read
 from headatlas.views.words.findings import findings
+from tests.commands.keyphrases.made_up import folders_corpus
 
 TEXTS = [
     ("the old man saw a little dog , and the dog ran over to the big river .", ["little dogs", "big river", "cats"]),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tests.atlas.synthetic_comparison import synthetic_comparison
 
 from headatlas.views.figures.comparison import names_of, write_comparison_figures
 from headatlas.views.words.comparison_findings import comparison_findings
+from tests.views.synthetic_comparison import synthetic_comparison
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
-from tests.atlas.synthetic_layers import layer_tables
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import write_manifest, write_tables
@@ -12,6 +11,7 @@ from headatlas.views.figures.layer_probes import examples_figure, layer_figures,
 from headatlas.views.figures.style import BLUE, PURPLE
 from headatlas.views.figures.write import write_beside
 from headatlas.views.words.findings import findings
+from tests.views.synthetic_layers import layer_tables
 
 
 @pytest.fixture

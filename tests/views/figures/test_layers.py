@@ -5,10 +5,10 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from tests.atlas.synthetic_tables import entropy, gradients, heads_of, positions, token_kinds
 
 from headatlas.views.figures.layers import entropy_figure, gradients_figure, positions_figure, token_kinds_figure
 from headatlas.views.figures.style import save_figure
+from tests.views.synthetic_tables import entropy, gradients, heads_of, positions, token_kinds
 
 SHAPES = [heads_of(1, 1), heads_of(6, 12), heads_of(48, 25), [12, 3, 1, 8]]
 DRAW = {

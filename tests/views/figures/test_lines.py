@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from tests.atlas.synthetic_tables import maps
 
 from headatlas.errors import SettingError
 from headatlas.views.figures.lines import Panel, attention_lines, attention_lines_figure, panels_figure
 from headatlas.views.figures.style import VERMILLION, save_figure
+from tests.views.synthetic_tables import maps
 
 HOSTILE = [
     "$x_1$",

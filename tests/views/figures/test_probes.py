@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from tests.published.test_compare_probes import probes_table
 
 from headatlas.views.figures.probes import layers_figure, scores_figure, weights_figure
+from tests.views.published.test_compare_probes import probes_table
 
 
 def test_a_bar_a_probe_and_a_diamond_where_published():

@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from tests.atlas.synthetic_tables import maps
 
 from headatlas.errors import SettingError
 from headatlas.results.relation_examples import RelationExample
 from headatlas.views.figures.relations import draw_relation, relation_panel, relations_figure
 from headatlas.views.figures.style import VERMILLION, save_figure
+from tests.views.synthetic_tables import maps
 
 WORDS = ("She", "wrote", "a", "letter", ".")
 

@@ -8,10 +8,10 @@ from itertools import pairwise
 import numpy as np
 import pandas as pd
 import pytest
-from tests.atlas.synthetic_tables import heads_of
 
 from headatlas.views.figures.similarity import head_distances_figure, head_map_figure, head_tree_figure
 from headatlas.views.figures.style import FAINT, save_figure
+from tests.views.synthetic_tables import heads_of
 
 SHAPES = [heads_of(2, 2), heads_of(6, 12), [12, 3, 1, 8]]
 

@@ -6,12 +6,12 @@ from xml.etree import ElementTree
 import matplotlib
 import pytest
 from matplotlib.figure import Figure
-from tests.atlas.synthetic_tables import maps
 
 from headatlas.errors import SettingError
 from headatlas.views.figures import style
 from headatlas.views.figures.lines import attention_lines_figure
 from headatlas.views.figures.style import drawable, families_for, picture_file, save_figure
+from tests.views.synthetic_tables import maps
 
 
 def small_figure() -> Figure:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.atlas.synthetic_tables import all_tables, heads_of, maps
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import write_tables
@@ -15,6 +14,7 @@ from headatlas.results.relation_examples import RelationExample
 from headatlas.views.figures.relations import clearest
 from headatlas.views.figures.units import between_units
 from headatlas.views.figures.write import Example, heads_figure, write_figures
+from tests.views.synthetic_tables import all_tables, heads_of, maps
 
 
 @dataclass

@@ -4,11 +4,11 @@ import re
 
 import numpy as np
 import pytest
-from tests.atlas.synthetic_comparison import synthetic_comparison
-from tests.atlas.test_page import HOSTILE, content_of
 
 from headatlas.views.page import page_html
 from headatlas.views.page.comparison import comparison_content, turned_map
+from tests.views.page.test_page import HOSTILE, content_of
+from tests.views.synthetic_comparison import synthetic_comparison
 
 
 def test_the_page_holds_the_comparison_and_both_sides(tmp_path):

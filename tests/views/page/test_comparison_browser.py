@@ -5,10 +5,10 @@ import io
 from pathlib import Path
 
 import pytest
-from tests.atlas.chromium import Tab
-from tests.atlas.synthetic_comparison import synthetic_comparison
 
 from headatlas.views.page import write_page
+from tests.views.chromium import Tab
+from tests.views.synthetic_comparison import synthetic_comparison
 
 VIEWS = ["overview", "sides", "differences", "tables"]
 # without a slash, at which the name of a model would be cut

@@ -6,10 +6,10 @@ import zlib
 
 import numpy as np
 import pytest
-from tests.atlas.synthetic_atlas import MENTIONS, WORDS, made_up_example, synthetic_atlas
 
 from headatlas.views.page.content import page_content
 from headatlas.views.page.maps import LEVELS, NONE, add_examples, packed_example
+from tests.views.synthetic_atlas import MENTIONS, WORDS, made_up_example, synthetic_atlas
 
 HEADS = [3, 2]
 

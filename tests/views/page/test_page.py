@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
-from tests.atlas.synthetic_atlas import synthetic_atlas
 
 from headatlas.views.page import LARGEST_PAGE, page_html, write_page
+from tests.views.synthetic_atlas import synthetic_atlas
 
 HOSTILE = "\"'><script>alert(1)</script>&amp;<!--\u2028\u2029]]>"
 

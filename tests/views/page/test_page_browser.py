@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
-from tests.atlas.chromium import Tab
-from tests.atlas.synthetic_atlas import synthetic_atlas
 
 from headatlas.views.page import write_page
+from tests.views.chromium import Tab
+from tests.views.synthetic_atlas import synthetic_atlas
 
 VIEWS = ["overview", "map", "grid", "sentence", "tables"]
 HOSTILE = '"><script>window.hurt=1</script><img src=x onerror="window.hurt=1">'

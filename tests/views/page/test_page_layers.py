@@ -1,11 +1,11 @@
 """The page's view of layers in a real browser, and the logic of its scripts."""
 
 import pytest
-from tests.atlas.chromium import new_page
-from tests.atlas.synthetic_layers import layer_tables
 
 from headatlas.results.atlas import Atlas, write_manifest, write_tables
 from headatlas.views.page import write_page
+from tests.views.chromium import new_page
+from tests.views.synthetic_layers import layer_tables
 
 HOSTILE = '[1 "><script>window.hurt=1</script>] \u202eb [2 <img src=x onerror="window.hurt=1">]'
 LAYERS = 4

@@ -5,9 +5,9 @@ from importlib.resources import files
 import numpy as np
 import pytest
 import torch
-from tests.atlas.chromium import new_page
 
 from headatlas.statistics.words import word_attention
+from tests.views.chromium import new_page
 
 WEB = files("headatlas.views.page") / "web"
 ADDRESS = "http://page.test/"

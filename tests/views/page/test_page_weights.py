@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pandas as pd
 import pytest
-from tests.atlas.chromium import Tab
-from tests.atlas.synthetic_atlas import WORDS, synthetic_atlas
 
 from headatlas.views.page import write_page
+from tests.views.chromium import Tab
+from tests.views.synthetic_atlas import WORDS, synthetic_atlas
 
 KEY = (False, False, True, False, False, True, True, False)
 

@@ -8,10 +8,10 @@ import zlib
 import numpy as np
 import pandas as pd
 import pytest
-from tests.atlas.synthetic_atlas import similarity_tables
 
 from headatlas.views.page import tables as page_tables
 from headatlas.views.page.tables import nearest_heads, packed_table, rounded
+from tests.views.synthetic_atlas import similarity_tables
 
 
 def unpacked(table):

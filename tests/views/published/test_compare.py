@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tests.published.surveyed_tables import coreference, coreference_baselines, coreference_best, dependency_best
 
 from headatlas.views.published.compare import compare_coreference, compare_dependencies
+from tests.views.published.surveyed_tables import coreference, coreference_baselines, coreference_best, dependency_best
 
 STANFORD = ("all", "prep", "pobj", "dobj", "nn", "compound", "nummod", "aux", "cc", "obj", "parataxis")
 

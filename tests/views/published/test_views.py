@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tests.atlas.synthetic_tables import positions
-from tests.published.surveyed_tables import all_tables, write_atlas
 
 from headatlas.errors import AtlasError
 from headatlas.views.published.views import view_of
+from tests.views.published.surveyed_tables import all_tables, write_atlas
+from tests.views.synthetic_tables import positions
 
 
 @pytest.fixture
