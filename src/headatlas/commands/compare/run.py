@@ -25,8 +25,8 @@ from headatlas.corpora.text import TEXT_FORMATS, TextFormat
 from headatlas.engine.locking import alone_in_out
 from headatlas.errors import AtlasError, SettingError
 from headatlas.models.loading import choose_device, choose_dtype
-from headatlas.results.atlas import Atlas, write_tables
-from headatlas.results.comparison import Comparison, open_comparison, write_comparison_manifest
+from headatlas.results.atlas import COMPARISON, Atlas, write_manifest, write_tables
+from headatlas.results.comparison import Comparison, open_comparison
 from headatlas.studies.kept_rows import rows_compared
 from headatlas.versions import moment, versions
 
@@ -85,7 +85,7 @@ def compare(
         )
     rows = write_tables(folder, tables)
     rows_a, rows_b = (write_tables(folder / end, _of_heads(side)) for end, side in (("a", side_a), ("b", side_b)))
-    write_comparison_manifest(
+    write_manifest(
         folder,
         {
             "finished": moment(),
@@ -103,6 +103,7 @@ def compare(
             "versions": versions("numba", "pandas", "scipy"),
             "tables": rows,
         },
+        COMPARISON,
     )
     return open_comparison(folder)
 
