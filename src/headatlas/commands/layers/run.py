@@ -31,8 +31,6 @@ from headatlas.results.atlas import Atlas, read_manifest, write_manifest, write_
 from headatlas.results.finished import refuse_other_run
 from headatlas.versions import moment, versions
 
-Tick = Callable[[], None]
-
 
 @alone_in_out("layers")
 def layers(
