@@ -90,8 +90,7 @@ def reproduce(
     from headatlas.commands.reproduce.report import REPORT
     from headatlas.commands.reproduce.run import reproduce as run
     from headatlas.results.rendering import render
-    from headatlas.views.published.reproduction import counts
-    from headatlas.views.published.views import view_of
+    from headatlas.views.published.views import counts, view_of
 
     atlas = run(
         paper,

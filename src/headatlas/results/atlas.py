@@ -99,7 +99,7 @@ class Results:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    @property
+    @cached_property
     def manifest(self) -> dict[str, Any]:
         """What was run, as the folder's manifest says."""
         return read_manifest(self.folder, self.kind)
@@ -115,14 +115,15 @@ class Results:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
-        """Each table with its size and what it answers, for a notebook."""
-        rows = self.manifest.get("tables", {})
-        about = [TABLES[name].about if name in TABLES else "" for name in rows]
-        listing = pd.DataFrame({"table": list(rows), "rows": list(rows.values()), "about": about})
+        """Each table with its size and what it answers, for a notebook. Names of tables are identifiers."""
+        listing = "".join(
+            f"<tr><td>{name}</td><td>{rows}</td><td>{escape(TABLES[name].about) if name in TABLES else ''}</td></tr>"
+            for name, rows in self.manifest.get("tables", {}).items()
+        )
         name = type(self).__name__.lower()
         more = f"{name}.tables[name] is a pandas frame; headatlas.show_atlas({name}) shows the page."
-        table = listing.to_html(index=False, border=0, justify="left")
-        return f"<div><p>{escape(self.title)}</p>{table}<p>{escape(more)}</p></div>"
+        table = f"<table><tr><th>table</th><th>rows</th><th>about</th></tr>{listing}</table>"
+        return f"<div><p>{escape(self.title)}</p>{table}<p>{more}</p></div>"
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({str(self.folder)!r}, tables: {', '.join(self.tables)})"

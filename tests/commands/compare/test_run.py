@@ -130,7 +130,7 @@ def altered(atlas, folder, change):
 def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
     per_token = altered(atlas, tmp_path / "altered", lambda manifest: manifest["settings"].update(per_token=True))
     comparison = compare(atlas, per_token, segments=1)
-    assert "per_token differ" in comparison.manifest["not_compared"]["layer_distances"]
+    assert "differently: per_token" in comparison.manifest["not_compared"]["layer_distances"]
     assert not comparison.tables["differences"]["table"].isin(["layer_distances", "head_distances", "similarity"]).any()
 
 
@@ -138,7 +138,7 @@ def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
     ("change", "reason"),
     [
         (lambda m: m["model"].update(name="./gone"), "a model cannot be loaded any more: ./gone: no such folder"),
-        (lambda m: m["model"].update(weights_sha256={}), "are not those that were surveyed"),
+        (lambda m: m["model"].update(weights_sha256={}), "have changed since the survey"),
         (lambda m: m["model"].update(attention="decoder"), "does not have the heads"),
         (lambda m: m["corpora"]["text"]["files"][0].update(file="gone.txt"), "gone.txt, which A was surveyed on"),
         (lambda m: m["corpora"]["text"]["files"][0].update(sha256="0"), "has changed since"),
@@ -219,7 +219,7 @@ def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
     done = CliRunner().invoke(app, spread([*arguments, "--device", "cpu", "--out", str(out)]))
     assert done.exit_code == 0, done.output
     said = re.sub(r"\s+", " ", done.output)
-    assert re.search(r"\d of 8 heads are matched with their own place \(by chance: 1\)", said)
+    assert re.search(r"\d of 8 heads are matched with the head in the same place \(by chance: 1\)", said)
     assert re.search(r"positions: \d+ of 24 differences .* about 1 would by chance", said)
     assert "Not compared: head_map" in said
     assert said.endswith("index.html ")

@@ -26,12 +26,12 @@ def treebanks(tmp_path):
 
 
 def test_an_unknown_paper_is_refused_with_those_known(reproduce):
-    with pytest.raises(SettingError, match=r"'vig2019' is not known\. There are: clark2019"):
+    with pytest.raises(SettingError, match=r"'vig2019' is not known\. Choose from: clark2019"):
         reproduce("vig2019", wikipedia=sample_text())
 
 
 def test_nothing_is_answered_with_advice(reproduce):
-    with pytest.raises(SettingError, match=r"(?s)nothing to reproduce from.*OntoNotes \(LDC licence\).*OntoGUM"):
+    with pytest.raises(SettingError, match=r"(?s)No input is given.*OntoNotes \(LDC licence\).*OntoGUM"):
         reproduce()
 
 

@@ -152,4 +152,4 @@ def test_an_unknown_paper_is_an_error_without_a_traceback(monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["headatlas", "reproduce", "vig2019"])
     with pytest.raises(SystemExit):
         main()
-    assert "There are: clark2019." in capsys.readouterr().err
+    assert "Choose from: clark2019." in capsys.readouterr().err

@@ -76,7 +76,7 @@ def test_title_and_notes_say_what_the_figures_are():
     assert "another model on another corpus" in notes
     assert "held out" in notes
     assert "94.1" in notes
-    assert "notebook alone: num." in notes
+    assert "only in the authors' notebook: num." in notes
     assert "mark (the infinitive's" in notes
     assert "xcomp" not in notes
     published = {cells[0]: cells[8] for cells in view.cells}

@@ -1,10 +1,9 @@
 """How far two atlases differ, in every number they share: B - A, with intervals where there are bootstrap replicates.
 
-Heads are compared one by one where both models have as many in every layer, means over a layer where they have as many
-layers, and means over all heads always. Replicate r of both atlases weighs the same units of the corpus alike if
-``paired``; then what the two models have in common on a text falls out of the difference. Otherwise the replicates are
-put against each other in opposite order, so that the same random numbers never meet and the two samples are
-independent of each other.
+Heads are compared one by one if both models have the same heads in every layer, means over a layer if they have the
+same number of layers, and means over all heads always. If ``paired``, replicate r of both atlases weights the units of
+the corpus alike, so what the two models have in common on a text cancels out of the difference. Otherwise the
+replicates are taken in opposite order, so that the same random numbers never meet and the two samples are independent.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ class Side:
 
 @dataclass(frozen=True)
 class Scope:
-    """One way to put rows together: rows of each side that have the same key, of which the mean is taken."""
+    """One way to group rows: the mean is taken over rows of each side with the same key."""
 
     name: str
     columns: tuple[str, ...]  # whose values, with the table's keys, make the key
@@ -54,12 +53,12 @@ def scopes(measures: Measures, a: Side, b: Side) -> list[Scope]:
         return [Scope("best", ())]
     if measures.rows == "other":
         return [Scope("row", ())]
-    found = [Scope("model", ())]
+    levels = [Scope("model", ())]
     if len(a.heads) == len(b.heads):
-        found.insert(0, Scope("layer", ("layer",)))
+        levels.insert(0, Scope("layer", ("layer",)))
     if a.heads == b.heads:
-        found.insert(0, Scope("head", ("layer", "head")))
-    return found
+        levels.insert(0, Scope("head", ("layer", "head")))
+    return levels
 
 
 def comparable(measures: Measures, a: Side, b: Side) -> bool:
@@ -68,7 +67,7 @@ def comparable(measures: Measures, a: Side, b: Side) -> bool:
 
 
 def difference_table(a: Side, b: Side, names: Mapping[str, bool]) -> pd.DataFrame:
-    """One row for every number that both sides have in the tables named. names: table -> whether it is paired."""
+    """One row for each number that both sides have. names: table -> whether it is paired."""
     frames = [
         _compared(table, column, scope, a, b, paired)
         for table, paired in names.items()
@@ -79,7 +78,7 @@ def difference_table(a: Side, b: Side, names: Mapping[str, bool]) -> pd.DataFram
 
 
 def rows_in_one_only(a: Side, b: Side, table: str) -> dict[str, int]:
-    """How many measures (sets of keys) of a table only one side has."""
+    """How many measures (sets of keys) of a table are in one side only."""
     measures = MEASURES[table]
     keys = [set(rows_by(_rows_of(table, side), measures.keys)) for side in (a, b)]
     return {"a": len(keys[0] - keys[1]), "b": len(keys[1] - keys[0])}
@@ -87,17 +86,17 @@ def rows_in_one_only(a: Side, b: Side, table: str) -> dict[str, int]:
 
 def rows_by(frame: pd.DataFrame, columns: tuple[str, ...]) -> dict[Key, list[int]]:
     """The row numbers that share their values in the columns, in the order of the first of them."""
-    found: dict[Key, list[int]] = {}
+    rows: dict[Key, list[int]] = {}
     keys: Iterator[Key] = (
         zip(*(frame[column] for column in columns), strict=True) if columns else iter([()] * len(frame))
     )
     for row, key in enumerate(keys):
-        found.setdefault(key, []).append(row)
-    return found
+        rows.setdefault(key, []).append(row)
+    return rows
 
 
 def difference_interval(drawn_a: Array, drawn_b: Array, paired: bool) -> tuple[Array, Array]:
-    """95 % interval of B - A from replicates [R, N] of each; of as many as both have."""
+    """95 % interval of B - A from replicates [R, N] of each, as many as both have."""
     replicates = min(len(drawn_a), len(drawn_b))
     drawn_a, drawn_b = drawn_a[:replicates], drawn_b[:replicates]
     return percentile_interval((drawn_b if paired else drawn_b[::-1]) - drawn_a)
@@ -107,7 +106,7 @@ def _compared(table: str, column: str, scope: Scope, a: Side, b: Side, paired: b
     keys = MEASURES[table].keys
     groups_a, groups_b = (rows_by(_rows_of(table, side), (*keys, *scope.columns)) for side in (a, b))
     shared = [key for key in groups_a if key in groups_b]
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "table": table,
         "column": column,
         "measure": [measure_name(keys, key) for key in shared],
@@ -115,22 +114,22 @@ def _compared(table: str, column: str, scope: Scope, a: Side, b: Side, paired: b
     }
     columns_a, drawn_a = _of_side(table, column, scope, a, [groups_a[key] for key in shared])
     columns_b, drawn_b = _of_side(table, column, scope, b, [groups_b[key] for key in shared])
-    found |= {f"{name}_a": values for name, values in columns_a.items()}
-    found |= {f"{name}_b": values for name, values in columns_b.items()}
-    found["difference"] = columns_b["value"] - columns_a["value"]
+    columns |= {f"{name}_a": values for name, values in columns_a.items()}
+    columns |= {f"{name}_b": values for name, values in columns_b.items()}
+    columns["difference"] = columns_b["value"] - columns_a["value"]
     known: bool | None = None
-    found["low"], found["high"] = _nothing(len(shared))
+    columns["low"], columns["high"] = _nothing(len(shared))
     if drawn_a is not None and drawn_b is not None:
         known = paired
-        found["low"], found["high"] = difference_interval(drawn_a, drawn_b, paired)
-    found["paired"] = pd.Series([known] * len(shared), dtype="boolean")
-    return pd.DataFrame(found)[COLUMNS]
+        columns["low"], columns["high"] = difference_interval(drawn_a, drawn_b, paired)
+    columns["paired"] = pd.Series([known] * len(shared), dtype="boolean")
+    return pd.DataFrame(columns)[COLUMNS]
 
 
 def _of_side(
     table: str, column: str, scope: Scope, side: Side, groups: list[list[int]]
 ) -> tuple[dict[str, Any], Array | None]:
-    """The head, value, interval and count of each group of rows, and its replicates [R, groups] where there are any."""
+    """The head, value, interval and count of each group of rows, and its replicates [R, groups] if there are any."""
     frame = _rows_of(table, side)
     first = frame.iloc[[rows[0] for rows in groups]]
     named = ("layer", "head") if scope.name == "best" else scope.columns

@@ -1,13 +1,13 @@
-"""The two atlases: opened, with their bootstrap replicates, and how alike what they were made of is.
+"""The two atlases with their bootstrap replicates, and whether they were made from the same corpora.
 
 The bootstrap gives each unit of a corpus weights that depend on its id and the seed alone. Two surveys are ``paired``
-where the same id means the same unit:
+if the same id means the same unit:
 
 - a sentence of a treebank and a document of a coreference corpus are what the file says they are, whatever the
-  tokenizer; where one model's tokenizer makes a sentence too long for it, that sentence counts for the other alone;
+  tokenizer; if one model's tokenizer makes a sentence too long for it, that sentence counts for the other alone;
 - a segment of a text is cut by the tokenizer. Two tokenizers cut different segments that have the same id, so
-  texts are paired only if the segments are the same: as many of them, with as many tokens, and as many left out and
-  cut, for each reason.
+  texts are paired only if the segments are the same: the same number of segments and tokens, and the same numbers
+  left out and cut, for each reason.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _NO_MATTER = frozenset({"model", "weights", "random_weights", "attention", "batc
 
 
 def open_side(folder: str | Path) -> Atlas:
-    """Open a finished survey whose manifest tells what a comparison needs."""
+    """Open a finished survey whose manifest says what a comparison needs."""
     atlas = open_atlas(folder)
     manifest = atlas.manifest
     for part, names in _NEEDED.items():
         about = manifest.get(part)
         if not isinstance(about, dict) or any(name not in about for name in names):
             raise AtlasError(
-                f"{atlas.folder / 'manifest.json'}: does not tell the survey's {part}, or not all of it, so there is "
-                "nothing to compare by. Survey again."
+                f"{atlas.folder / 'manifest.json'}: the survey's {part} is missing or incomplete, so it cannot be "
+                "compared. Survey again."
             )
     return atlas
 
 
 def side_of(atlas: Atlas) -> tuple[Side, str | None]:
-    """The tables and replicates of an atlas; and why some replicates are missing, where they are."""
+    """The tables and replicates of an atlas; and why some replicates are missing, if they are."""
     replicates: dict[str, NDArray[np.float64]] = {}
     problem = None
     try:
@@ -69,14 +69,14 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
         name = key.partition("/")[0]
         if name in tables and drawn.shape[1] != len(tables[name]):
             raise AtlasError(
-                f"{atlas.folder}: the table {name} has {len(tables[name])} rows, the sums in state/ are of "
-                f"{drawn.shape[1]}. One of them was altered; survey again."
+                f"{atlas.folder}: the table {name} has {len(tables[name])} rows, but the sums in state/ have "
+                f"{drawn.shape[1]}. One of them was changed; survey again."
             )
     return Side(tables, replicates, tuple(atlas.manifest["model"]["heads"])), problem
 
 
 def same_files(corpus: str, a: Manifest, b: Manifest) -> bool:
-    """Whether both were surveyed on the very same files, in the same order."""
+    """Whether both were surveyed on the same files, in the same order."""
     hashes = [[record["sha256"] for record in side["corpora"][corpus]["files"]] for side in (a, b)]
     return hashes[0] == hashes[1]
 
@@ -91,7 +91,7 @@ def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
 
 
 def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
-    """Settings that differ and may show in the tables: name -> of A, of B."""
+    """Settings that differ and may affect the tables: name -> of A, of B."""
     before, after = a["settings"], b["settings"]
     return {
         name: [before.get(name), after.get(name)]

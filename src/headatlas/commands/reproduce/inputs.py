@@ -1,4 +1,4 @@
-"""The corpora of a reproduction: what the paper used, what is free, and reading all that is given before a model is."""
+"""The corpora of a reproduction: what the paper used, free stand-ins, and a check that every input can be read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ Clark et al. 2019, "What Does BERT Look At?", used BERT-base (bert-base-uncased)
 
 Give any of them; what is missing is named in the report. Free stand-ins, which give other numbers:
 
-  --wikipedia   WikiText-2 raw (wiki.test.raw), or any text: a paragraph a line, an empty line between articles
+  --wikipedia   WikiText-2 raw (wiki.test.raw), or any text: one paragraph per line, an empty line between articles
   --ptb-dev     GUM in Stanford Dependencies (github.com/amir-zeldes/gum, tag V5.1.0, dep/stanford), some documents
                 for --ptb-train and others for --ptb-dev; or UD English EWT (Universal Dependencies)
   --conll2012   OntoGUM (github.com/amir-zeldes/gum, coref/ontogum)
@@ -47,7 +47,7 @@ Another model: --model, such as embedded-mlm, which needs no download.
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that are given, by the names of their options, and the word vectors for the probes."""
+    """The given files by the names of their options, and the word vectors for the probes."""
 
     files: dict[str, list[Path]]
     vectors: str | None
@@ -61,9 +61,9 @@ class Inputs:
 
 
 def check_paper(paper: str) -> None:
-    """Refuse a paper that is not known."""
+    """Refuse an unknown paper."""
     if paper not in PAPERS:
-        raise SettingError(f"The paper '{paper}' is not known. There are: {', '.join(PAPERS)}.")
+        raise SettingError(f"The paper '{paper}' is not known. Choose from: {', '.join(PAPERS)}.")
 
 
 def read_inputs(
@@ -75,11 +75,11 @@ def read_inputs(
     glove: str | Path | None,
     text_format: TextFormat,
 ) -> Inputs:
-    """What is given, read to its end once, so that a file that cannot be read is found before a model is loaded."""
+    """Read every input to its end once, so that an unreadable file is reported before a model is loaded."""
     given = {"wikipedia": wikipedia, "ptb-train": ptb_train, "ptb-dev": ptb_dev, "conll2012": conll2012}
     files = {name: find_files(paths, name) for name, paths in given.items() if paths is not None}
     if not files:
-        raise SettingError(f"There is nothing to reproduce from.\n\n{ADVICE}")
+        raise SettingError(f"No input is given.\n\n{ADVICE}")
     if "ptb-train" in files and "ptb-dev" not in files:
         raise SettingError("--ptb-train trains probes, which are scored on --ptb-dev. Give that too.")
     if glove is not None and "ptb-train" not in files:
@@ -87,10 +87,10 @@ def read_inputs(
     treebanks = {part: files[name] for part, name in (("train", "ptb-train"), ("eval", "ptb-dev")) if name in files}
     refuse_same_files(treebanks, "Give another file with --ptb-dev.")
     trees = {part: list(read_treebank(paths, left_out=Counter())) for part, paths in treebanks.items()}
-    sets = {part: labels_of(found).name for part, found in trees.items()}
+    sets = {part: labels_of(sentences).name for part, sentences in trees.items()}
     if len(set(sets.values())) > 1:
         raise SettingError(
-            f"--ptb-train speaks of {sets['train']} relations, --ptb-dev of {sets['eval']} ones. Give two parts of one "
+            f"--ptb-train has {sets['train']} relations, --ptb-dev {sets['eval']} relations. Give two parts of one "
             "treebank."
         )
     if "wikipedia" in files:
@@ -101,7 +101,7 @@ def read_inputs(
     if "train" in trees:
         vectors = str(glove) if glove is not None else GLOVE if glove_is_installed() else None
         if vectors is not None:
-            load_vectors(vectors, {word for found in trees.values() for tree in found for word in tree.words})
+            load_vectors(vectors, {word for sentences in trees.values() for tree in sentences for word in tree.words})
     return Inputs(files, vectors)
 
 

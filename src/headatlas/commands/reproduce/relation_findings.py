@@ -1,4 +1,4 @@
-"""The paper's findings about relations, antecedents and probes, each as a yes or no with the figures that decide."""
+"""The paper's findings about relations, antecedents and probes, each as yes or no with the figures that decide."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.reproduce.verdicts import Found, Tables
+from headatlas.commands.reproduce.checks import Found, Tables
 from headatlas.views.published.compare import best_heads
 from headatlas.views.published.compare_probes import summarise_probes
 
@@ -22,8 +22,8 @@ SPECIALISED = ("det", "dobj", "pobj", "poss")
 def no_parser(tables: Tables) -> Found:
     """Is the best head for all words not much better than the best offset?"""
     row = tables["dependency_best"].set_index("relation").loc["all"]
-    told = f"{100 * row['accuracy']:.1f} and {100 * row['baseline']:.1f}"
-    return bool(row["accuracy"] - row["baseline"] <= NOT_MUCH), told
+    figures = f"{100 * row['accuracy']:.1f} and {100 * row['baseline']:.1f}"
+    return bool(row["accuracy"] - row["baseline"] <= NOT_MUCH), figures
 
 
 def specialists(tables: Tables) -> Found:
@@ -31,16 +31,16 @@ def specialists(tables: Tables) -> Found:
     ours = _paired(tables)
     ours = ours[ours["published_relation"].isin(SPECIALISED)]
     lead = ours["held_out"] - ours["baseline_held_out"]
-    told = ", ".join(f"{name} {100 * by:+.0f}" for name, by in zip(ours["relation"], lead, strict=True))
-    return (bool((lead > FAR).all()), f"{told} points") if len(ours) else None
+    figures = ", ".join(f"{name} {100 * by:+.0f}" for name, by in zip(ours["relation"], lead, strict=True))
+    return (bool((lead > FAR).all()), f"{figures} points") if len(ours) else None
 
 
 def directions(tables: Tables) -> Found:
     """Do the ends of each relation of table 1 attend as printed?"""
     ours = _paired(tables)
-    other = ours[ours["direction"] != ours["published_direction"]]["relation"].tolist()
-    told = f"{len(ours) - len(other)} of {len(ours)} relations"
-    return (not other, told + (f"; not {', '.join(other)}" if other else "")) if len(ours) else None
+    differing = ours[ours["direction"] != ours["published_direction"]]["relation"].tolist()
+    figures = f"{len(ours) - len(differing)} of {len(ours)} relations"
+    return (not differing, figures + (f"; not {', '.join(differing)}" if differing else "")) if len(ours) else None
 
 
 def _paired(tables: Tables) -> pd.DataFrame:
@@ -51,22 +51,22 @@ def _paired(tables: Tables) -> pd.DataFrame:
 
 def above_head_match(tables: Tables) -> Found:
     """Does the best head beat the nearest mention with the same head word by far?"""
-    own, rule = _antecedents(tables, "head")["all"], _antecedents(tables, "head_match")["all"]
-    return own - rule > FAR, f"{100 * own:.1f} and {100 * rule:.1f}"
+    best, rule = (_antecedents(tables, method)["all"] for method in ("head", "head_match"))
+    return best - rule > FAR, f"{100 * best:.1f} and {100 * rule:.1f}"
 
 
 def near_sieves(tables: Tables) -> Found:
     """Is the best head not far below the rules of four sieves?"""
-    own, rule = _antecedents(tables, "head")["all"], _antecedents(tables, "sieves")["all"]
-    return own >= rule - NEAR, f"{100 * own:.1f} and {100 * rule:.1f}"
+    best, rule = (_antecedents(tables, method)["all"] for method in ("head", "sieves"))
+    return best >= rule - NEAR, f"{100 * best:.1f} and {100 * rule:.1f}"
 
 
 def nominal(tables: Tables) -> Found:
     """Is the best head's lead over the same head word largest for nominal mentions?"""
-    own, rule = _antecedents(tables, "head"), _antecedents(tables, "head_match")
-    lead = {kind: own[kind] - rule[kind] for kind in ("pronoun", "proper", "nominal") if kind in own and kind in rule}
-    told = ", ".join(f"{kind} {100 * by:+.1f}" for kind, by in lead.items())
-    return bool(lead) and max(lead, key=lambda kind: lead[kind]) == "nominal", f"{told} points"
+    best, rule = (_antecedents(tables, method) for method in ("head", "head_match"))
+    lead = {kind: best[kind] - rule[kind] for kind in ("pronoun", "proper", "nominal") if kind in best and kind in rule}
+    figures = ", ".join(f"{kind} {100 * by:+.1f}" for kind, by in lead.items())
+    return bool(lead) and max(lead, key=lambda kind: lead[kind]) == "nominal", f"{figures} points"
 
 
 def _antecedents(tables: Tables, method: str) -> dict[str, float]:
@@ -87,13 +87,13 @@ def above_baselines(tables: Tables) -> Found:
     if any(name not in scores for name in [_BOTH, *names]):
         return None
     highest = max((scores[name] for name in names), key=lambda row: row["high"])
-    told = f"{100 * scores[_BOTH]['score']:.1f}, and {highest['name']} {100 * highest['score']:.1f}"
-    return bool(scores[_BOTH]["low"] > highest["high"]), told
+    figures = f"{100 * scores[_BOTH]['score']:.1f}, and {highest['name']} {100 * highest['score']:.1f}"
+    return bool(scores[_BOTH]["low"] > highest["high"]), figures
 
 
 def above_random(tables: Tables) -> Found:
     """Is attention of random weights far below?"""
-    return _apart(tables, _BOTH, ("attention_words", "random"), lambda own, other: own - other > FAR_BELOW)
+    return _apart(tables, _BOTH, ("attention_words", "random"), lambda trained, random: trained - random > FAR_BELOW)
 
 
 def near_structural(tables: Tables) -> Found:
@@ -105,13 +105,11 @@ def near_structural(tables: Tables) -> Found:
 _BOTH = ("attention_words", "pretrained")
 
 
-def _apart(
-    tables: Tables, one: tuple[str, str], other: tuple[str, str], holds: Callable[[float, float], bool]
-) -> Found:
+def _apart(tables: Tables, a: tuple[str, str], b: tuple[str, str], holds: Callable[[float, float], bool]) -> Found:
     scores = _scores(tables)
-    if one not in scores or other not in scores:
+    if a not in scores or b not in scores:
         return None
-    first, second = (float(scores[name]["score"]) for name in (one, other))
+    first, second = (float(scores[name]["score"]) for name in (a, b))
     return holds(first, second), f"{100 * first:.1f} and {100 * second:.1f}"
 
 

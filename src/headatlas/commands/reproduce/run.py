@@ -10,11 +10,16 @@ import pandas as pd
 
 from headatlas.commands.probe.run import probe
 from headatlas.commands.probe.settings import WITH_WORDS
+from headatlas.commands.reproduce.checks import (
+    Check,
+    coreference_checks,
+    dependency_checks,
+    probe_checks,
+    table_of,
+)
 from headatlas.commands.reproduce.findings import finding_checks, number_checks
 from headatlas.commands.reproduce.inputs import Inputs, check_paper, read_inputs
 from headatlas.commands.reproduce.report import REPORT, report_text
-from headatlas.commands.reproduce.tables import coreference_checks, dependency_checks, probe_checks
-from headatlas.commands.reproduce.verdicts import Check, table_of
 from headatlas.commands.survey.run import survey
 from headatlas.corpora.files import Files
 from headatlas.corpora.text import TextFormat

@@ -1,48 +1,45 @@
-"""What the page says of a comparison of two atlases: what differs, and both sides' heads to be seen beside each other.
+"""What the page says of a comparison of two atlases: what differs, and the heads of both sides next to each other.
 
-A map of similar heads may be turned and mirrored at will: only distances mean something. So B's map is turned to lie as
-A's does, matched heads as near to each other as a turn and a mirror can bring them.
+A map of similar heads may be rotated and mirrored freely, because only distances have a meaning. So B's map is rotated
+and mirrored to bring matched heads as close to each other as possible.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.linalg import orthogonal_procrustes
 
+from headatlas.results.comparison import Comparison
 from headatlas.results.naming import heads_in_layers
-from headatlas.views.figures.comparison import Compared, models_of, names_of, relations_by
 from headatlas.views.page.content import model_content
 from headatlas.views.page.tables import packed_table
-from headatlas.views.words.comparison_about import comparison_warnings, not_compared
-from headatlas.views.words.comparison_findings import comparison_findings
+from headatlas.views.words.comparison import (
+    comparison_findings,
+    comparison_warnings,
+    models_of,
+    names_of,
+    not_compared,
+    relations_by,
+)
 
 COMPARISON_VIEWS = ("overview", "sides", "differences", "tables")
-LEFT_AWAY = ("low", "high", "count", "correct", "uniform_nats")  # of the sides' tables: the differences have them
+OMITTED = ("low", "high", "count", "correct", "uniform_nats")  # from the sides' tables: the differences have them
 CAVEATS = (
-    "An interval is that of one difference, not corrected for their number: where nothing differs, one in twenty still "
-    "excludes 0.",
-    "Every head of A is given the head of B that suits all matches best, which may be a poor one: look at its distance "
-    "beside that of two heads of A.",
-    "Heads in the same place of two models that were trained apart have nothing in common but the place.",
+    "Intervals are not corrected for the number of differences: if nothing differs, one in twenty still excludes 0.",
+    "Each head of A is assigned to a head of B such that all matches together are best, so a single match may be poor: "
+    "compare its distance with that of two heads of A.",
+    "Heads in the same place of two models that were trained separately have nothing in common but the place.",
     "Attention shows where a head looks, not what the model uses. Two heads that attend alike may still do different "
     "things with what they see.",
 )
 
 
-@runtime_checkable
-class PageComparison(Compared, Protocol):
-    """What the page needs of a comparison."""
-
-    @property
-    def sides(self) -> tuple[Mapping[str, pd.DataFrame], Mapping[str, pd.DataFrame]]: ...
-
-
-def comparison_content(comparison: PageComparison) -> dict[str, Any]:
-    """All that a comparison's page says, as JSON can carry it."""
+def comparison_content(comparison: Comparison) -> dict[str, Any]:
+    """Everything that a comparison's page says, as values that JSON can hold."""
     manifest, tables = comparison.manifest, comparison.tables
     names, called = names_of(manifest), models_of(manifest)
     models = [manifest[end]["model"] for end in "ab"]
@@ -70,8 +67,8 @@ def comparison_content(comparison: PageComparison) -> dict[str, Any]:
     }
 
 
-def turned_map(comparison: PageComparison) -> dict[str, pd.DataFrame]:
-    """The tables of B, its map turned and mirrored towards A's by the heads that are matched, where there are some."""
+def turned_map(comparison: Comparison) -> dict[str, pd.DataFrame]:
+    """The tables of B, with its map rotated and mirrored towards A's by the matched heads, if there are any."""
     a, b = comparison.sides
     if "head_matches" not in comparison.tables or "head_map" not in a or "head_map" not in b:
         return dict(b)
@@ -83,13 +80,13 @@ def turned_map(comparison: PageComparison) -> dict[str, pd.DataFrame]:
         return dict(b)
     matched_a, matched_b = (pairs[[f"x_{end}", f"y_{end}"]].to_numpy(np.float64) for end in "ab")
     turn, _ = orthogonal_procrustes(matched_b - matched_b.mean(0), matched_a - matched_a.mean(0))
-    own = b["head_map"]
-    turned = own[["x", "y"]].to_numpy(np.float64) @ turn
-    return {**b, "head_map": own.assign(x=turned[:, 0], y=turned[:, 1])}
+    places = b["head_map"]
+    turned = places[["x", "y"]].to_numpy(np.float64) @ turn
+    return {**b, "head_map": places.assign(x=turned[:, 0], y=turned[:, 1])}
 
 
 def _side(name: str, model: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
-    slim = {table: tables[table].drop(columns=list(LEFT_AWAY), errors="ignore") for table in tables}
+    slim = {table: tables[table].drop(columns=list(OMITTED), errors="ignore") for table in tables}
     return model_content(model) | {
         "name": name,
         "tables": {table: packed_table(table, frame) for table, frame in slim.items()},
