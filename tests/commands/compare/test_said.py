@@ -8,7 +8,7 @@ import shutil
 import pytest
 
 import headatlas as ha
-from headatlas.views.page.comparison import comparison_content
+from headatlas.views.page.content import comparison_content
 from headatlas.views.words.comparison import comparison_findings
 
 SENTENCES, POSITIONS = 80, 400

@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 
-from headatlas.commands.compare.sides import differing_settings, open_side, paired, same_files, side_of
+from headatlas.commands.compare.differences import differing_settings, open_side, paired, same_files, side_of
 from headatlas.errors import AtlasError
 
 CORPORA = ("text", "treebank", "coreference")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headatlas.views.page import page_html
-from headatlas.views.page.comparison import comparison_content, turned_map
+from headatlas.views.page.content import comparison_content, turned_map
 from tests.views.page.test_page import HOSTILE, content_of
 from tests.views.synthetic_comparison import synthetic_comparison
 

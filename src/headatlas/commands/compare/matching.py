@@ -101,14 +101,14 @@ def cross_models(
     crossing = Crossing(*shapes)
     heads = sum(shape.total for shape in shapes)
     plan = plan_batches(segments, batch_tokens, most_pairs(heads))
-    kept = KeptRows(heads)
+    rows_of_batch = KeptRows(heads)
     model = a[0]
     with TokenProgress("both models", sum(map(len, segments)), show=show_progress) as progress:
         for batch in iterate_batches(segments, plan, kind_table(model.tokenizer), model.pad_id):
-            here = batch.to(model.device)
-            _keep_all(kept, a, here, 0)
-            _keep_all(kept, b, here, shapes[0].total)
-            for rows in kept.take():
+            on_device = batch.to(model.device)
+            _keep_all(rows_of_batch, a, on_device, 0)
+            _keep_all(rows_of_batch, b, on_device, shapes[0].total)
+            for rows in rows_of_batch.take():
                 crossing.add(rows)
             progress.advance(batch.tokens)
     return crossing

@@ -16,7 +16,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headatlas.commands.compare.differences import Side, comparable, difference_table, rows_in_one_only
+from headatlas.commands.compare.differences import (
+    Manifest,
+    Side,
+    comparable,
+    difference_table,
+    differing_settings,
+    open_side,
+    paired,
+    rows_in_one_only,
+    same_files,
+    side_of,
+)
 from headatlas.commands.compare.matching import (
     behaviour_match_table,
     cross_distance_table,
@@ -25,7 +36,6 @@ from headatlas.commands.compare.matching import (
     match_summary,
 )
 from headatlas.commands.compare.measures import DISTANCE_SETTINGS, DISTANCES, MEASURES, NOT_COMPARED
-from headatlas.commands.compare.sides import Manifest, differing_settings, open_side, paired, same_files, side_of
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat, read_text
 from headatlas.encoding.segments import Segment, sample_segments

@@ -26,7 +26,7 @@ FIGURES = {
     "table3_probes": "Table 3 as bars",
     "probe_weights": "Which heads the probes use",
     "probe_layers": "The structural probe on every layer",
-    "figure6_head_map": "Figure 6: which heads are alike",
+    "figure6_head_map": "Figure 6: which heads are similar",
 }
 RULES = (
     "A number is *reproduced* if ours lies within a tolerance of the published one, or if our 95 % interval "

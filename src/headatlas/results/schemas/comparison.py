@@ -19,9 +19,9 @@ COMPARISON: dict[str, Table] = {
             "scope",
             "str",
             "head: head by head; layer: means over a layer's heads; model: over all heads; best: the best head of "
-            "each; row: rows that are of no head",
+            "each; row: rows that do not belong to a head",
         ),
-        ("layer_a", "Int64", "layer of A, from 1; empty where the row is of none"),
+        ("layer_a", "Int64", "layer of A, from 1; empty if the row has none"),
         ("head_a", "Int64", "head of A within the layer"),
         ("layer_b", "Int64", "layer of B"),
         ("head_b", "Int64", "head of B within the layer"),
@@ -61,7 +61,7 @@ COMPARISON: dict[str, Table] = {
         ("count", "int64", "segments in the distance; 0 without match"),
     ),
     "match_summary": table(
-        "how far heads moved from A to B, and how many are still in their place",
+        "how far heads moved from A to B, and how many keep their place",
         (
             "measure",
             "str",
@@ -89,7 +89,7 @@ COMPARISON: dict[str, Table] = {
     "reproduction": table(
         "every published number and finding beside ours, with a verdict",
         ("place", "str", "table, figure or section of the paper, or the authors' notebook"),
-        ("item", "str", "what the number is of, or what was found"),
+        ("item", "str", "what the number measures, or the finding"),
         ("unit", "str", "%, nats, heads, words (of an offset), head (layer-head), or finding"),
         ("published", "str", "as printed"),
         ("ours", "str", "as people read it; of a finding, the figures that decide"),

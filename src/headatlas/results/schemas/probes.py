@@ -14,13 +14,13 @@ SPAN_TASK = (
 )
 MIXED = ("mix", "str", "what is mixed: layers (hidden states), or heads (attention between the two spans)")
 MIXED_WEIGHTS = ("weights", "str", "of the network: pretrained or random")
-STATE_LAYER = ("layer", "int64", "0 the embeddings' output; of a mix of heads, 0 is no head at all")
+STATE_LAYER = ("layer", "int64", "0 the embeddings' output; in a mix of heads, 0 means none")
 CUMULATIVE = "micro F1 of probes that see layers 0 to this one, 0 to 1, mean over seeds"
 
 PROBES: dict[str, Table] = {
     # paper, section 5, table 3; Hewitt and Manning 2019; Hewitt and Liang 2019; Voita and Titov 2020
     "probes": table(
-        "what trained probes make of all heads, of words or of hidden states",
+        "what trained probes read from all heads, from words or from hidden states",
         PROBE,
         PROBED_WEIGHTS,
         ("layer", "Int64", "of hidden states, 0 the embeddings' output; empty where all heads are read"),
@@ -39,7 +39,7 @@ PROBES: dict[str, Table] = {
         ("uniform_bits", "float64", "length of the uniform code of the same heads"),
         ("held_out_loss", "float64", "on held-out training sentences: nats a word, or edges"),
         ("epochs", "Int64", "passes over the training sentences"),
-        ("count", "int64", "words that are no punctuation, edges, or sentences: what low and high are about"),
+        ("count", "int64", "words without punctuation, edges, or sentences: the units of low and high"),
     ),
     "probe_relations": table(
         "how often each probe finds the head, by relation",
@@ -112,21 +112,21 @@ LAYERS: dict[str, Table] = {
         ("epochs", "int64", "passes over the training targets"),
     ),
     "layer_order": table(
-        "which task lies below which in the stack, and how surely",
+        "which task is below which in the stack, and how certain that is",
         ("measure", "str", "centre_of_gravity, expected_layer, or expected_clipped"),
         MIXED,
         ("below", "str", "a task"),
-        ("above", "str", "another, whose measure is larger"),
+        ("above", "str", "another task, with a larger measure"),
         ("difference", "float64", "of their measures, layers"),
         *interval("its 95 % interval, texts and seeds resampled"),
-        ("share", "float64", "of replicates in which it lies so, ties half"),
+        ("share", "float64", "of replicates with this order, ties counted half"),
         ("count", "int64", "replicates in which both measures exist"),
     ),
     # seed slides, after Tenney et al. 2019, figure 3
     "layer_examples": table(
-        "single targets whose decision moves most between layers, layer by layer",
+        "the targets whose decision changes most between layers, layer by layer",
         SPAN_TASK,
-        ("rank", "int64", "from 1, the one that moves most"),
+        ("rank", "int64", "from 1, the target that changes most"),
         ("id", "str", "of its text: file, document and text, each from 0"),
         ("text", "str", "its words, spans in [1 ...] and [2 ...]"),
         ("label", "str", "the right one"),
@@ -137,7 +137,7 @@ LAYERS: dict[str, Table] = {
         ("rival_probability", "float64", "of the rival"),
     ),
     "head_mix": table(
-        "how much each head weighs in the mix that tells whether two spans are joined",
+        "how much each head weighs in the mix that predicts whether two spans are related",
         SPAN_TASK,
         MIXED_WEIGHTS,
         *ONE_HEAD,

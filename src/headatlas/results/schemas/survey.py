@@ -52,7 +52,7 @@ SURVEY: dict[str, Table] = {
         ("source", "str", "all: rows of all tokens; cls: rows of [CLS] alone"),
         ("nats", "float64", "mean entropy of the rows, each scaled to sum 1"),
         *VALUE_INTERVAL,
-        ("uniform_nats", "float64", "entropy of attending alike to every token the row may attend to"),
+        ("uniform_nats", "float64", "entropy of uniform attention to every token the row may attend to"),
         COUNT,
     ),
     # paper, section 3.3: "at most 10 % of their attention mass on any single word"
@@ -133,13 +133,13 @@ SURVEY: dict[str, Table] = {
         (
             "value",
             "float64",
-            "Jensen-Shannon divergence of their rows in nats, summed over a segment's tokens (if so asked, their "
+            "Jensen-Shannon divergence of their rows in nats, summed over a segment's tokens (or their "
             "mean: 0 to log 2), mean over segments",
         ),
         ("count", "int64", "segments in the mean: those with a token from which both heads attend to something"),
     ),
     "head_map": table(
-        "the heads in the plane, like ones side by side",
+        "the heads in the plane, similar heads close together",
         *ONE_HEAD,
         ("x", "float64", "place in the plane, by multidimensional scaling; empty where a distance is missing"),
         ("y", "float64", "the other coordinate"),

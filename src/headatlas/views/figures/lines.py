@@ -80,15 +80,15 @@ class Panel:
 def attention_lines(axes: Axes, panel: Panel, font_points: float = FONT_POINTS) -> LineCollection:
     """Draw lines from the left column (attending) to the right (attended), the darker the more attention.
 
-    Tokens that are not hidden close up. Lines under 1 % are not drawn.
+    Hidden tokens leave no gap. Lines under 1 % are not drawn.
     """
     weights, shown, texts = np.asarray(panel.weights), panel.shown, panel.texts
     is_red = np.zeros(weights.shape, dtype=bool)
     is_red[list(panel.red)] = True
     for start, end in panel.red_lines:
         is_red[start, end] = True
-    kept = np.ix_(shown, shown)
-    lines = _lines(weights[kept], is_red[kept], _BESIDE_RED_LINES if panel.red_lines else "black")
+    visible = np.ix_(shown, shown)
+    lines = _lines(weights[visible], is_red[visible], _BESIDE_RED_LINES if panel.red_lines else "black")
     axes.add_collection(lines, autolim=False)
     axes.set_xlim(-0.04, 1.04)
     axes.set_ylim(max(1, len(shown)) - 0.5, -0.5)
@@ -140,7 +140,7 @@ def attention_lines_figure(
 
 @styled
 def panels_figure(panels: Sequence[Panel]) -> Figure:
-    """Heads side by side, each over tokens of its own, in even rows of at most four; a row is as high as it needs."""
+    """Heads side by side, each over its own tokens, in even rows of at most four, each as high as it needs."""
     if not panels:
         raise SettingError("A figure of attention lines needs at least one head.")
     rows = math.ceil(len(panels) / MAPS_A_ROW)

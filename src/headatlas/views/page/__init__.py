@@ -1,6 +1,6 @@
 """The atlas page: one file that a browser opens offline, to browse, search and inspect every head.
 
-`content` collects what the page of an atlas says, `comparison` that of two; `tables` and `maps` pack the bulky parts,
+`content` collects what the page says of an atlas or of a comparison, `tables` and `maps` pack the bulky parts, and
 `assemble` joins them with the scripts in `web`.
 """
 
@@ -13,8 +13,7 @@ from headatlas.files import write_text
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.views.page.assemble import assemble
-from headatlas.views.page.comparison import comparison_content
-from headatlas.views.page.content import page_content
+from headatlas.views.page.content import comparison_content, page_content
 from headatlas.views.page.maps import add_examples
 
 LARGEST_PAGE = 3_000_000  # bytes: small enough to mail

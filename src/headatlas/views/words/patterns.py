@@ -16,7 +16,7 @@ MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
 DEVOTED = 0.6  # of a head's attention, for a label after a kind of token
 BROAD_ENTROPY = 3.8 / math.log(128)  # of the uniform entropy: the paper's 3.8 nats in segments of 128 tokens
 BROAD_WEIGHT = 0.1  # mean largest weight of the paper's broad heads: at most 10 % on any one word
-CLEAR = 0.2  # strength below which a head is no example of a pattern
+CLEAR = 0.2  # least strength of a head that is shown as an example of a pattern
 KIND_NAMES = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": "periods and commas", "other": "other"}
 
 
