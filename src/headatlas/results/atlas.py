@@ -185,12 +185,12 @@ def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
         ) from error
     except (OSError, ValueError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Run the {kind.command} again.") from error
-    tag = manifest.get("format") if isinstance(manifest, dict) else None
+    tag = manifest.get("format")
     if tag != kind.format:
         other = next((f"; it is that of {other.name}" for other in FOLDER_KINDS if other.format == tag), "")
         remedy = " Put all shards together with: headatlas merge" if tag == SHARD.format else ""
         raise AtlasError(f"{path}: not the manifest of {kind.name}{other}.{remedy}")
-    return manifest  # type: ignore[no-any-return]
+    return manifest
 
 
 class _ManifestPart(dict[str, Any]):
@@ -204,21 +204,22 @@ class _ManifestPart(dict[str, Any]):
         raise AtlasError(f"{self._path}: {key!r} is missing. The file is damaged, or from another version: run again.")
 
 
-def _parse_manifest(text: str, path: Path) -> Any:
-    """The content of a manifest; ValueError if it is not JSON, or if one of its main parts is malformed."""
+def _parse_manifest(text: str, path: Path) -> dict[str, Any]:
+    """The content of a manifest; ValueError if it is not a JSON object, or if one of its main parts is malformed."""
     manifest = parse_json(text, partial(_ManifestPart, path=path))
-    if isinstance(manifest, dict):
-        for name, expected in _MANIFEST_TYPES.items():
-            if not isinstance(manifest.get(name, expected()), expected):
-                raise ValueError(f"{name} is a {type(manifest[name]).__name__}")
-        model = manifest.get("model", {})
-        if not isinstance(model.get("name", ""), str):
-            raise ValueError("the model's name is not text")
-        heads_told(model.get("heads", [1]))
-        if not all(isinstance(about, dict) for about in manifest.get("corpora", {}).values()):
-            raise ValueError("the description of a corpus is not an object")
-        if not all(name.isidentifier() and type(rows) is int for name, rows in manifest.get("tables", {}).items()):
-            raise ValueError("its tables are not names with numbers of rows")
+    if not isinstance(manifest, dict):
+        raise ValueError("it is not an object")
+    for name, expected in _MANIFEST_TYPES.items():
+        if not isinstance(manifest.get(name, expected()), expected):
+            raise ValueError(f"{name} is a {type(manifest[name]).__name__}")
+    model = manifest.get("model", {})
+    if not isinstance(model.get("name", ""), str):
+        raise ValueError("the model's name is not text")
+    heads_told(model.get("heads", [1]))
+    if not all(isinstance(about, dict) for about in manifest.get("corpora", {}).values()):
+        raise ValueError("the description of a corpus is not an object")
+    if not all(name.isidentifier() and type(rows) is int for name, rows in manifest.get("tables", {}).items()):
+        raise ValueError("its tables are not names with numbers of rows")
     return manifest
 
 
