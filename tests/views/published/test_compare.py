@@ -73,7 +73,7 @@ def test_title_and_notes_say_what_the_figures_are():
     title, notes = "\n".join(view.title), "\n".join(view.notes)
     assert "This atlas: tiny on dev.conllu" in title
     assert "Published: BERT-base uncased on Penn Treebank WSJ dev" in title
-    assert "another model on another corpus" in notes
+    assert "another model and corpus" in notes
     assert "held out" in notes
     assert "94.1" in notes
     assert "only in the authors' notebook: num." in notes
