@@ -80,7 +80,7 @@ def test_spans_far_apart_are_both_shown(tables):
 def test_findings_name_the_order_and_how_sure_it_is(tables):
     said = findings(tables)
     assert any(sentence.startswith("Task pos, mix of layers: micro F1") for sentence in said)
-    assert "By centre of gravity: pos < arcs; 1 of 1 pair keep this order in at least 95 % of replicates." in said
+    assert "By centre of gravity: pos < arcs; 1 of 1 pairwise orders hold in at least 95 % of replicates." in said
 
 
 def test_layers_of_two_folders_are_drawn_to_one_file(tmp_path, tables):

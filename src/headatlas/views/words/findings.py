@@ -221,8 +221,8 @@ def _layer_order(tables: Tables) -> Iterator[str]:
         ranked = " < ".join(tasks.sort_values(measure, kind="stable")["task"])
         settled = int((pairs["share"] >= SURE).sum())
         yield (
-            f"By {measure.replace('_', ' ')}: {ranked}; {settled} of {counted(len(pairs), 'pair')} keep this order in "
-            f"at least {percent(SURE)} of replicates."
+            f"By {measure.replace('_', ' ')}: {ranked}; {settled} of {len(pairs)} pairwise orders hold in at least "
+            f"{percent(SURE)} of replicates."
         )
 
 
