@@ -7,7 +7,6 @@ import statistics
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.measuring import Result, SkippedError
+from headatlas.results.atlas import Atlas
 from headatlas.results.example import Example, Tree
 from headatlas.views.page import write_page
 
@@ -36,16 +36,14 @@ SWITCH = """async () => {
 }"""
 
 
-@dataclass
-class MadeUpAtlas:
+class MadeUpAtlas(Atlas):
     """An atlas in memory with the tables and examples that the page shows."""
 
-    folder: Path
-    tables: dict[str, pd.DataFrame]
-    manifest: dict[str, Any]
-    examples: list[Example] = field(default_factory=list)
-    example: None = None
-    relation_examples: tuple[()] = ()
+    def __init__(
+        self, folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, Any], examples: list[Example]
+    ) -> None:
+        super().__init__(folder)
+        self.__dict__ |= {"tables": tables, "manifest": manifest, "examples": examples}
 
 
 def measure(quick: bool) -> Result:

@@ -15,7 +15,7 @@ def test_counts_have_a_singular(number, words):
 
 
 def test_a_share_that_does_not_exist_is_said_in_words():
-    assert percent(0.567) == "57%"
+    assert percent(0.567) == "57 %"
     assert percent(math.nan) == "not measured"
 
 

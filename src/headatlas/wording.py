@@ -18,9 +18,9 @@ def percent(share: float) -> str:
     """A share of 1 in whole percent; in words where there is none, which happens when a corpus is very small.
 
     >>> percent(0.553), percent(float("nan"))
-    ('55%', 'not measured')
+    ('55 %', 'not measured')
     """
-    return "not measured" if math.isnan(share) else f"{share:.0%}"
+    return "not measured" if math.isnan(share) else f"{100 * share:.0f} %"
 
 
 def fine_percent(share: float) -> str:

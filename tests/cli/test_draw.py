@@ -46,7 +46,7 @@ def test_a_picture_named_after_its_heads(bert, tmp_path, monkeypatch):
         (["dog " * 80, "--head", "1-1"], "at most 64"),
         (["A dog.", "--head", "1-1", "--red", "cat"], "Its words: .*dog"),
         (["A dog.", "--head", "1-1", "--out", "picture.gif"], r"\.svg, \.png, \.pdf"),
-        (["A dog.", "--head", "1-1", "--out", "nowhere/picture.png"], "no folder nowhere"),
+        (["A dog.", "--head", "1-1", "--out", "nowhere/picture.png"], "the folder nowhere does not exist"),
     ],
 )
 def test_mistakes_are_explained_and_leave_nothing(bert, tmp_path, monkeypatch, arguments, message):

@@ -78,7 +78,7 @@ def test_a_damaged_manifest_is_refused(tmp_path, content):
 def test_an_unfinished_run_is_not_opened_and_not_called_a_survey(tmp_path):
     """The folder may be that of an ablation, of probes or of layers."""
     write_manifest(tmp_path, {"complete": False})
-    with pytest.raises(AtlasError, match=r"this run has not finished\. Run the command that began it") as error:
+    with pytest.raises(AtlasError, match=r"this run has not finished\. Run the same command again") as error:
         open_atlas(tmp_path)
     assert "survey" not in str(error.value).removeprefix(str(tmp_path))
 
@@ -99,9 +99,7 @@ def test_a_table_is_measured_before_it_is_read(folder, tables, monkeypatch):
     pd.concat([frame] * 50).to_parquet(path, index=False)
     monkeypatch.setattr(pd, "read_parquet", lambda _: pytest.fail("it was read"))
     rows = len(tables["positions"])
-    with pytest.raises(
-        AtlasError, match=rf"positions\.parquet: .* {50 * rows:,} rows, but the manifest tells of {rows}\)"
-    ):
+    with pytest.raises(AtlasError, match=rf"positions\.parquet: .* {50 * rows:,} rows, but the manifest says {rows}\)"):
         open_atlas(folder).tables["positions"]
     manifest = json.loads((folder / "manifest.json").read_text())
     write_manifest(folder, manifest | {"tables": manifest["tables"] | {"positions": 50 * rows}})
@@ -110,7 +108,7 @@ def test_a_table_is_measured_before_it_is_read(folder, tables, monkeypatch):
         open_atlas(folder).tables["positions"]
 
 
-@pytest.mark.parametrize("name", ["examples", "example", "relation_examples"])
+@pytest.mark.parametrize("name", ["examples", "relation_examples"])
 def test_a_sparse_file_of_examples_is_refused_unread(folder, name):
     with (folder / f"{name}.safetensors").open("wb") as file:
         file.truncate(60_000_000_000)

@@ -1,4 +1,4 @@
-"""Examples come back as they were, older atlases' too, and damaged ones are refused."""
+"""Examples come back as they were, and damaged ones are refused."""
 
 from __future__ import annotations
 
@@ -35,17 +35,6 @@ def test_examples_come_back_with_their_gold(folder):
         np.testing.assert_allclose(example.maps, written.maps, atol=1e-3)
         assert {**vars(example), "maps": 0} == {**vars(written), "maps": 0}
     assert atlas.example.special == [True, False, False, False, True]
-
-
-def test_the_one_example_of_an_older_atlas_is_read(folder):
-    metadata = {"tokens": json.dumps(TOKENS), "special": json.dumps([True, False, False, False, True])}
-    content = safetensors_numpy.save({"maps": MAPS.astype(np.float16)}, metadata=metadata)
-    (folder / "example.safetensors").write_bytes(content)
-    example = open_atlas(folder).example
-    assert example.tokens == TOKENS
-    assert example.word_of == [-1, 0, 1, 2, -1]
-    assert example.words == tuple(TOKENS[1:4])
-    np.testing.assert_allclose(example.maps, MAPS, atol=1e-3)
 
 
 def test_an_atlas_without_examples_has_none(folder):

@@ -1,4 +1,4 @@
-"""Markdown, LaTeX and HTML: whatever a cell holds, it is text."""
+"""Markdown and LaTeX: whatever a cell holds, it is text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from headatlas.results.markup import html, latex, markdown
+from headatlas.results.rendering import latex, markdown
 from headatlas.results.view import Column, View, plain_view
 
 HOSTILE = ["a|b", "**bold**", "<script>", "back\\slash", "`code`", "_it_", "two\nlines", "~~gone~~"]
@@ -138,16 +138,3 @@ def test_latex_never_sees_a_bare_special_character(text):
     row = latex(of([f"x{text}"])).split("\\midrule\n")[1].split(" & 0.5000 \\\\")[0]
     known = r"\\text(backslash|asciitilde|asciicircum|less|greater|bar)\{\}|\\[&%$#_{}]|\$-\$|\$\\rightarrow\$"
     assert not re.search(r"[&%$#_{}\\~^]", re.sub(known, "", row))
-
-
-def test_html_escapes_everything_and_spans_its_groups():
-    hostile = "<script>alert('&')</script>"
-    columns = (Column(hostile), Column("n", hostile, True), Column("m", hostile, True))
-    page = html(View(pd.DataFrame({"x": [1]}), columns, ((hostile, "1", "2"),), (hostile, "b"), (hostile,)))
-    assert "<script" not in page
-    assert page.count("&lt;script&gt;") == 5
-    assert '<th class="group" colspan="2">' in page
-    assert page.count("<tr>") == 3
-    assert '<td class="text">' in page
-    assert "<td>1</td><td>2</td>" in page
-    assert "<caption>" not in html(View(pd.DataFrame({"x": [1]}), columns, ()))

@@ -1,7 +1,6 @@
 """A comparison of two made-up atlases in memory, of any shape: what its figures, sentences and page are made from."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,28 +8,21 @@ import numpy as np
 import pandas as pd
 import torch
 
-from headatlas.commands.compare.crossing import Crossing
 from headatlas.commands.compare.differences import Side, difference_table
 from headatlas.commands.compare.matching import (
+    Crossing,
     behaviour_match_table,
     cross_distance_table,
     head_match_table,
     match_summary,
 )
 from headatlas.models.stacks import HeadShape
+from headatlas.results.comparison import Comparison
 from headatlas.results.schema import conform
 from tests.views.synthetic_atlas import similarity_tables
 from tests.views.synthetic_tables import entropy, positions, token_kinds
 
 LABELS = (((1, 1, "[SEP]", 0.9),), ())
-
-
-@dataclass
-class Comparison:
-    folder: Path
-    tables: Mapping[str, pd.DataFrame]
-    manifest: dict[str, Any]
-    sides: tuple[Mapping[str, pd.DataFrame], Mapping[str, pd.DataFrame]]
 
 
 def synthetic_comparison(
@@ -68,7 +60,9 @@ def synthetic_comparison(
         for seed, (side, heads, behaviours) in enumerate(zip((side_a, side_b), (a, b), own, strict=True))
     ]
     conformed = {name: conform(name, table) for name, table in tables.items()}
-    return Comparison(folder, conformed, manifest, (sides[0], sides[1]))
+    comparison = Comparison(folder)
+    comparison.__dict__ |= {"tables": conformed, "manifest": manifest, "sides": (sides[0], sides[1])}
+    return comparison
 
 
 def made_up_side(heads: Sequence[int], seed: int) -> Side:

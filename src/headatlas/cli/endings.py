@@ -9,12 +9,11 @@ from headatlas.cli.screen import warn
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.results.naming import layers_and_heads, model_named
-from headatlas.views.figures.comparison import models_of, write_comparison_figures
+from headatlas.views.figures.comparison import write_comparison_figures
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
 from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
-from headatlas.views.words.comparison_about import comparison_warnings, not_compared
-from headatlas.views.words.comparison_findings import comparison_findings
+from headatlas.views.words.comparison import comparison_findings, comparison_warnings, models_of, not_compared
 from headatlas.views.words.findings import findings
 
 

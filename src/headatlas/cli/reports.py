@@ -58,8 +58,7 @@ def report_reproduce(atlas: Any, _options: Any, _printing: NoOptions) -> None:
     """Print published and measured numbers, and how many agree."""
     from headatlas.commands.reproduce.report import REPORT
     from headatlas.results.rendering import render
-    from headatlas.views.published.reproduction import counts
-    from headatlas.views.published.views import view_of
+    from headatlas.views.published.views import counts, view_of
 
     print(render(view_of(atlas, "reproduction"), "terminal"), end="")
     print(f"In all:  {counts(atlas.tables['reproduction'])}")

@@ -1,11 +1,11 @@
-"""The atlas folder: what a survey leaves behind, and how to open it again.
+"""The folders that runs leave behind, and how to open them again.
 
-DIR/manifest.json      what was surveyed: model, corpus, settings, versions, what was left out
+DIR/manifest.json      what was run: model, corpora, settings, versions, what was left out
 DIR/tables/            every table as .parquet and .csv (see `schema.py`)
 DIR/examples.safetensors  short inputs with all their maps, gold trees and mentions
 DIR/relation_examples.safetensors  sentences on which the best heads get a dependency relation right
-DIR/state/             the studies' sums, a file a corpus: what a stopped survey continues from
-DIR/figures/           pictures, once drawn
+DIR/state/             the studies' sums, one file per corpus, from which a stopped survey resumes
+DIR/figures/           figures, once drawn
 """
 
 from __future__ import annotations
@@ -13,28 +13,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, ClassVar
 
 import pandas as pd
 
 from headatlas.errors import AtlasError
-from headatlas.files import json_text, make_folder, own_subfolder, write_atomically, write_text
+from headatlas.files import json_text, make_folder, own_subfolder, parse_json, write_atomically, write_text
 from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
+from headatlas.models.stacks import heads_told
 from headatlas.results.example import Example, load_examples, save_examples
-from headatlas.results.manifests import parse_manifest
 from headatlas.results.naming import heads_in_layers, model_named
 from headatlas.results.relation_examples import RelationExample, load_relation_examples
-from headatlas.results.schema import conform
-from headatlas.results.summary import summary_html
-
-if TYPE_CHECKING:
-    pass
+from headatlas.results.schema import TABLES, conform
 
 
 @dataclass(frozen=True)
 class FolderKind:
-    """What a manifest is the manifest of: its format tag, what people call it, and the command that makes it."""
+    """A kind of folder: the format tag of its manifest, what people call it, and the command that makes it."""
 
     format: str
     name: str
@@ -45,23 +42,25 @@ ATLAS = FolderKind("headatlas-atlas-1", "an atlas", "survey")
 COMPARISON = FolderKind("headatlas-comparison-1", "a comparison", "compare")
 PRUNING = FolderKind("headatlas-pruned-1", "a pruning", "prune")
 SHARD = FolderKind("headatlas-shard-1", "a shard", "survey --shard")
-KINDS = (ATLAS, COMPARISON, PRUNING, SHARD)
+FOLDER_KINDS = (ATLAS, COMPARISON, PRUNING, SHARD)
 RELATION_EXAMPLES = "relation_examples.safetensors"
 EXAMPLES = "examples.safetensors"
-ONE_EXAMPLE = "example.safetensors"  # of atlases made before there were several
+_MANIFEST_TYPES: dict[str, type] = {"complete": bool} | dict.fromkeys(
+    ("settings", "model", "versions", "corpora", "tables", "studies_skipped", "summary"), dict
+)
 
 
 class Tables(Mapping[str, pd.DataFrame]):
-    """The tables of an atlas by name, each read when first asked for."""
+    """The tables of a folder by name, each read when it is first used."""
 
     def __init__(self, folder: Path, rows: Mapping[str, int]) -> None:
         self._folder = folder
-        self._rows = rows  # of each table, as the manifest tells them
+        self._rows = rows  # per table, from the manifest
         self._read: dict[str, pd.DataFrame] = {}
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._rows:
-            raise KeyError(f"no table {name!r} in this atlas; it has: {', '.join(self._rows)}")
+            raise KeyError(f"there is no table {name!r} here; the tables are: {', '.join(self._rows)}")
         if name not in self._read:
             path = self._folder / f"{name}.parquet"
             try:
@@ -79,46 +78,72 @@ class Tables(Mapping[str, pd.DataFrame]):
 
 
 def _check_size(path: Path, rows: int) -> None:
-    """ValueError where a table says of itself that it is larger than the manifest says, or than one may be.
+    """Raise ValueError if a table has more rows than the manifest says, or more cells than we read.
 
-    A small file can hold a very large table, so its own metadata are asked before anything else is read.
+    A small file can hold a very large table, so its metadata are checked before anything else is read.
     """
     from pyarrow import parquet
 
     about = parquet.read_metadata(path)
     if about.num_rows != rows:
-        raise ValueError(f"it has {about.num_rows:,} rows, but the manifest tells of {rows:,}")
+        raise ValueError(f"it has {about.num_rows:,} rows, but the manifest says {rows:,}")
     if (cells := about.num_rows * about.num_columns) > MOST_CELLS:
         raise ValueError(f"it has {cells:,} cells, more than {MOST_CELLS:,}. {RAISE.rstrip('.')}")
 
 
-class Atlas:
-    """An atlas folder, opened."""
+class Results:
+    """An open folder of results: its manifest and its tables."""
+
+    kind: ClassVar[FolderKind]
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
 
-    @property
+    @cached_property
     def manifest(self) -> dict[str, Any]:
-        """What was surveyed, as read from the folder."""
-        return read_manifest(self.folder)
-
-    @property
-    def complete(self) -> bool:
-        """Whether the survey ran to its end."""
-        return bool(self.manifest.get("complete"))
+        """What was run, as the folder's manifest says."""
+        return read_manifest(self.folder, self.kind)
 
     @cached_property
     def tables(self) -> Tables:
         """The tables by name, as pandas frames."""
         return Tables(self.folder / "tables", self.manifest.get("tables", {}))
 
+    @property
+    def title(self) -> str:
+        """What the folder holds, in a few words."""
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """Each table with its size and what it answers, for a notebook. Names of tables are identifiers."""
+        listing = "".join(
+            f"<tr><td>{name}</td><td>{rows}</td><td>{escape(TABLES[name].about) if name in TABLES else ''}</td></tr>"
+            for name, rows in self.manifest.get("tables", {}).items()
+        )
+        name = type(self).__name__.lower()
+        more = f"{name}.tables[name] is a pandas frame; headatlas.show_atlas({name}) shows the page."
+        table = f"<table><tr><th>table</th><th>rows</th><th>about</th></tr>{listing}</table>"
+        return f"<div><p>{escape(self.title)}</p>{table}<p>{more}</p></div>"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({str(self.folder)!r}, tables: {', '.join(self.tables)})"
+
+
+class Atlas(Results):
+    """The open folder of a survey, or of another command that describes the heads or layers of one model."""
+
+    kind = ATLAS
+
+    @property
+    def complete(self) -> bool:
+        """Whether the run finished."""
+        return bool(self.manifest.get("complete"))
+
     @cached_property
     def examples(self) -> list[Example]:
         """Short inputs with all their maps."""
-        paths = (self.folder / name for name in (EXAMPLES, ONE_EXAMPLE))
-        path = next((path for path in paths if path.exists()), None)
-        return load_examples(path) if path else []
+        path = self.folder / EXAMPLES
+        return load_examples(path) if path.exists() else []
 
     @property
     def example(self) -> Example | None:
@@ -131,14 +156,10 @@ class Atlas:
         path = self.folder / RELATION_EXAMPLES
         return load_relation_examples(path) if path.exists() else []
 
-    def _repr_html_(self) -> str:
+    @property
+    def title(self) -> str:
         model = self.manifest["model"]
-        title = f"Atlas of {model_named(model)}: {heads_in_layers(model)}"
-        more = "atlas.tables[name] is a pandas frame; headatlas.show_atlas(atlas) shows the page."
-        return summary_html(title, self.manifest.get("tables", {}), more)
-
-    def __repr__(self) -> str:
-        return f"Atlas({str(self.folder)!r}, tables: {', '.join(self.tables)})"
+        return f"Atlas of {model_named(model)}: {heads_in_layers(model)}"
 
 
 def open_atlas(folder: str | Path) -> Atlas:
@@ -149,27 +170,56 @@ def open_atlas(folder: str | Path) -> Atlas:
     """
     atlas = Atlas(Path(folder))
     if not atlas.complete:
-        raise AtlasError(f"{folder}: this run has not finished. Run the command that began it again to continue it.")
+        raise AtlasError(f"{folder}: this run has not finished. Run the same command again to resume it.")
     return atlas
 
 
 def read_manifest(folder: Path, kind: FolderKind = ATLAS) -> dict[str, Any]:
-    """The manifest of a folder; AtlasError where there is none, it is damaged, or of another kind."""
+    """The manifest of a folder; AtlasError if it is missing, damaged, or that of another kind of folder."""
     path = folder / "manifest.json"
-    again = f"Run the {kind.command} again."
     try:
-        manifest = parse_manifest(read_within(path, LARGEST_JSON).decode("utf-8"), path)
+        manifest = _parse_manifest(read_within(path, LARGEST_JSON).decode("utf-8"), path)
     except FileNotFoundError as error:
         raise AtlasError(
             f"{folder}: no {kind.name.split()[1]} here (no manifest.json). Make one with: headatlas {kind.command}"
         ) from error
     except (OSError, ValueError) as error:
-        raise AtlasError(f"{path}: cannot be read ({error}). {again}") from error
-    if not isinstance(manifest, dict) or manifest.get("format") != kind.format:
-        found = manifest.get("format") if isinstance(manifest, dict) else None
-        other = next((f"; it is that of {one.name}" for one in KINDS if one.format == found), "")
-        remedy = " Put all shards together with: headatlas merge" if found == SHARD.format else ""
+        raise AtlasError(f"{path}: cannot be read ({error}). Run the {kind.command} again.") from error
+    tag = manifest.get("format")
+    if tag != kind.format:
+        other = next((f"; it is that of {other.name}" for other in FOLDER_KINDS if other.format == tag), "")
+        remedy = " Put all shards together with: headatlas merge" if tag == SHARD.format else ""
         raise AtlasError(f"{path}: not the manifest of {kind.name}{other}.{remedy}")
+    return manifest
+
+
+class _ManifestPart(dict[str, Any]):
+    """An object within a manifest. A missing key raises AtlasError, which names the file and the key."""
+
+    def __init__(self, entries: dict[str, Any], path: Path) -> None:
+        super().__init__(entries)
+        self._path = path
+
+    def __missing__(self, key: str) -> Any:
+        raise AtlasError(f"{self._path}: {key!r} is missing. The file is damaged, or from another version: run again.")
+
+
+def _parse_manifest(text: str, path: Path) -> dict[str, Any]:
+    """The content of a manifest; ValueError if it is not a JSON object, or if one of its main parts is malformed."""
+    manifest = parse_json(text, partial(_ManifestPart, path=path))
+    if not isinstance(manifest, dict):
+        raise ValueError("it is not an object")
+    for name, expected in _MANIFEST_TYPES.items():
+        if not isinstance(manifest.get(name, expected()), expected):
+            raise ValueError(f"{name} is a {type(manifest[name]).__name__}")
+    model = manifest.get("model", {})
+    if not isinstance(model.get("name", ""), str):
+        raise ValueError("the model's name is not text")
+    heads_told(model.get("heads", [1]))
+    if not all(isinstance(about, dict) for about in manifest.get("corpora", {}).values()):
+        raise ValueError("the description of a corpus is not an object")
+    if not all(name.isidentifier() and type(rows) is int for name, rows in manifest.get("tables", {}).items()):
+        raise ValueError("its tables are not names with numbers of rows")
     return manifest
 
 
@@ -191,11 +241,11 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, 
 
 
 def add_table(folder: Path, name: str, frame: pd.DataFrame) -> None:
-    """Write one more table, or one again, into a finished atlas."""
+    """Add a table to a finished atlas, or replace one."""
     manifest = read_manifest(folder)
     write_manifest(folder, manifest | {"tables": manifest["tables"] | write_tables(folder, {name: frame})})
 
 
 def write_examples(folder: Path, examples: Sequence[Example]) -> None:
-    """Keep the examples beside the tables."""
+    """Write the examples beside the tables."""
     save_examples(examples, folder / EXAMPLES)

@@ -10,7 +10,7 @@ from headatlas.wording import counted
 
 
 def model_named(model: Mapping[str, Any]) -> str:
-    """A model by the name it was given; an encoder-decoder together with the stack that the heads belong to.
+    """The model's name; for an encoder-decoder with the stack that the heads belong to.
 
     >>> model_named({"name": "t5-small", "encoder_decoder": True, "attention": "decoder"})
     't5-small (decoder)'
@@ -19,12 +19,12 @@ def model_named(model: Mapping[str, Any]) -> str:
 
 
 def short_name(model: Mapping[str, Any]) -> str:
-    """The same without the folders that the model lies in."""
+    """The same without the folders of the path."""
     return f"{Path(model['name']).name}{_stack(model)}"
 
 
 def layers_and_heads(model: Mapping[str, Any]) -> str:
-    """How many layers and heads the stack has."""
+    """The numbers of layers and heads of the stack."""
     return f"{counted(len(model['heads']), 'layer')}, {counted(sum(model['heads']), 'head')}"
 
 
@@ -34,5 +34,5 @@ def heads_in_layers(model: Mapping[str, Any]) -> str:
 
 
 def _stack(model: Mapping[str, Any]) -> str:
-    """Which of an encoder-decoder's stacks of heads is meant; nothing where a model has only one."""
+    """The stack of an encoder-decoder; empty if the model has only one."""
     return f" ({model['attention']})" if model.get("encoder_decoder") else ""

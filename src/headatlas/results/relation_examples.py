@@ -1,24 +1,21 @@
-"""Heads that follow a dependency relation, each on a sentence of the treebank: what figure 5 is drawn from."""
+"""Heads that follow a dependency relation, each on a sentence of the treebank: the data of figure 5."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors import numpy as safetensors_numpy
 
-from headatlas.errors import AtlasError
-from headatlas.files import json_text, parse_json, safetensors_metadata, write_atomically
-from headatlas.limits import LARGEST_EXAMPLES, read_within
+from headatlas.results.example import load_described, save_described
 
 
 @dataclass(frozen=True)
 class RelationExample:
-    """One head (layer and head from 1) on one sentence, and where the relation truly holds in it."""
+    """One head (layer and head from 1) on one sentence, with the pairs of words that stand in the relation."""
 
     relation: str
     layer: int
@@ -31,29 +28,20 @@ class RelationExample:
 
 
 def save_relation_examples(examples: Sequence[RelationExample], path: Path) -> None:
-    """Write words, pairs and maps (float16) into one safetensors file."""
-    about = [{key: value for key, value in vars(example).items() if key != "weights"} for example in examples]
-    maps = {str(number): example.weights.astype(np.float16) for number, example in enumerate(examples)}
-    content = safetensors_numpy.save(maps, metadata={"examples": json_text(about)})
-    write_atomically(path, lambda temporary: temporary.write_bytes(content))
+    """Write all examples into one file."""
+    save_described(path, [vars(example) | {"weights": None} for example in examples], [e.weights for e in examples])
 
 
 def load_relation_examples(path: Path) -> list[RelationExample]:
-    """Read examples back."""
-    try:
-        content = read_within(path, LARGEST_EXAMPLES)
-        maps = safetensors_numpy.load(content)
-        about = parse_json(safetensors_metadata(content)["examples"])
-        return [_example(one, maps[str(number)]) for number, one in enumerate(about)]
-    except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError, OverflowError) as error:
-        raise AtlasError(f"{path}: damaged ({error}). Run the survey again.") from error
+    """Read the examples of `save_relation_examples`."""
+    return load_described(path, _example)
 
 
-def _example(about: dict[str, object], weights: NDArray[np.float16]) -> RelationExample:
-    pairs = tuple((int(dependent), int(head)) for dependent, head in about.pop("pairs"))  # type: ignore[attr-defined]
-    words = tuple(map(str, about.pop("words")))  # type: ignore[call-overload]
+def _example(about: dict[str, Any], weights: NDArray[np.float32]) -> RelationExample:
+    pairs = tuple((int(dependent), int(head)) for dependent, head in about["pairs"])
+    words = tuple(map(str, about["words"]))
     if weights.shape != (len(words), len(words)) or any(not 0 <= end < len(words) for pair in pairs for end in pair):
-        raise ValueError("words, pairs and maps do not belong together")
+        raise ValueError("words, pairs and maps do not fit together")
     if not all(type(about[name]) is int for name in ("layer", "head")):
-        raise ValueError("layer and head are no numbers")
-    return RelationExample(words=words, pairs=pairs, weights=weights.astype(np.float32), **about)  # type: ignore[arg-type]
+        raise ValueError("layer and head are not numbers")
+    return RelationExample(**about | {"words": words, "pairs": pairs, "weights": weights})

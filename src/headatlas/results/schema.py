@@ -1,6 +1,6 @@
-"""Every table that headatlas writes. What its columns mean is written down in `schemas/`, and nowhere else.
+"""Every table that headatlas writes. What its columns mean is said in `schemas/`, and nowhere else.
 
-All tables are tidy: one observation a row, `layer` and `head` counted from 1. Each is written twice, as
+All tables are tidy: one observation per row, `layer` and `head` counted from 1. Each is written twice, as
 ``tables/NAME.parquet`` and ``tables/NAME.csv``; both hold the same columns in the order given here. An empty cell
 (CSV) or null (Parquet) is a value that does not exist, such as the attention to [SEP] of a model without one.
 
@@ -14,17 +14,13 @@ import pandas as pd
 
 from headatlas.errors import AtlasError
 from headatlas.results.schemas.ablation import ABLATION
-from headatlas.results.schemas.attention import ATTENTION
 from headatlas.results.schemas.columns import Table
 from headatlas.results.schemas.comparison import COMPARISON
 from headatlas.results.schemas.keyphrases import KEYPHRASES
-from headatlas.results.schemas.layers import LAYERS
-from headatlas.results.schemas.probes import PROBES
-from headatlas.results.schemas.reproduction import REPRODUCTION
-from headatlas.results.schemas.similarity import SIMILARITY
+from headatlas.results.schemas.probes import LAYERS, PROBES
+from headatlas.results.schemas.survey import SURVEY
 
-TABLES: dict[str, Table] = ATTENTION | SIMILARITY | COMPARISON | ABLATION | PROBES | LAYERS | KEYPHRASES
-TABLES |= REPRODUCTION
+TABLES: dict[str, Table] = SURVEY | COMPARISON | ABLATION | PROBES | LAYERS | KEYPHRASES
 
 
 def conform(name: str, frame: pd.DataFrame) -> pd.DataFrame:

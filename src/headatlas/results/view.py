@@ -1,4 +1,4 @@
-"""A table as a person reads it: the values themselves beside the words and rounded numbers that stand for them."""
+"""A table as people read it: the values, and the texts and rounded numbers that stand for them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MOST_DECIMALS = 12
 
 @dataclass(frozen=True)
 class Column:
-    """A column's title, the name it shares with its neighbours, and whether it is set like numbers, to the right."""
+    """A column's title, the group it shares with its neighbours, and whether it is aligned right, as numbers are."""
 
     title: str
     group: str = ""
@@ -32,28 +32,28 @@ class View:
 
     frame: pd.DataFrame
     columns: tuple[Column, ...]
-    cells: tuple[tuple[str, ...], ...]  # a row of the frame each
+    cells: tuple[tuple[str, ...], ...]  # one per row of the frame
     title: tuple[str, ...] = ()  # lines
     notes: tuple[str, ...] = ()
-    keys: int = 1  # so many of the first columns say what a row is about
+    keys: int = 1  # number of first columns that identify a row
 
     def chosen(self, sort: str | None = None, rows: int | None = None) -> View:
         """Sorted by a column of the frame and cut to the first rows; see `sort_order`."""
         if rows is not None and rows < 1:
             raise SettingError(f"--rows must be at least 1, not {rows}.")
         order = range(len(self.frame)) if sort is None else sort_order(self.frame, sort)
-        kept = list(order)[:rows]
-        cut = () if len(kept) == len(self.frame) else (f"{len(kept):,} of {len(self.frame):,} rows.",)
+        chosen = list(order)[:rows]
+        cut = () if len(chosen) == len(self.frame) else (f"{len(chosen):,} of {len(self.frame):,} rows.",)
         return replace(
             self,
-            frame=self.frame.iloc[kept].reset_index(drop=True),
-            cells=tuple(self.cells[row] for row in kept),
+            frame=self.frame.iloc[chosen].reset_index(drop=True),
+            cells=tuple(self.cells[row] for row in chosen),
             notes=(*self.notes, *cut),
         )
 
 
 def plain_view(frame: pd.DataFrame, *title: str) -> View:
-    """Every column of a frame as it is, numbers rounded alike within a column."""
+    """Every column of a frame, with the same number of decimals within a column."""
     columns = tuple(Column(str(name), number=is_numeric_dtype(frame[name])) for name in frame)
     texts = [_texts(frame[name]) for name in frame]
     keys = len(list(takewhile(lambda column: column.title in ("layer", "head"), columns)))
@@ -64,31 +64,33 @@ def sort_order(frame: pd.DataFrame, sort: str) -> list[int]:
     """Row numbers by a column: numbers from the largest, text from A; a leading `-` turns it round. Missing last."""
     name = sort.removeprefix("-")
     if name not in frame:
-        raise SettingError(f"--sort {sort}: no such column. There are: {', '.join(map(str, frame.columns))}.")
+        raise SettingError(f"--sort {sort}: no such column. Choose from: {', '.join(map(str, frame.columns))}.")
     ascending = is_numeric_dtype(frame[name]) == sort.startswith("-")
     ordered = frame[name].reset_index(drop=True).sort_values(ascending=ascending, kind="stable", na_position="last")
     return [int(row) for row in ordered.index]
 
 
 def _texts(column: pd.Series[Any]) -> list[str]:
-    missing = column.isna()
-    if is_float_dtype(column):
-        decimals = _decimals(column.dropna())
-        return ["" if gone else decimal(float(value), decimals) for value, gone in zip(column, missing, strict=True)]
-    if is_numeric_dtype(column) and not is_bool_dtype(column):
-        return ["" if gone else str(int(value)) for value, gone in zip(column, missing, strict=True)]
-    return ["" if gone else str(value) for value, gone in zip(column, missing, strict=True)]
+    decimals = _decimals(column.dropna()) if is_float_dtype(column) else 0
+    whole = is_numeric_dtype(column) and not is_bool_dtype(column)
+
+    def show(value: Any) -> str:
+        if is_float_dtype(column):
+            return decimal(float(value), decimals)
+        return str(int(value) if whole else value)
+
+    return ["" if missing else show(value) for value, missing in zip(column, column.isna(), strict=True)]
 
 
 def _decimals(values: Sequence[float] | pd.Series[float]) -> int:
-    """As many decimals as show the largest number with four digits."""
+    """The number of decimals that shows the largest number with four digits."""
     largest = max((abs(float(value)) for value in values if math.isfinite(value)), default=0.0)
     places = SIGNIFICANT - 1 - math.floor(math.log10(largest)) if largest else 0
     return min(max(0, places), MOST_DECIMALS)
 
 
 def decimal(value: float, decimals: int) -> str:
-    """A number with fixed decimals; in powers of ten where they would show nothing of it.
+    """A number with fixed decimals; in powers of ten if they would show only zeros.
 
     >>> decimal(0.25, 3), decimal(0.00004, 3)
     ('0.250', '4.0e-05')

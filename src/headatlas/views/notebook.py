@@ -1,7 +1,7 @@
-"""The page in a notebook: one frame that carries everything, so that it works wherever the notebook is opened.
+"""The page in a notebook: one frame that holds everything, so that it works wherever the notebook is opened.
 
-The frame's document is written into it (srcdoc) and fetches nothing. It is boxed in: its script runs, but sees nothing
-of the notebook around it.
+The frame's document is inline (srcdoc) and fetches nothing. It is sandboxed: its script runs, but cannot see the
+notebook around it.
 """
 
 from __future__ import annotations
@@ -15,25 +15,26 @@ from headatlas.models.identity import describe_model
 from headatlas.models.loading import open_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
+from headatlas.results.atlas import Atlas
+from headatlas.results.comparison import Comparison
 from headatlas.views.figures.sentence import check_texts, read_sentence, sentence_example
 from headatlas.views.page import page_html
 from headatlas.views.page.assemble import assemble
-from headatlas.views.page.comparison import PageComparison
-from headatlas.views.page.content import PageAtlas, model_content
+from headatlas.views.page.content import model_content
 from headatlas.views.page.maps import packed_example
 
 HEIGHT = 760  # pixels
 
 
 class NotebookPage:
-    """A page that a notebook shows where it is the last value of a cell."""
+    """A page that a notebook shows if it is the last value of a cell."""
 
     def __init__(self, html: str, height: int = HEIGHT) -> None:
         self.html = html
         self.height = height
 
     def save(self, path: str | Path) -> Path:
-        """Write the page to a file that a browser opens by itself."""
+        """Write the page to a file for a browser."""
         write_text(Path(path), self.html)
         return Path(path)
 
@@ -48,7 +49,7 @@ class NotebookPage:
         return f"NotebookPage of {len(self.html.encode()):,} bytes; a notebook shows it, .save('page.html') keeps it"
 
 
-def show_atlas(atlas: PageAtlas | PageComparison, height: int = HEIGHT) -> NotebookPage:
+def show_atlas(atlas: Atlas | Comparison, height: int = HEIGHT) -> NotebookPage:
     """Show the page of an atlas or a comparison in a notebook."""
     return NotebookPage(page_html(atlas), height)
 
@@ -69,9 +70,9 @@ def head_view(
 
     >>> head_view("embedded", "The cat saw its shadow.", head="2-4")    # doctest: +SKIP
 
-    head: the one shown first, layer-head from 1.
+    head: the head shown first, layer-head from 1.
     pair: a second text, as in ``[CLS] text [SEP] pair [SEP]``.
-    stack: for an encoder-decoder, whose heads: "encoder" (default) or "decoder".
+    stack: the stack of heads of an encoder-decoder: "encoder" (default) or "decoder".
     """
     layer, number = parse_head(head)
     check_texts(text, pair)

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from headatlas.commands.compare.crossing import Crossing
 from headatlas.commands.compare.matching import (
+    Crossing,
     assign,
     behaviour_match_table,
     cross_distance_table,

@@ -128,7 +128,7 @@ def altered(atlas, folder, change):
 def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
     published = altered(atlas, tmp_path / "altered", lambda manifest: manifest["settings"].update(as_published=True))
     comparison = compare(atlas, published, segments=1)
-    assert "as_published differ" in comparison.manifest["not_compared"]["layer_distances"]
+    assert "differently: as_published" in comparison.manifest["not_compared"]["layer_distances"]
     assert not comparison.tables["differences"]["table"].isin(["layer_distances", "head_distances", "similarity"]).any()
 
 
@@ -136,7 +136,7 @@ def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
     ("change", "reason"),
     [
         (lambda m: m["model"].update(name="./gone"), "a model cannot be loaded any more: ./gone: no such folder"),
-        (lambda m: m["model"].update(weights_sha256={}), "are not those that were surveyed"),
+        (lambda m: m["model"].update(weights_sha256={}), "have changed since the survey"),
         (lambda m: m["model"].update(attention="decoder"), "does not have the heads"),
         (lambda m: m["corpora"]["text"]["files"][0].update(file="gone.txt"), "gone.txt, which A was surveyed on"),
         (lambda m: m["corpora"]["text"]["files"][0].update(sha256="0"), "has changed since"),
@@ -217,7 +217,7 @@ def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
     done = typed(*arguments, "--device", "cpu", "--out", str(out))
     assert done.exit_code == 0, done.output
     said = re.sub(r"\s+", " ", done.stdout)
-    assert re.search(r"\d of 8 heads are matched with their own place \(by chance: 1\)", said)
+    assert re.search(r"\d of 8 heads are matched with the head in the same place \(by chance: 1\)", said)
     assert re.search(r"positions: \d+ of 24 differences .* about 1 would by chance", said)
     assert "Not compared: head_map" in said
     assert said.endswith("index.html ")

@@ -8,8 +8,8 @@ import shutil
 import pytest
 
 import headatlas as ha
-from headatlas.views.page.comparison import comparison_content
-from headatlas.views.words.comparison_findings import comparison_findings
+from headatlas.views.page.content import comparison_content
+from headatlas.views.words.comparison import comparison_findings
 
 SENTENCES, POSITIONS = 80, 400
 
@@ -47,8 +47,8 @@ def test_a_causal_model_is_not_credited_with_its_mask(random_networks, compare, 
     assert by_lead["paired"].all()
     found = comparison_findings(compared)
     causal, other = (compared.manifest[end]["model"]["name"].rpartition("/")[2] for end in ("ab" if turned else "ba"))
-    assert found[0].startswith(f"words of {causal} with random weights see no later words, those of {other} with")
-    sentence = next(one for one in found if one.startswith(f"of {len(by_lead)} relations"))
+    assert found[0].startswith(f"Words of {causal} with random weights see no later words, those of {other} with")
+    sentence = next(one for one in found if one.startswith(f"Of {len(by_lead)} relations"))
     assert "leads the best fixed offset by more at" in sentence
     assert comparison_content(compared)["findings"][0] == found[0]
 
@@ -73,7 +73,7 @@ def test_without_intervals_no_verdict_is_given(atlas, other, compare, tmp_path):
 
 def test_an_atlas_beside_itself(atlas, compare):
     found = comparison_findings(compare(atlas, atlas))
-    assert "no head differs from the one in its place: all distances are under 0.005 nats" in found
+    assert "No head differs from the head in the same place: all distances are under 0.005 nats." in found
     assert not any("differ most" in sentence for sentence in found)
 
 

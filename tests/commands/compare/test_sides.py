@@ -9,7 +9,7 @@ import shutil
 import numpy as np
 import pytest
 
-from headatlas.commands.compare.sides import differing_settings, open_side, paired, same_files, side_of
+from headatlas.commands.compare.differences import differing_settings, open_side, paired, same_files, side_of
 from headatlas.errors import AtlasError
 
 CORPORA = ("text", "treebank", "coreference")
@@ -123,5 +123,5 @@ def test_tables_that_do_not_fit_the_sums_are_refused(damaged, other):
     table = other.tables["positions"].iloc[:-1]
     table.to_parquet(damaged / "tables" / "positions.parquet")
     rewrite(damaged, lambda manifest: manifest["tables"].update(positions=23))
-    with pytest.raises(AtlasError, match="positions has 23 rows, the sums in state/ are of 24"):
+    with pytest.raises(AtlasError, match="positions has 23 rows, but the sums in state/ have 24"):
         side_of(open_side(damaged))

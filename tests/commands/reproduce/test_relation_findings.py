@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from headatlas.commands.reproduce import relation_findings as ask
+from headatlas.commands.reproduce import findings as ask
 from tests.commands.reproduce.test_tables import as_published
 from tests.views.published.surveyed_tables import coreference, coreference_best
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from headatlas.commands.reproduce.tables import coreference_checks, dependency_checks, probe_checks
+from headatlas.commands.reproduce.checks import coreference_checks, dependency_checks, probe_checks
 from headatlas.views.published.compare import compare_dependencies
 from headatlas.views.published.tables import published_coreference, published_dependencies, published_probes
 from tests.views.published.surveyed_tables import all_tables, coreference_baselines, dependency_best

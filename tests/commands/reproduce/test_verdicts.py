@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from headatlas.commands.reproduce.verdicts import TOLERANCES, WIDEST_INTERVAL, number, table_of
+from headatlas.commands.reproduce.checks import TOLERANCES, WIDEST_INTERVAL, number, table_of
 from headatlas.results.schema import conform
 
 shares = some.floats(0, 100)

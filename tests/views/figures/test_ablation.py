@@ -6,8 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headatlas.views.figures.ablation import ablation_figure, causal_figure, importance_figure
-from headatlas.views.figures.removal import removal_figure
+from headatlas.views.figures.ablation import ablation_figure, causal_figure, importance_figure, removal_figure
 
 
 def ablation(heads=4, tasks=("masked-lm",)):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from headatlas.views.figures.comparison import names_of, write_comparison_figures
-from headatlas.views.words.comparison_findings import comparison_findings
+from headatlas.views.figures.comparison import write_comparison_figures
+from headatlas.views.words.comparison import comparison_findings, names_of
 from tests.views.synthetic_comparison import synthetic_comparison
 
 
@@ -38,21 +38,21 @@ def test_sentences_tell_the_numbers_of_the_tables(tmp_path):
     said = "\n".join(comparison_findings(made))
     differences = made.tables["differences"]
     mean = differences.query("table == 'positions' and measure == 'offset=-1' and scope == 'model'").iloc[0]
-    assert f"{mean['value_a']:.1%} in base, {mean['value_b']:.1%} in tuned" in said
+    assert f"{100 * mean['value_a']:.1f} % in base, {100 * mean['value_b']:.1f} % in tuned" in said
     heads = differences.query("table == 'positions' and scope == 'head'")
     clear = int(((heads["low"] > 0) | (heads["high"] < 0)).sum())
-    assert f"positions: {clear} of 15 differences of single heads" in said
+    assert f"Table positions: {clear} of 15 differences of single heads" in said
     best = differences.query("table == 'dependency_best' and column == 'accuracy' and measure != 'relation=all'")
-    assert f"of 2 relations the best head of tuned is better at {int((best['low'] > 0).sum())}" in said
+    assert f"Of 2 relations the best head of tuned is better at {int((best['low'] > 0).sum())}" in said
     kept = int(made.tables["head_matches"]["place_kept"].sum())
-    assert f"{kept} of 5 heads are matched with their own place (by chance: 1)" in said
+    assert f"{kept} of 5 heads are matched with the head in the same place (by chance: 1)" in said
     assert "[SEP] 1 and 0" in said
 
 
 def test_of_other_shapes_means_are_told(tmp_path):
     said = "\n".join(comparison_findings(synthetic_comparison(tmp_path, [2, 2], [3, 3, 3])))
     assert "differences of means over heads" in said
-    assert "own place" not in said
+    assert "same place" not in said
 
 
 def test_sides_are_told_apart():

@@ -7,7 +7,7 @@ from matplotlib.colors import to_hex
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import write_manifest, write_tables
-from headatlas.views.figures.layer_probes import examples_figure, layer_figures, mix_figure, scores_figure
+from headatlas.views.figures.probes import layer_examples_figure, layer_figures, layer_mix_figure, layer_scores_figure
 from headatlas.views.figures.style import BLUE, PURPLE
 from headatlas.views.figures.write import write_beside
 from headatlas.views.words.findings import findings
@@ -31,7 +31,7 @@ def heights(axes, colour, edge):
 
 
 def test_bars_are_weights_and_outlines_shares_of_the_gains(tables):
-    figure = mix_figure([("", tables)])
+    figure = layer_mix_figure([("", tables)])
     first = figure.axes[0]
     rows = tables["layer_mix"].query("task == 'pos' and mix == 'layers' and weights == 'pretrained'")
     assert heights(first, BLUE, edge=False) == pytest.approx(rows["weight"].tolist())
@@ -43,7 +43,7 @@ def test_bars_are_weights_and_outlines_shares_of_the_gains(tables):
 
 def test_two_models_of_different_depth_and_tasks_stand_side_by_side(tables):
     other = layer_tables(layers=9, tasks=("pos", "srl"))
-    figure = mix_figure([("small", tables), ("large", other)])
+    figure = layer_mix_figure([("small", tables), ("large", other)])
     assert len(figure.axes) == 2 * 3
     texts = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert texts.count("not asked") == 2
@@ -57,12 +57,12 @@ def test_every_figure_draws(tables):
         "layers_heads",
     }
     assert layer_figures({"positions": pd.DataFrame()}) == {}
-    assert len(scores_figure(tables["layer_mix"]).axes[0].lines) == 4  # two tasks, heads of one, random of one
+    assert len(layer_scores_figure(tables["layer_mix"]).axes[0].lines) == 4  # two tasks, heads of one, random of one
 
 
 def test_an_example_shows_its_span_within_a_long_text(tables):
     examples = tables["layer_examples"].assign(text="word " * 60 + "[1 toronto] wins\u202e " + "word " * 40)
-    title = examples_figure(examples).axes[0].get_title(loc="left")
+    title = layer_examples_figure(examples).axes[0].get_title(loc="left")
     assert "[1 toronto]" in title
     assert "\u202e" not in title
     assert len(title) < 110
@@ -70,7 +70,7 @@ def test_an_example_shows_its_span_within_a_long_text(tables):
 
 def test_spans_far_apart_are_both_shown(tables):
     text = "[2 she] " + "word " * 60 + "and then [1 her dog] ran " + "word " * 9
-    title = examples_figure(tables["layer_examples"].assign(text=text)).axes[0].get_title(loc="left")
+    title = layer_examples_figure(tables["layer_examples"].assign(text=text)).axes[0].get_title(loc="left")
     assert "[2 she] word" in title
     assert "then [1 her dog] ran" in title
     assert "… " in title
@@ -79,8 +79,8 @@ def test_spans_far_apart_are_both_shown(tables):
 
 def test_findings_name_the_order_and_how_sure_it_is(tables):
     said = findings(tables)
-    assert any(sentence.startswith("pos, mix of layers: micro F1") for sentence in said)
-    assert "by centre of gravity: pos < arcs; 1 of 1 pairs are so in at least 95% of replicates" in said
+    assert any(sentence.startswith("Task pos, mix of layers: micro F1") for sentence in said)
+    assert "By centre of gravity: pos < arcs; 1 of 1 pairwise orders hold in at least 95 % of replicates." in said
 
 
 def test_layers_of_two_folders_are_drawn_to_one_file(tmp_path, tables):
@@ -92,5 +92,5 @@ def test_layers_of_two_folders_are_drawn_to_one_file(tmp_path, tables):
     assert path.stat().st_size > 10_000
     (tmp_path / "c").mkdir()
     write_manifest(tmp_path / "c", {"complete": True, "model": {"name": "c"}, "tables": {}})
-    with pytest.raises(AtlasError, match="holds no layers to draw"):
+    with pytest.raises(AtlasError, match="there are no layers to draw"):
         write_beside(tmp_path / "a", tmp_path / "c")

@@ -64,21 +64,21 @@ def test_series_have_their_own_colour_and_marker():
 
 def test_labels_of_another_model():
     figure = token_kinds_figure(token_kinds(heads_of(2, 2)), {"cls": "<s>", "sep": "</s>"})
-    assert legend_labels(figure.axes[0]) == ["<s>", "</s>", ". or ,"]
+    assert legend_labels(figure.axes[0]) == ["<s>", "</s>", "periods and commas"]
     assert legend_labels(figure.axes[1]) == ["</s> → </s>", "other → </s>"]
 
 
 def test_a_kind_without_values_is_left_out():
     table = token_kinds(heads_of(2, 2))
     table.loc[table.kind == "cls", ["value", "count"]] = [np.nan, 0]
-    assert legend_labels(token_kinds_figure(table).axes[0]) == ["[SEP]", ". or ,"]
+    assert legend_labels(token_kinds_figure(table).axes[0]) == ["[SEP]", "periods and commas"]
 
 
 def test_the_lower_panel_is_left_out_where_there_is_no_separator():
     table = token_kinds(heads_of(2, 2))
     table.loc[table.kind.isin(["sep", "sep_to_sep", "other_to_sep"]), "value"] = np.nan
     (axes,) = token_kinds_figure(table).axes
-    assert legend_labels(axes) == ["[CLS]", ". or ,"]
+    assert legend_labels(axes) == ["[CLS]", "periods and commas"]
 
 
 @pytest.mark.parametrize("absent", [True, False])

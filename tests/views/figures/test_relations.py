@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from headatlas.errors import SettingError
 from headatlas.results.relation_examples import RelationExample
-from headatlas.views.figures.relations import draw_relation, relation_panel, relations_figure
+from headatlas.views.figures.lines import attention_lines, relation_panel, relations_figure
 from headatlas.views.figures.style import VERMILLION, save_figure
 from tests.views.synthetic_tables import maps
 
@@ -22,7 +22,7 @@ def example(direction="dependent_to_head", **changes):
 
 @pytest.mark.parametrize(("direction", "line"), [("dependent_to_head", (3, 1)), ("head_to_dependent", (1, 3))])
 def test_gold_pairs_are_red_and_others_grey(direction, line):
-    lines = draw_relation(Figure().subplots(), example(direction))
+    lines = attention_lines(Figure().subplots(), relation_panel(example(direction)))
     colours = {
         (int(a[1]), int(b[1])): tuple(colour[:3])
         for (a, b), colour in zip(lines.get_segments(), lines.get_colors(), strict=True)

@@ -102,7 +102,7 @@ def test_what_xml_forbids_is_replaced_in_every_svg(tmp_path):
 
 
 def test_characters_that_no_font_has_are_told_once(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(style, "_told", set())
+    monkeypatch.setattr(style, "_warned", set())
     monkeypatch.setattr(style, "_fallbacks", lambda characters: ((), characters))
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -11,9 +11,8 @@ import pytest
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import write_tables
 from headatlas.results.relation_examples import RelationExample
-from headatlas.views.figures.relations import clearest
-from headatlas.views.figures.units import between_units
-from headatlas.views.figures.write import Example, heads_figure, write_figures
+from headatlas.views.figures.lines import between_units, clearest
+from headatlas.views.figures.write import heads_figure, write_figures
 from tests.views.synthetic_tables import all_tables, heads_of, maps
 
 
@@ -30,7 +29,7 @@ class Atlas:
     folder: Path
     tables: dict[str, pd.DataFrame] = field(default_factory=dict)
     manifest: dict[str, Any] = field(default_factory=dict)
-    example: Example | None = None
+    example: Text | None = None
     relation_examples: list[RelationExample] = field(default_factory=list)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from headatlas.views.page import page_html
-from headatlas.views.page.comparison import comparison_content, turned_map
+from headatlas.views.page.content import comparison_content, turned_map
 from tests.views.page.test_page import HOSTILE, content_of
 from tests.views.synthetic_comparison import synthetic_comparison
 
@@ -22,8 +22,8 @@ def test_the_page_holds_the_comparison_and_both_sides(tmp_path):
     )
     assert "5 heads in 2 layers; B is tuned, 9 heads in 3 layers" in content["lead"]
     assert content["notes"][:3] == [
-        "A and B were not surveyed on the same text: differences are of both, model and corpus.",
-        "Surveyed otherwise: seed is 0 in A, 1 in B",
+        "A and B were not surveyed on the same text, so differences come from both model and corpus.",
+        "The surveys differ in a setting: seed is 0 in A, 1 in B.",
         "Heads are matched by how they attend to the same 5 segments (25 tokens).",
     ]
 

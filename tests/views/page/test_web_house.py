@@ -11,8 +11,7 @@ import pytest
 
 from headatlas.results.schema import TABLES
 from headatlas.views.page.assemble import FOLDERS
-from headatlas.views.page.caveats import ATLAS_VIEWS
-from headatlas.views.page.comparison import COMPARISON_VIEWS
+from headatlas.views.page.content import ATLAS_VIEWS, COMPARISON_VIEWS
 
 WEB = Path(__file__).parents[3] / "src" / "headatlas" / "views" / "page" / "web"
 FILES = sorted(path for path in WEB.rglob("*") if path.is_file())

@@ -73,10 +73,10 @@ def test_title_and_notes_say_what_the_figures_are():
     title, notes = "\n".join(view.title), "\n".join(view.notes)
     assert "This atlas: tiny on dev.conllu" in title
     assert "Published: BERT-base uncased on Penn Treebank WSJ dev" in title
-    assert "another model on another corpus" in notes
+    assert "another model and corpus" in notes
     assert "held out" in notes
     assert "94.1" in notes
-    assert "notebook alone: num." in notes
+    assert "only in the authors' notebook: num." in notes
     assert "mark (the infinitive's" in notes
     assert "xcomp" not in notes
     published = {cells[0]: cells[8] for cells in view.cells}

@@ -8,7 +8,8 @@ import pandas as pd
 import pytest
 
 from headatlas.results.schema import conform
-from headatlas.views.words.behaviours import BROAD, behaviours, main_labels
+from headatlas.views.words.behaviours import behaviours, main_labels
+from headatlas.views.words.patterns import BROAD_ENTROPY
 
 
 def positions(*rows):
@@ -44,7 +45,7 @@ def test_more_than_sixty_per_cent_on_a_kind_of_token():
 
 
 def test_broad_goes_with_the_uniform_entropy():
-    assert BROAD * math.log(128) == pytest.approx(3.8)
+    assert BROAD_ENTROPY * math.log(128) == pytest.approx(3.8)
     table = entropy((1, 1, "all", 3.81, math.log(128)), (1, 2, "all", 3.79, math.log(128)), (1, 3, "all", 2.4, 3.0))
     table = pd.concat([table, entropy((1, 4, "cls", 4.8, math.log(128)), (1, 5, "all", 0.0, 0.0))])
     assert labels({"entropy": table}) == [(1, 1, "broad"), (1, 3, "broad")]

@@ -5,21 +5,25 @@ import pandas as pd
 
 from headatlas.views.words.findings import findings
 
+RULES = pd.DataFrame(
+    [("head_match", "all", 0.55), ("nearest", "all", 0.3)], columns=["baseline", "mention_type", "accuracy"]
+)
+
 
 def test_heads_are_counted_and_named():
     rows = [(1, 1, -1, 0.9), (1, 2, -1, 0.2), (2, 1, -1, 0.51), (1, 1, 1, 0.1), (1, 2, 1, 0.5), (2, 1, 1, 0.0)]
     table = pd.DataFrame(rows, columns=["layer", "head", "offset", "value"])
     assert findings({"positions": table}) == [
-        "2 heads put more than half of the attention on the previous token (1-1, 2-1)",
-        "no head puts more than half of the attention on the next token",
+        "2 heads put more than half of their attention on the previous token (1-1, 2-1).",
+        "No head puts more than half of its attention on the next token.",
     ]
 
 
 def test_many_heads_are_cut_short():
     table = pd.DataFrame([(1, h, 0.05, 0.2) for h in range(1, 12)], columns=["layer", "head", "value", "highest"])
     [sentence] = findings({"max_attention": table})
-    assert sentence.startswith("11 heads put at most 10 %")
-    assert sentence.endswith("1-8 and 3 more)")
+    assert sentence.startswith("11 heads put at most 10 % of their attention on any one token, on average (")
+    assert sentence.endswith("1-8 and 3 more).")
 
 
 def kinds_table(sep):
@@ -31,13 +35,13 @@ def kinds_table(sep):
 def test_sep_and_its_own_rows():
     sentences = findings({"token_kinds": kinds_table(0.6)})
     assert sentences[0] == (
-        "1 head puts more than half of the attention on [SEP] (1-1); the layer mean is highest in layer 1 (60%)"
+        "1 head puts more than half of its attention on [SEP] (1-1); the mean over heads is highest in layer 1 (60 %)."
     )
-    assert sentences[-1] == "of heads that attend mostly to [SEP], the [SEP] rows themselves put 90% there"
+    assert sentences[-1] == ("In heads that attend mostly to [SEP], [SEP] itself puts 90 % of its attention on [SEP].")
 
 
 def test_a_model_without_sep():
-    assert "the input has no [SEP]" in findings({"token_kinds": kinds_table(np.nan)})
+    assert "The input has no [SEP]." in findings({"token_kinds": kinds_table(np.nan)})
 
 
 def test_entropy_and_gradients():
@@ -57,9 +61,9 @@ def test_entropy_and_gradients():
         columns=["layer", "head", "kind", "value"],
     )
     assert findings({"entropy": entropy, "gradients": gradients}) == [
-        "entropy from all tokens: 4.00 nats in layer 1, 3.00 in layer 2 (uniform: 4.80)",
-        "|dL/da| towards [SEP] is 2.00 times that towards other tokens in layer 1, 0.10 times in layer 2",
-        "|dL/da| towards [CLS] is 0.50 times that towards other tokens in layer 1, 0.01 times in layer 2",
+        "Entropy from all tokens: 4.00 nats in layer 1, 3.00 in layer 2 (uniform attention: 4.80).",
+        "|dL/da| towards [SEP] is 2.00 times that towards other tokens in layer 1, 0.10 times in layer 2.",
+        "|dL/da| towards [CLS] is 0.50 times that towards other tokens in layer 1, 0.01 times in layer 2.",
     ]
 
 
@@ -68,16 +72,18 @@ def test_heads_as_classifiers_are_quoted_held_out():
     rows = [("all", 3, 2, 0.4, 0.3, 0.001), ("det", 3, 9, 0.8, 0.6, 0.001), ("obj", 3, 1, 0.7, 0.3, 0.001)]
     rows += [("flat", 2, 12, 0.77, 0.75, 0.35), ("acl", 2, 1, 0.3, 0.5, 0.001)]
     assert findings({"dependency_best": pd.DataFrame(rows, columns=columns)}) == [
-        "no single head parses: the best, 3-2, finds the heads of 40% of all words (held out), a fixed offset 30%",
-        "2 of 4 relations have a head that beats every fixed offset (p < 0.01); furthest above it, held out: "
-        "obj 3-1 70% (offset: 30%), det 3-9 80% (offset: 60%)",
+        "No single head parses: the best one, 3-2, finds the heads of 40 % of all words (held out; best fixed offset "
+        "30 %).",
+        "2 of 4 relations have a head that beats every fixed offset (p < 0.01). Furthest ahead, held out: "
+        "obj 3-1 70 % (offset 30 %), det 3-9 80 % (offset 60 %).",
     ]
     coreference = pd.DataFrame(
         [("all", "preceding", 3, 5, 0.76, 0.75), ("all", "words", 1, 1, 0.5, 0.5)],
         columns=["mention_type", "candidates", "layer", "head", "accuracy", "held_out"],
     )
-    assert findings({"coreference_best": coreference}) == [
-        "head 3-5 picks an antecedent for 76% of mentions among those before them (75% held out)"
+    assert findings({"coreference_best": coreference, "coreference_baselines": RULES}) == [
+        "Head 3-5 picks an antecedent among the preceding mentions for 76 % of mentions (held out 75 %; nearest with "
+        "the same head word 55 %)."
     ]
 
 
@@ -88,26 +94,27 @@ def test_nothing_to_hold_out_is_said_in_words():
     every = ("all", 3, 9, 0.56, np.nan, 0.44, np.nan, 1.0)
     alone = findings({"dependency_best": pd.DataFrame([every], columns=BEST)})
     assert alone == [
-        "the treebank is too small to hold half of it out: the best head, 3-9, finds the heads of 56% of all words, a "
-        "fixed offset 44%, both chosen for these very words",
-        "no relation has enough words for a best head (see --least-count)",
+        "The treebank is too small to hold half of it out: the best head, 3-9, finds the heads of 56 % of all words "
+        "(best fixed offset 44 %; both chosen on the same words).",
+        "No relation has enough words for a best head (see --least-count).",
     ]
     rare = ("det", 1, 1, 0.5, np.nan, 0.5, np.nan, 1.0)
     assert findings({"dependency_best": pd.DataFrame([every, rare], columns=BEST)})[1] == (
-        "no relation is tested: none of 1 with enough words for a best head occurs in both halves of the treebank"
+        "No relation is tested: none of 1 with enough words for a best head occurs in both halves of the treebank."
     )
     tested = ("obj", 3, 1, 0.7, 0.7, 0.3, 0.3, 0.001)
     assert findings({"dependency_best": pd.DataFrame([every, rare, tested], columns=BEST)})[1].startswith(
-        "1 of 2 relations has a head that beats every fixed offset (p < 0.01, 1 not tested); furthest"
+        "1 of 2 relations has a head that beats every fixed offset (p < 0.01, 1 not tested). Furthest"
     )
     columns = ["mention_type", "candidates", "layer", "head", "accuracy", "held_out"]
     coreference = pd.DataFrame([("all", "preceding", 1, 1, 1.0, np.nan)], columns=columns)
-    assert findings({"coreference_best": coreference}) == [
-        "head 1-1 picks an antecedent for 100% of mentions among those before them (too few documents to hold any out)"
+    assert findings({"coreference_best": coreference, "coreference_baselines": RULES}) == [
+        "Head 1-1 picks an antecedent among the preceding mentions for 100 % of mentions (too few documents to hold "
+        "any out; nearest with the same head word 55 %)."
     ]
     keyphrases = pd.DataFrame({"layer": [1], "head": [1], "first_half": [0.4], "second_half": [np.nan]})
     assert findings({"keyphrase_heads": keyphrases}) == [
-        "no head is known to find keyphrases: there are too few documents to choose one on half of them"
+        "No head can be chosen for keyphrases: there are too few documents to choose it on half of them."
     ]
 
 
@@ -117,10 +124,18 @@ def distances(within, between, p_value):
 
 
 def test_heads_of_a_layer_are_closer_only_where_a_test_says_so():
-    claim = "heads of one layer are closer to each other than to those of other layers: mean distance "
+    claim = "eads of one layer are closer to each other than to heads of other layers: mean distance "
     (closer,) = findings({"similarity": distances(0.1, 0.2, 0.001)})
-    assert closer == f"{claim}0.1 within, 0.2 between (p = 0.001)"
+    assert closer == f"H{claim}0.1 within layers, 0.2 between (p = 0.001)."
     for within, between, p_value in ((0.1, 0.2, 0.06), (0.2, 0.1, 0.9), (0.2, 0.1, 0.001)):
         (sentence,) = findings({"similarity": distances(within, between, p_value)})
-        assert sentence.startswith(f"there is no evidence that {claim}")
+        assert sentence.startswith(f"There is no evidence that h{claim}")
     assert not findings({"similarity": distances(0.1, 0.2, np.nan)})
+
+
+def test_the_most_similar_layers_and_the_rank_of_the_outermost():
+    rows = [(1, 1, 0.0), (1, 2, 0.1), (2, 3, 0.2), (1, 3, 0.3)]
+    table = pd.DataFrame(rows, columns=["layer_a", "layer_b", "value"])
+    assert findings({"layer_distances": table}) == [
+        "Layers 1 and 2 are the most similar pair; the first and last layers rank 3rd of 3."
+    ]

@@ -40,12 +40,6 @@ class Replaying:
     why_not: str | None = None
 
 
-def plain_scores(task: Task) -> Floats:
-    """Scores with every head in place: [E, measures]."""
-    with torch.inference_mode():
-        return np.concatenate([_numbers(task.scores(batch.to(task.model.device))) for batch in task.batches])
-
-
 def gated_scores(task: Task, gates: Sequence[Tensor], stack: Stack, replacement: Replacement) -> Floats:
     """Scores in whole passes with gates for each batch, [L, H] or [E, L, H] each: [E, measures]."""
     found = []

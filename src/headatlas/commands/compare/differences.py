@@ -1,16 +1,25 @@
 """How far two atlases differ, in every number they share: B - A, with intervals where there are bootstrap replicates.
 
-Heads are compared one by one where both models have as many in every layer, means over a layer where they have as many
-layers, and means over all heads always. Replicate r of both atlases weighs the same units of the corpus alike if
-``paired``; then what the two models have in common on a text falls out of the difference. Otherwise the replicates are
-put against each other in opposite order, so that the same random numbers never meet and the two samples are
-independent of each other.
+Heads are compared one by one if both models have the same heads in every layer, means over a layer if they have the
+same number of layers, and means over all heads always. If ``paired``, replicate r of both atlases weights the units of
+the corpus alike, so what the two models have in common on a text cancels out of the difference. Otherwise the
+replicates are taken in opposite order, so that the same random numbers never meet and the two samples are independent.
+
+The bootstrap gives each unit of a corpus weights that depend on its id and the seed alone. Two surveys are ``paired``
+if the same id means the same unit:
+
+- a sentence of a treebank and a document of a coreference corpus are what the file says they are, whatever the
+  tokenizer; if one model's tokenizer makes a sentence too long for it, that sentence counts for the other alone;
+- a segment of a text is cut by the tokenizer. Two tokenizers cut different segments that have the same id, so
+  texts are paired only if the segments are the same: the same number of segments and tokens, and the same numbers
+  left out and cut, for each reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,9 +27,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.commands.compare.measures import MEASURES, SIMILARITY_MEASURES, Measures
+from headatlas.commands.survey.reopen import reopen_studies
+from headatlas.errors import AtlasError
+from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.statistics.resampling import percentile_interval
 from headatlas.studies.dependencies import lead_over
 
+Manifest = Mapping[str, Any]
+_NEEDED = {"model": ("name", "heads", "attention"), "settings": ("seed",), "corpora": (), "tables": ()}
+_READING = {
+    "text": ("text_format", "max_tokens"),
+    "treebank": ("treebank_format", "parse_with", "text_format"),
+    "coreference": ("coreference_format",),
+    "keyphrases": ("keyphrases_format", "max_tokens"),
+}
+_UNITS = {"text": "segment", "treebank": "sentence", "coreference": "document", "keyphrases": "document"}
+"""What the bootstrap resamples in each corpus."""
+_NO_MATTER = frozenset({"model", "weights", "random_weights", "attention", "batch_tokens", "corpora", "studies"})
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
 HEAD_COLUMNS = ("layer_a", "head_a", "layer_b", "head_b")
@@ -42,10 +65,84 @@ class Side:
 
 @dataclass(frozen=True)
 class Scope:
-    """One way to put rows together: rows of each side that have the same key, of which the mean is taken."""
+    """One way to group rows: the mean is taken over rows of each side with the same key."""
 
     name: str
     columns: tuple[str, ...]  # whose values, with the table's keys, make the key
+
+
+def open_side(folder: str | Path) -> Atlas:
+    """Open a finished survey whose manifest says what a comparison needs."""
+    atlas = open_atlas(folder)
+    manifest = atlas.manifest
+    for part, names in _NEEDED.items():
+        about = manifest.get(part)
+        if not isinstance(about, dict) or any(name not in about for name in names):
+            raise AtlasError(
+                f"{atlas.folder / 'manifest.json'}: the survey's {part} is missing or incomplete, so it cannot be "
+                "compared. Survey again."
+            )
+    return atlas
+
+
+def side_of(atlas: Atlas) -> tuple[Side, str | None]:
+    """The tables and replicates of an atlas; and why some replicates are missing, if they are."""
+    replicates: dict[str, NDArray[np.float64]] = {}
+    problem = None
+    try:
+        for study in reopen_studies(atlas):
+            unit = _UNITS[study.corpus]
+            if atlas.manifest["corpora"][study.corpus].get(f"{unit}s") == 1:
+                problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
+            else:
+                replicates |= study.replicates()
+    except AtlasError as error:
+        problem = str(error)
+    tables = {name: atlas.tables[name] for name in atlas.tables}
+    for key, drawn in replicates.items():
+        name = key.partition("/")[0]
+        if name in tables and drawn.shape[1] != len(tables[name]):
+            raise AtlasError(
+                f"{atlas.folder}: the table {name} has {len(tables[name])} rows, but the sums in state/ have "
+                f"{drawn.shape[1]}. One of them was changed; survey again."
+            )
+    return Side(tables, replicates, tuple(atlas.manifest["model"]["heads"])), problem
+
+
+def same_files(corpus: str, a: Manifest, b: Manifest) -> bool:
+    """Whether both were surveyed on the same files, in the same order."""
+    hashes = [[record["sha256"] for record in side["corpora"][corpus]["files"]] for side in (a, b)]
+    return hashes[0] == hashes[1]
+
+
+def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
+    """Whether bootstrap replicates of both give the same units the same weights."""
+    if not same_files(corpus, a, b):
+        return False
+    before, after = _flat_settings(a), _flat_settings(b)
+    if any(before.get(name) != after.get(name) for name in ("seed", *_READING[corpus])):
+        return False
+    return corpus != "text" or _apart_from_files(a) == _apart_from_files(b)
+
+
+def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
+    """Settings that differ and may affect the tables: name -> of A, of B."""
+    before, after = _flat_settings(a), _flat_settings(b)
+    return {
+        name: [before.get(name), after.get(name)]
+        for name in sorted({*before, *after} - _NO_MATTER)
+        if before.get(name) != after.get(name)
+    }
+
+
+def _flat_settings(manifest: Manifest) -> dict[str, Any]:
+    """Return the settings of a survey, with the format of each kind of corpus as a setting by itself."""
+    settings = dict(manifest["settings"])
+    return settings | {f"{kind}_format": name for kind, name in settings.pop("format", {}).items()}
+
+
+def _apart_from_files(manifest: Manifest) -> dict[str, Any]:
+    return {name: value for name, value in manifest["corpora"]["text"].items() if name not in ("files", "unknown")}
 
 
 def scopes(measures: Measures, a: Side, b: Side) -> list[Scope]:
@@ -54,12 +151,12 @@ def scopes(measures: Measures, a: Side, b: Side) -> list[Scope]:
         return [Scope("best", ())]
     if measures.rows == "other":
         return [Scope("row", ())]
-    found = [Scope("model", ())]
+    levels = [Scope("model", ())]
     if len(a.heads) == len(b.heads):
-        found.insert(0, Scope("layer", ("layer",)))
+        levels.insert(0, Scope("layer", ("layer",)))
     if a.heads == b.heads:
-        found.insert(0, Scope("head", ("layer", "head")))
-    return found
+        levels.insert(0, Scope("head", ("layer", "head")))
+    return levels
 
 
 def comparable(measures: Measures, a: Side, b: Side) -> bool:
@@ -68,7 +165,7 @@ def comparable(measures: Measures, a: Side, b: Side) -> bool:
 
 
 def difference_table(a: Side, b: Side, names: Mapping[str, bool]) -> pd.DataFrame:
-    """One row for every number that both sides have in the tables named. names: table -> whether it is paired."""
+    """One row for each number that both sides have. names: table -> whether it is paired."""
     frames = [
         _compared(table, column, scope, a, b, paired)
         for table, paired in names.items()
@@ -79,7 +176,7 @@ def difference_table(a: Side, b: Side, names: Mapping[str, bool]) -> pd.DataFram
 
 
 def rows_in_one_only(a: Side, b: Side, table: str) -> dict[str, int]:
-    """How many measures (sets of keys) of a table only one side has."""
+    """How many measures (sets of keys) of a table are in one side only."""
     measures = MEASURES[table]
     keys = [set(rows_by(_rows_of(table, side), measures.keys)) for side in (a, b)]
     return {"a": len(keys[0] - keys[1]), "b": len(keys[1] - keys[0])}
@@ -87,17 +184,17 @@ def rows_in_one_only(a: Side, b: Side, table: str) -> dict[str, int]:
 
 def rows_by(frame: pd.DataFrame, columns: tuple[str, ...]) -> dict[Key, list[int]]:
     """The row numbers that share their values in the columns, in the order of the first of them."""
-    found: dict[Key, list[int]] = {}
+    rows: dict[Key, list[int]] = {}
     keys: Iterator[Key] = (
         zip(*(frame[column] for column in columns), strict=True) if columns else iter([()] * len(frame))
     )
     for row, key in enumerate(keys):
-        found.setdefault(key, []).append(row)
-    return found
+        rows.setdefault(key, []).append(row)
+    return rows
 
 
 def difference_interval(drawn_a: Array, drawn_b: Array, paired: bool) -> tuple[Array, Array]:
-    """95 % interval of B - A from replicates [R, N] of each; of as many as both have."""
+    """95 % interval of B - A from replicates [R, N] of each, as many as both have."""
     replicates = min(len(drawn_a), len(drawn_b))
     drawn_a, drawn_b = drawn_a[:replicates], drawn_b[:replicates]
     return percentile_interval((drawn_b if paired else drawn_b[::-1]) - drawn_a)
@@ -107,7 +204,7 @@ def _compared(table: str, column: str, scope: Scope, a: Side, b: Side, paired: b
     keys = MEASURES[table].keys
     groups_a, groups_b = (rows_by(_rows_of(table, side), (*keys, *scope.columns)) for side in (a, b))
     shared = [key for key in groups_a if key in groups_b]
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "table": table,
         "column": column,
         "measure": [measure_name(keys, key) for key in shared],
@@ -115,22 +212,22 @@ def _compared(table: str, column: str, scope: Scope, a: Side, b: Side, paired: b
     }
     columns_a, drawn_a = _of_side(table, column, scope, a, [groups_a[key] for key in shared])
     columns_b, drawn_b = _of_side(table, column, scope, b, [groups_b[key] for key in shared])
-    found |= {f"{name}_a": values for name, values in columns_a.items()}
-    found |= {f"{name}_b": values for name, values in columns_b.items()}
-    found["difference"] = columns_b["value"] - columns_a["value"]
+    columns |= {f"{name}_a": values for name, values in columns_a.items()}
+    columns |= {f"{name}_b": values for name, values in columns_b.items()}
+    columns["difference"] = columns_b["value"] - columns_a["value"]
     known: bool | None = None
-    found["low"], found["high"] = _nothing(len(shared))
+    columns["low"], columns["high"] = _nothing(len(shared))
     if drawn_a is not None and drawn_b is not None:
         known = paired
-        found["low"], found["high"] = difference_interval(drawn_a, drawn_b, paired)
-    found["paired"] = pd.Series([known] * len(shared), dtype="boolean")
-    return pd.DataFrame(found)[COLUMNS]
+        columns["low"], columns["high"] = difference_interval(drawn_a, drawn_b, paired)
+    columns["paired"] = pd.Series([known] * len(shared), dtype="boolean")
+    return pd.DataFrame(columns)[COLUMNS]
 
 
 def _of_side(
     table: str, column: str, scope: Scope, side: Side, groups: list[list[int]]
 ) -> tuple[dict[str, Any], Array | None]:
-    """The head, value, interval and count of each group of rows, and its replicates [R, groups] where there are any."""
+    """The head, value, interval and count of each group of rows, and its replicates [R, groups] if there are any."""
     frame = _rows_of(table, side)
     first = frame.iloc[[rows[0] for rows in groups]]
     named = ("layer", "head") if scope.name == "best" else scope.columns

@@ -1,34 +1,135 @@
-"""Which head of B is which head of A? Matched by how they attend, and by what they do.
+"""Which head of B is which head of A? Matched by how they attend to the same text, and by what they do.
 
-By distance: the assignment of heads of A to heads of B, one to one, whose distances add up to the least (as many pairs
-as the smaller model has heads). By behaviour: of the heads that have a label in both models, the same assignment where
-distances across the models are known; else the strongest with the strongest.
+By distance: both models read the same segments, and the Jensen-Shannon divergence of rows is taken for all pairs of a
+head of one and a head of the other: the mean over tokens, 0 to log 2, then over segments, as in `studies.similarity`
+with ``per_token``. Distances within each model give the scale. Heads of A are assigned to heads of B, one to one, such
+that the sum of distances is smallest (as many pairs as the smaller model has heads).
 
-Were heads assigned at random, one of them would be expected to fall on its own place, however many there are.
+By behaviour: heads that have the same label in both models are assigned likewise if distances across the models are
+known; else the strongest is matched with the strongest.
+
+If heads were assigned at random, one of them would be expected to fall on its own place, however many there are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
+from torch import Tensor
 
-from headatlas.commands.compare.crossing import Crossing, mean_known
+from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
+from headatlas.encoding.kinds import kind_table
+from headatlas.encoding.segments import Segment
+from headatlas.engine.progress import TokenProgress
+from headatlas.models.model import Model
+from headatlas.models.stacks import HeadShape, Stack
+from headatlas.statistics.divergence import divergence_sums
+from headatlas.statistics.kernels.threads import one_thread
+from headatlas.studies.kept_rows import KeptRows, most_pairs
+from headatlas.studies.similarity import pair_means
+from headatlas.studies.study import refuse_non_finite
 
 Array = NDArray[np.float64]
+SideModel = tuple[Model, Stack]
 Head = tuple[int, int]  # layer and head, from 1
 BEHAVIOUR_COLUMNS = ["label", "layer_a", "head_a", "strength_a", "layer_b", "head_b", "strength_b", "distance"]
 
 
+class Crossing:
+    """Mean divergences of all pairs of heads of two models: a running sum over segments."""
+
+    def __init__(self, a: HeadShape, b: HeadShape) -> None:
+        self.shapes = a, b
+        heads = a.total + b.total
+        self._sum, self._count = np.zeros((heads, heads)), np.zeros((heads, heads), dtype=np.int64)
+
+    def add(self, rows: Tensor) -> None:
+        """Add a segment. rows: [Q, heads of A and then of B, K], without padding."""
+        sums, mass = divergence_sums(rows)
+        with one_thread():
+            mean, counted = pair_means(sums, mass)
+            masses = mass.sum(1).cpu().double().numpy()
+        layers = [heads for shape in self.shapes for heads in shape.heads]
+        for number, mass_of_layer in enumerate(np.split(masses, np.cumsum(layers)[:-1])):
+            first_of_b = self.shapes[0].layers
+            refuse_non_finite(number if number < first_of_b else number - first_of_b, mass_of_layer[:, None])
+        self._sum += mean.cpu().double().numpy()
+        self._count += counted.cpu().numpy()
+
+    @property
+    def across(self) -> Array:
+        """Distances of the heads of A and of B, [HA, HB]; NaN if no segment counts."""
+        heads_a = self.shapes[0].total
+        return self._means()[:heads_a, heads_a:]
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """Segments in each distance, [HA, HB]."""
+        heads_a = self.shapes[0].total
+        return self._count[:heads_a, heads_a:]
+
+    def within(self) -> tuple[float, float]:
+        """The mean distance of two heads of A, and of two heads of B; NaN if there is none."""
+        heads_a = self.shapes[0].total
+        means = self._means()
+        blocks = means[:heads_a, :heads_a], means[heads_a:, heads_a:]
+        first, second = (block[np.triu_indices(len(block), 1)] for block in blocks)
+        return mean_known(first), mean_known(second)
+
+    def _means(self) -> Array:
+        with np.errstate(invalid="ignore"):
+            return self._sum / self._count
+
+
+def mean_known(values: Array) -> float:
+    """The mean of the values that are not NaN."""
+    known = values[~np.isnan(values)]
+    return float(known.mean()) if len(known) else float("nan")
+
+
+def cross_models(
+    a: SideModel, b: SideModel, segments: Sequence[Segment], *, batch_tokens: int, show_progress: bool = False
+) -> Crossing:
+    """Run both models, on one device, over the segments and compare all their heads."""
+    shapes = [model.shapes[stack] for model, stack in (a, b)]
+    crossing = Crossing(*shapes)
+    heads = sum(shape.total for shape in shapes)
+    plan = plan_batches(segments, batch_tokens, most_pairs(heads))
+    rows_of_batch = KeptRows(heads)
+    model = a[0]
+    with TokenProgress("both models", sum(map(len, segments)), show=show_progress) as progress:
+        for batch in iterate_batches(segments, plan, kind_table(model.tokenizer), model.pad_id):
+            on_device = batch.to(model.device)
+            _keep_all(rows_of_batch, a, on_device, 0)
+            _keep_all(rows_of_batch, b, on_device, shapes[0].total)
+            for rows in rows_of_batch.take():
+                crossing.add(rows)
+            progress.advance(batch.tokens)
+    return crossing
+
+
+def _keep_all(kept: KeptRows, side: SideModel, batch: Batch, first: int) -> None:
+    """Run a model over the batch and keep the rows of all its heads, numbered from `first`."""
+    model, stack = side
+    starts = list(accumulate(model.shapes[stack].heads, initial=first))
+
+    def see(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
+        kept.keep(weights, batch, starts[layer])
+
+    model.observe(batch, see, stack)
+
+
 def assign(distances: Array) -> dict[int, int]:
-    """Rows matched with columns, one to one, at the least total distance; pairs without a distance stay unmatched."""
+    """Match rows with columns, one to one, at the smallest total distance; pairs without a distance stay unmatched."""
     known = ~np.isnan(distances)
-    dear = 1 + 2 * float(np.abs(distances[known]).sum())  # more than any choice of known pairs costs
-    rows, columns = linear_sum_assignment(np.where(known, distances, dear))
+    costly = 1 + 2 * float(np.abs(distances[known]).sum())  # more than any choice of known pairs costs
+    rows, columns = linear_sum_assignment(np.where(known, distances, costly))
     return {int(row): int(column) for row, column in zip(rows, columns, strict=True) if known[row, column]}
 
 
@@ -68,7 +169,7 @@ def head_match_table(crossing: Crossing) -> pd.DataFrame:
 
 
 def match_summary(matches: pd.DataFrame, crossing: Crossing, share_of_rows: float) -> pd.DataFrame:
-    """measure, value: how far heads moved, and how many stay in their place and layer, beside chance."""
+    """measure, value: how far heads moved, and how many keep their place and layer, beside chance."""
     pairs = matches.dropna(subset=["layer_a", "layer_b"])
     a, b = crossing.shapes
     within_a, within_b = crossing.within()
@@ -99,33 +200,33 @@ def behaviour_match_table(
 ) -> pd.DataFrame:
     """For each label the heads of A and B that have it, matched; those without a match have an empty other side.
 
-    distances: of a head of A and one of B; none where they were not measured.
+    distances: of a head of A and one of B; empty if they were not measured.
     """
     rows: list[tuple[Any, ...]] = []
     for label in dict.fromkeys([*a["label"], *b["label"]]):
-        own, other = (_strongest(table[table["label"] == label]) for table in (a, b))
-        matched = _match_behaviours(own, other, distances)
-        for number, (head, strength) in enumerate(own):
+        heads_a, heads_b = (_strongest(table[table["label"] == label]) for table in (a, b))
+        matched = _match_behaviours(heads_a, heads_b, distances)
+        for number, (head, strength) in enumerate(heads_a):
             if number in matched:
-                partner, its_strength = other[matched[number]]
-                rows.append((label, *head, strength, *partner, its_strength, distances.get((head, partner))))
+                match, strength_b = heads_b[matched[number]]
+                rows.append((label, *head, strength, *match, strength_b, distances.get((head, match))))
             else:
                 rows.append((label, *head, strength, None, None, None, None))
         taken = set(matched.values())
         rows += [
             (label, None, None, None, *head, strength, None)
-            for number, (head, strength) in enumerate(other)
+            for number, (head, strength) in enumerate(heads_b)
             if number not in taken
         ]
     return pd.DataFrame(rows, columns=BEHAVIOUR_COLUMNS)
 
 
 def _match_behaviours(
-    own: list[tuple[Head, float]], other: list[tuple[Head, float]], distances: Mapping[tuple[Head, Head], float]
+    a: list[tuple[Head, float]], b: list[tuple[Head, float]], distances: Mapping[tuple[Head, Head], float]
 ) -> dict[int, int]:
     if not distances:
-        return {number: number for number in range(min(len(own), len(other)))}
-    return assign(np.array([[distances[a, b] for b, _ in other] for a, _ in own]).reshape(len(own), len(other)))
+        return {number: number for number in range(min(len(a), len(b)))}
+    return assign(np.array([[distances[one, other] for other, _ in b] for one, _ in a]).reshape(len(a), len(b)))
 
 
 def _strongest(rows: pd.DataFrame) -> list[tuple[Head, float]]:

@@ -1,4 +1,4 @@
-"""What of each table is compared: the columns that name a row, those that hold values, and what is left out and why."""
+"""What is compared of each table: the columns that name a row, those that hold values, and what is left out and why."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Literal
 
 @dataclass(frozen=True)
 class Measures:
-    """How the rows of a table are told apart and what is measured in them.
+    """What identifies the rows of a table and what is measured in them.
 
-    rows: ``heads``, one for every head (and its keys); ``best``, one for the best head; ``other``, no head's.
-    values: columns, or what follows from them (the lead of the best head); of some a study has bootstrap replicates.
-    same: what both models must have as many of, for a row to mean the same in both.
+    rows: ``heads``, one per head (and its keys); ``best``, one for the best head; ``other``, not of heads.
+    values: columns, or what follows from them (the lead of the best head); for some a study has bootstrap replicates.
+    same: what both models must have the same number of, for a row to mean the same in both.
     """
 
     corpus: Literal["text", "treebank", "coreference", "keyphrases"]
@@ -47,13 +47,13 @@ DISTANCE_SETTINGS = ("as_published",)
 SIMILARITY_MEASURES = frozenset({"stress", "disparity", "silhouette", "within_layers", "between_layers"})
 
 NOT_COMPARED: dict[str, str] = {
-    "head_map": "places in the plane and numbers of clusters have no meaning from one map to another",
+    "head_map": "places in the plane and cluster numbers mean nothing outside their own map",
     "behaviours": "labels are matched instead: table behaviour_matches",
-    "similarity: clusters, p_layers, heads_left_out, share_of_rows": "settings, p-values and counts are no effects",
-    "layer_distances: p_value, p_adjusted": "a difference of p-values is no effect",
-    "entropy: uniform_nats": "it tells of the text's length, not of a head",
-    "dependency_best: baseline, p_value, control": "they are no head's, or a difference of them is no effect",
-    "keyphrase_heads: first_half, second_half, key_share": "they are parts of the average precision, or the text's",
-    "coreference_best: p_nearest, p_head_match, p_sieves": "a difference of p-values is no effect",
+    "similarity: clusters, p_layers, heads_left_out, share_of_rows": "they are settings, p-values and counts",
+    "layer_distances: p_value, p_adjusted": "a difference of p-values is not an effect",
+    "entropy: uniform_nats": "it depends on the length of the text, not on a head",
+    "dependency_best: baseline, p_value, control": "they are not measures of the best head",
+    "keyphrase_heads: first_half, second_half, key_share": "they are parts of the average precision",
+    "coreference_best: p_nearest, p_head_match, p_sieves": "a difference of p-values is not an effect",
 }
-"""Table, or columns or rows of it -> why no difference is taken."""
+"""Table, or some of its columns or rows -> why no difference is taken."""

@@ -1,31 +1,51 @@
-"""`compare`: two atlases side by side, a folder with their differences and their matched heads at the end."""
+"""`compare`: two atlases side by side, as a folder with their differences and their matched heads.
+
+Heads are matched on segments that both models read alike. Whatever prevents that (a model that is gone, weights that
+changed, tokenizers that differ, a text that is missing) is a `NotSharedError` with the reason; the rest of the
+comparison does without.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from headatlas.commands.compare.crossing import cross_models
-from headatlas.commands.compare.differences import Side, comparable, difference_table, rows_in_one_only
+from headatlas.commands.compare.differences import (
+    Manifest,
+    Side,
+    comparable,
+    difference_table,
+    differing_settings,
+    open_side,
+    paired,
+    rows_in_one_only,
+    same_files,
+    side_of,
+)
 from headatlas.commands.compare.matching import (
     behaviour_match_table,
     cross_distance_table,
+    cross_models,
     head_match_table,
     match_summary,
 )
 from headatlas.commands.compare.measures import DISTANCE_SETTINGS, DISTANCES, MEASURES, NOT_COMPARED
 from headatlas.commands.compare.options import CompareOptions
-from headatlas.commands.compare.shared import NotSharedError, Reading, choose_reading, load_side, shared_segments
-from headatlas.commands.compare.sides import Manifest, differing_settings, open_side, paired, same_files, side_of
 from headatlas.corpora.files import describe_files, find_files
-from headatlas.errors import AtlasError
-from headatlas.models.loading import choose_device
-from headatlas.results.atlas import Atlas, write_tables
-from headatlas.results.comparison import Comparison, open_comparison, write_comparison_manifest
+from headatlas.corpora.text import TextFormat, read_text
+from headatlas.encoding.segments import Segment, sample_segments
+from headatlas.errors import AtlasError, ModelError
+from headatlas.files import sha256
+from headatlas.models.loading import choose_device, load_model
+from headatlas.models.model import Model
+from headatlas.results.atlas import COMPARISON, Atlas, write_manifest, write_tables
+from headatlas.results.comparison import Comparison, open_comparison
 from headatlas.studies.kept_rows import rows_compared
 from headatlas.versions import moment, versions
 
@@ -46,8 +66,8 @@ def run_compare(options: CompareOptions) -> Comparison:
     tables = {"differences": difference_table(side_a, side_b, names)}
     try:
         reading = choose_reading(manifest_a, manifest_b, files, options.format_of("text"), options.segments)
-        found, about = _matched(manifest_a, manifest_b, reading, options)
-        tables |= found
+        matched, about = _matched(manifest_a, manifest_b, reading, options)
+        tables |= matched
     except NotSharedError as reason:
         about = {"skipped": str(reason)}
     if "behaviours" in side_a.tables and "behaviours" in side_b.tables:
@@ -56,7 +76,7 @@ def run_compare(options: CompareOptions) -> Comparison:
         )
     rows = write_tables(folder, tables)
     rows_a, rows_b = (write_tables(folder / end, _of_heads(side)) for end, side in (("a", side_a), ("b", side_b)))
-    write_comparison_manifest(
+    write_manifest(
         folder,
         {
             "finished": moment(),
@@ -74,6 +94,7 @@ def run_compare(options: CompareOptions) -> Comparison:
             "versions": versions("numba", "pandas", "scipy"),
             "tables": rows,
         },
+        COMPARISON,
     )
     return open_comparison(folder)
 
@@ -115,29 +136,29 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
     names: dict[str, bool] = {}
     every = dict.fromkeys([*a.tables, *b.tables])
     left_out = {name: why for name, why in NOT_COMPARED.items() if name.partition(":")[0] in every}
-    left_out |= {name: "there is no rule for comparing it" for name in every if name not in {*MEASURES, *NOT_COMPARED}}
+    left_out |= {name: "there is no rule to compare it" for name in every if name not in {*MEASURES, *NOT_COMPARED}}
     otherwise = [name for name in DISTANCE_SETTINGS if about_a["settings"].get(name) != about_b["settings"].get(name)]
     for name, measures in MEASURES.items():
-        there = [name in side.tables for side in (a, b)]
-        if all(there) and name in DISTANCES and otherwise:
-            left_out[name] = f"the surveys measured distances otherwise: {', '.join(otherwise)} differ"
-        elif all(there) and not comparable(measures, a, b):
-            left_out[name] = f"the models do not have as many {measures.same}"
-        elif all(there):
+        has = [name in side.tables for side in (a, b)]
+        if all(has) and name in DISTANCES and otherwise:
+            left_out[name] = f"the surveys measured distances differently: {', '.join(otherwise)}"
+        elif all(has) and not comparable(measures, a, b):
+            left_out[name] = f"the models do not have the same number of {measures.same}"
+        elif all(has):
             names[name] = paired(measures.corpus, about_a, about_b)
-        elif any(there):
-            left_out[name] = f"only {'A' if there[0] else 'B'} has it"
+        elif any(has):
+            left_out[name] = f"only {'A' if has[0] else 'B'} has it"
     if not names:
         raise AtlasError("The two atlases have no table in common. Survey both on the same kind of corpus.")
     if a.heads != b.heads:
-        left_out["heads one by one"] = "the models do not have as many heads in every layer"
+        left_out["heads one by one"] = "the models do not have the same number of heads in every layer"
     if len(a.heads) != len(b.heads):
-        left_out["means of layers"] = "the models do not have as many layers"
+        left_out["means of layers"] = "the models do not have the same number of layers"
     return names, left_out
 
 
 def _of_heads(side: Side) -> Tables:
-    """What a side says of each head: with it the page can be made again when the atlas is gone."""
+    """The tables of a side with a row per head: with them the page can be made without the atlas."""
     return {name: frame for name, frame in side.tables.items() if {"layer", "head"} <= set(frame.columns)}
 
 
@@ -154,7 +175,7 @@ def _pairs(cross_distances: pd.DataFrame | None) -> dict[tuple[tuple[int, int], 
 
 
 def _refuse_other(folder: Path) -> None:
-    """A folder that holds something else is left alone; an older comparison is replaced."""
+    """Refuse a folder that holds something else; an older comparison is replaced."""
     if (folder / "manifest.json").exists():
         try:
             open_comparison(folder)
@@ -162,3 +183,95 @@ def _refuse_other(folder: Path) -> None:
             raise AtlasError(
                 f"{folder}: holds something other than a comparison. Choose another --out folder."
             ) from error
+
+
+class NotSharedError(Exception):
+    """Why the heads of two models cannot be compared on the same input."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text, and how it is cut into segments."""
+
+    files: Sequence[Path]
+    text_format: TextFormat
+    segments: int
+    max_tokens: int
+    seed: int
+    options: dict[str, Any]
+
+
+def choose_reading(
+    a: Manifest, b: Manifest, files: Sequence[Path] | None, text_format: TextFormat, segments: int | None
+) -> Reading:
+    """The given text, or the one that A was surveyed on if it still exists; cut as A's survey did."""
+    settings = a["settings"]
+    if files is None:
+        files, text_format = _surveyed_text(a), settings.get("format", {}).get("text", "auto")
+    number = segments or settings.get("segments", 1000)
+    longest = min(side["settings"].get("max_tokens", 128) for side in (a, b))
+    options = {
+        "style": settings.get("segment_style", "auto"),
+        "zero_token_types": settings.get("as_published", False),
+    }
+    return Reading(files, text_format, number, longest, settings["seed"], options)
+
+
+def load_side(manifest: Manifest, **loading: Any) -> Model:
+    """The model that was surveyed, with the same weights."""
+    about = manifest["model"]
+    random = about.get("random_weights")
+    revision = about.get("commit") or about.get("revision")
+    seed = random["seed"] if random else 0
+    try:
+        model = load_model(about["name"], revision=revision, random_weights=bool(random), seed=seed, **loading)
+    except ModelError as error:
+        raise NotSharedError(f"a model cannot be loaded any more: {error}") from error
+    if model.source.get("weights_sha256") != about.get("weights_sha256"):
+        raise NotSharedError(f"the weights of {about['name']} have changed since the survey.")
+    shape = model.shapes.get(about["attention"])
+    if shape is None or list(shape.heads) != about["heads"]:
+        raise NotSharedError(f"{about['name']} does not have the heads that were surveyed.")
+    return model
+
+
+def shared_segments(a: Model, b: Model, reading: Reading) -> list[Segment]:
+    """Segments that are the same for both tokenizers, token by token."""
+    if a.tokenizer.get_vocab() != b.tokenizer.get_vocab():
+        raise NotSharedError("the two models do not share a tokenizer: their vocabularies differ.")
+    samples = []
+    for model in (a, b):
+        sample = sample_segments(
+            read_text(reading.files, reading.text_format),
+            model.tokenizer,
+            count=reading.segments,
+            max_tokens=reading.max_tokens,
+            seed=reading.seed,
+            **reading.options,
+        )
+        samples.append(sample.segments)
+    if not _same(*samples):
+        raise NotSharedError(
+            "the two models do not share a tokenizer: they have the same vocabulary but split the text differently."
+        )
+    return samples[0]
+
+
+def _same(a: Sequence[Segment], b: Sequence[Segment]) -> bool:
+    return len(a) == len(b) and all(
+        of_a.id == of_b.id and np.array_equal(of_a.ids, of_b.ids) for of_a, of_b in zip(a, b, strict=True)
+    )
+
+
+def _surveyed_text(manifest: Manifest) -> list[Path]:
+    if "text" not in manifest["corpora"]:
+        raise NotSharedError("A was not surveyed on a text; give one with --text.")
+    files = []
+    for record in manifest["corpora"]["text"]["files"]:
+        path = Path(record["file"])
+        if not path.is_file():
+            raise NotSharedError(f"{path}, which A was surveyed on, no longer exists; give a text with --text.")
+        if sha256(path) != record["sha256"]:
+            raise NotSharedError(f"{path} has changed since A was surveyed on it; give a text with --text.")
+        files.append(path)
+    return files

@@ -29,8 +29,6 @@ from headatlas.results.atlas import Atlas, read_manifest, write_manifest, write_
 from headatlas.results.finished import refuse_other_run
 from headatlas.versions import moment, versions
 
-Tick = Callable[[], None]
-
 
 def run_layers(options: LayerOptions) -> Atlas:
     """Read the texts of each task, extract hidden states once, train all probes, and write the tables.

@@ -19,7 +19,7 @@ from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors
 
 @dataclass(frozen=True)
 class Inputs:
-    """The files that are given, by the names of their options, and the word vectors for the probes."""
+    """The given files by the names of their options, and the word vectors for the probes."""
 
     files: dict[str, list[Path]]
     vectors: str | None
@@ -44,10 +44,10 @@ def read_inputs(options: ReproduceOptions) -> Inputs:
     treebanks = {part: files[name] for part, name in (("train", "ptb-train"), ("eval", "ptb-dev")) if name in files}
     refuse_same_files(treebanks, "Give another file with --ptb-dev.")
     trees = {part: list(read_treebank(paths, left_out=Counter())) for part, paths in treebanks.items()}
-    sets = {part: labels_of(found).name for part, found in trees.items()}
+    sets = {part: labels_of(sentences).name for part, sentences in trees.items()}
     if len(set(sets.values())) > 1:
         raise SettingError(
-            f"--ptb-train speaks of {sets['train']} relations, --ptb-dev of {sets['eval']} ones. Give two parts of one "
+            f"--ptb-train has {sets['train']} relations, --ptb-dev {sets['eval']} relations. Give two parts of one "
             "treebank."
         )
     if "wikipedia" in files:
@@ -58,7 +58,7 @@ def read_inputs(options: ReproduceOptions) -> Inputs:
     if "train" in trees:
         vectors = str(options.glove) if options.glove is not None else GLOVE if glove_is_installed() else None
         if vectors is not None:
-            load_vectors(vectors, {word for found in trees.values() for tree in found for word in tree.words})
+            load_vectors(vectors, {word for sentences in trees.values() for tree in sentences for word in tree.words})
     return Inputs(files, vectors)
 
 

@@ -1,4 +1,4 @@
-"""report.md: what was run, every published number and finding beside ours, the tables, and the figures."""
+"""report.md: what was run, every published number and finding beside ours, tables and figures."""
 
 from __future__ import annotations
 
@@ -7,14 +7,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from headatlas.commands.reproduce.verdicts import TOLERANCES, WIDEST_INTERVAL
+from headatlas.commands.reproduce.checks import TOLERANCES, WIDEST_INTERVAL
 from headatlas.results.atlas import Atlas
-from headatlas.results.markup import markdown_text
-from headatlas.results.rendering import render
+from headatlas.results.rendering import markdown_text, render
 from headatlas.results.view import Column, View
-from headatlas.views.published.reproduction import counts, reproduction_view
 from headatlas.views.published.tables import source
-from headatlas.views.published.views import COMPARED, NEEDS, view_of
+from headatlas.views.published.views import COMPARED, NEEDS, counts, reproduction_view, view_of
 from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
 
 REPORT = "report.md"
@@ -28,15 +26,15 @@ FIGURES = {
     "table3_probes": "Table 3 as bars",
     "probe_weights": "Which heads the probes use",
     "probe_layers": "The structural probe on every layer",
-    "figure6_head_map": "Figure 6: which heads are alike",
+    "figure6_head_map": "Figure 6: which heads are similar",
 }
 RULES = (
-    "A number is *reproduced* where ours lies within a tolerance of the published one, or where our 95 % interval "
-    f"contains it and is no wider than {WIDEST_INTERVAL:g} points. Tolerances: {TOLERANCES['table 1']:g} points in "
+    "A number is *reproduced* if ours lies within a tolerance of the published one, or if our 95 % interval "
+    f"contains it and is at most {WIDEST_INTERVAL:g} points wide. Tolerances: {TOLERANCES['table 1']:g} points in "
     f"table 1 and the notebook, {TOLERANCES['table 2']:g} in tables 2 and 3, which are printed without decimals; "
     f"{TOLERANCES['nats']:g} nats; {TOLERANCES['heads']:g} head in counts of heads; heads and offsets the same. "
-    "A finding is a yes or no by the rule beside it. *differs* says that a number is another one, which with another "
-    "model or corpus is to be expected."
+    "A finding is a yes or no by the rule beside it. *differs* means that a number is different, as one expects of "
+    "another model or corpus."
 )
 
 

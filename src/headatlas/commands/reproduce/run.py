@@ -11,12 +11,17 @@ import pandas as pd
 from headatlas.choices import MapDistance
 from headatlas.commands.probe.run import probe
 from headatlas.commands.probe.settings import WITH_WORDS
+from headatlas.commands.reproduce.checks import (
+    Check,
+    coreference_checks,
+    dependency_checks,
+    probe_checks,
+    table_of,
+)
 from headatlas.commands.reproduce.findings import finding_checks, number_checks
 from headatlas.commands.reproduce.inputs import Inputs, read_inputs
 from headatlas.commands.reproduce.options import ReproduceOptions
 from headatlas.commands.reproduce.report import REPORT, report_text
-from headatlas.commands.reproduce.tables import coreference_checks, dependency_checks, probe_checks
-from headatlas.commands.reproduce.verdicts import Check, table_of
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.run import run_survey
 from headatlas.files import write_text

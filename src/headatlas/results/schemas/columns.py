@@ -4,19 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Column = tuple[str, str, str]  # name, type, meaning
-
 
 @dataclass(frozen=True)
 class Table:
     """One table: what it answers, and its columns as (name, type, meaning)."""
 
     about: str
-    columns: tuple[Column, ...]
+    columns: tuple[tuple[str, str, str], ...]
+
+
+def table(about: str, *columns: tuple[str, str, str]) -> Table:
+    """A table by what it answers and its columns."""
+    return Table(about, columns)
+
+
+def interval(of: str, low: str = "low", high: str = "high") -> tuple[tuple[str, str, str], tuple[str, str, str]]:
+    """The two columns of an interval. of: what it is the interval of, and how it is made."""
+    return (low, "float64", f"lower end of {of}"), (high, "float64", "its upper end")
 
 
 LAYER = ("layer", "int64", "layer, from 1, nearest the input first")
 HEAD = ("head", "int64", "head within the layer, from 1")
+ONE_HEAD = (LAYER, HEAD)
 COUNT = ("count", "int64", "segments in the mean; 0 where the value does not exist")
 RELATION = (
     "relation",
@@ -25,14 +34,8 @@ RELATION = (
 )
 DIRECTION = ("direction", "str", "dependent_to_head or head_to_dependent: which of the two attends")
 ACCURACY = ("accuracy", "float64", "share of right choices, 0 to 1")
-VALUE_INTERVAL = (
-    ("low", "float64", "lower end of its 95 % bootstrap interval, over segments"),
-    ("high", "float64", "its upper end"),
-)
-INTERVAL = (
-    ("low", "float64", "lower end of the accuracy's 95 % bootstrap interval, for a head given beforehand"),
-    ("high", "float64", "its upper end"),
-)
+VALUE_INTERVAL = interval("its 95 % bootstrap interval, over segments")
+INTERVAL = interval("the accuracy's 95 % bootstrap interval, for a head chosen beforehand")
 HELD_OUT = (
     "held_out",
     "float64",

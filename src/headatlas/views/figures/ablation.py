@@ -1,35 +1,41 @@
-"""Heads by layer and number as heat maps: what the score loses without each, and how important each is.
+"""Figures of removed heads: what the score loses without each, how important each is, and curves of removing many.
 
-And the causal test: a relation a line, the head found for it beside other heads of its layer.
+And the causal test: one line per relation, the head found for it beside other heads of its layer.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from matplotlib.colors import Normalize, TwoSlopeNorm
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import PercentFormatter
 
-from headatlas.views.figures.heat_maps import by_head, heat_grid, heat_map
-from headatlas.views.figures.style import BLUE, FAINT, INK, drawable, styled
+from headatlas.views.figures.heat_maps import around_zero, by_head, from_zero, heat_grid, heat_map
+from headatlas.views.figures.style import BLACK, BLUE, FAINT, GREEN, INK, LOOKS, VERMILLION, drawable, styled
 
 SIGNIFICANT = 0.01
 
 _LONGEST_RELATION = 24
+ORDERS = {
+    "importance": ("least important first", BLUE, "o"),
+    "remove_one": ("least harmful alone first", GREEN, "^"),
+    "random": ("random (range)", FAINT, "s"),
+    "most_important_first": ("most important first", VERMILLION, "v"),
+}
 
 
 @styled
 def ablation_figure(ablation: pd.DataFrame) -> Figure:
-    """The change of each task's first measure without each head; framed where p < 0.01, all heads counted."""
+    """The change of each task's first measure without each head; framed if p < 0.01, corrected for all heads."""
     first = ablation.groupby("task", sort=False)["measure"].first()
     frames = [rows[rows["measure"] == first[str(task)]] for task, rows in ablation.groupby("task", sort=False)]
     figure, all_axes = heat_grid(frames)
     for axes, rows in zip(all_axes, frames, strict=True):
         values, p_values = by_head(rows, "change"), by_head(rows, "p_value")
-        most = float(np.nanmax(np.abs(values))) or 1.0
         title = f"{rows['task'].iloc[0]}: change of {_words(rows['measure'].iloc[0])} without the head"
-        heat_map(axes, values, "RdBu", TwoSlopeNorm(0, -most, most), f"{title} (framed: p < {SIGNIFICANT:g})")
+        heat_map(axes, values, "RdBu", around_zero(values), f"{title} (framed: p < {SIGNIFICANT:g})")
         for layer, head in zip(*np.nonzero(p_values < SIGNIFICANT), strict=True):
             axes.add_patch(Rectangle((head - 0.46, layer - 0.46), 0.92, 0.92, fill=False, edgecolor=INK, linewidth=1.1))
     return figure
@@ -37,21 +43,20 @@ def ablation_figure(ablation: pd.DataFrame) -> Figure:
 
 @styled
 def importance_figure(importance: pd.DataFrame) -> Figure:
-    """Each head's importance, the mean absolute gradient of the loss to its gate."""
+    """Each head's importance: the mean absolute gradient of the loss with respect to its gate."""
     frames = [rows for _, rows in importance.groupby("task", sort=False)]
     figure, all_axes = heat_grid(frames)
     for axes, rows in zip(all_axes, frames, strict=True):
         values = by_head(rows, "value")
-        top = float(np.nanmax(values)) or 1.0
-        heat_map(axes, values, "Blues", Normalize(0, top), f"{rows['task'].iloc[0]}: importance, mean |∂L/∂gate|")
+        heat_map(axes, values, "Blues", from_zero(values), f"{rows['task'].iloc[0]}: importance, mean |∂L/∂gate|")
     return figure
 
 
 @styled
 def causal_figure(causal: pd.DataFrame) -> Figure:
-    """By how much more the loss rises in each relation than outside it: without its head, and without others.
+    """How much more the loss rises in each relation than outside it, without its head and without others.
 
-    The line is the 95 % interval of the distance between the two.
+    The line is the 95 % interval of the difference between the two.
     """
     rows = causal.sort_values("lead", kind="stable").reset_index(drop=True)
     places = np.arange(len(rows))
@@ -77,6 +82,54 @@ def causal_figure(causal: pd.DataFrame) -> Figure:
     axes.set_xlabel("rise of the loss in the relation less that on matched words (nats)")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1, borderaxespad=0.3)
     return figure
+
+
+@styled
+def removal_figure(removal_curve: pd.DataFrame) -> Figure:
+    """The first measure of each task; with several tasks, a last panel compares what each keeps of its score."""
+    first = removal_curve.groupby("task", sort=False)["measure"].first()
+    tasks = [removal_curve.query("task == @task and measure == @measure") for task, measure in first.items()]
+    several = len(tasks) > 1
+    panels = len(tasks) + several
+    figure = Figure(figsize=(4.6, 2.5 * panels), layout="constrained")
+    all_axes: list[Axes] = list(figure.subplots(panels, 1, squeeze=False)[:, 0])
+    for axes, rows in zip(all_axes, tasks, strict=False):
+        _orders(axes, rows)
+    if several:
+        _tasks(all_axes[-1], tasks)
+    for axes in all_axes:
+        axes.set_xlim(0, 1)
+        axes.set_xlabel("heads removed")
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.margins(y=0.06)
+    return figure
+
+
+def _orders(axes: Axes, rows: pd.DataFrame) -> None:
+    for order, (label, colour, marker) in ORDERS.items():
+        curve = rows[rows["order"] == order].sort_values("share")
+        if len(curve):
+            axes.fill_between(curve["share"], curve["low"], curve["high"], color=colour, alpha=0.15, linewidth=0)
+            axes.plot(curve["share"], curve["score"], color=colour, marker=marker, label=label, markersize=3, lw=1.1)
+    axes.set_ylabel(str(rows["measure"].iloc[0]).replace("_", " "))
+    axes.set_title(str(rows["task"].iloc[0]), loc="left")
+    axes.legend(loc="best")
+
+
+def _tasks(axes: Axes, tasks: list[pd.DataFrame]) -> None:
+    """The share that each task keeps of its score above that without any head, least important heads first."""
+    for rows, (colour, marker) in zip(tasks, LOOKS, strict=False):
+        curve = rows[rows["order"] == "importance"].sort_values("share")
+        whole, nothing = curve["score"].iloc[0], curve["score"].iloc[-1]
+        if whole != nothing:
+            share = (curve["score"] - nothing) / (whole - nothing)
+            axes.plot(
+                curve["share"], share, color=colour, marker=marker, markersize=3, lw=1.1, label=rows["task"].iloc[0]
+            )
+    axes.axhline(0, color=BLACK, linewidth=0.5)
+    axes.set_ylabel("share of the score kept")
+    axes.set_title("all tasks, least important heads first", loc="left")
+    axes.legend(loc="best")
 
 
 def _words(measure: str) -> str:

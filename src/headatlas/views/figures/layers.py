@@ -1,4 +1,4 @@
-"""A point a head over the layers, with the layer means as a line (figures 2, 3 and 4)."""
+"""One point per head over the layers, with the layer means as a line (figures 2, 3 and 4)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,16 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, families_for, styled
+from headatlas.views.words.patterns import KIND_NAMES, MOSTLY, NEXT, PREVIOUS
 
-KIND_LABELS = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": ". or ,", "other": "other"}
-
+_KIND_LOOKS = {
+    "cls": (BLUE, "o"),
+    "sep": (VERMILLION, "s"),
+    "period_comma": (GREEN, "^"),
+    "other": (PURPLE, "D"),
+    "sep_to_sep": (PURPLE, "D"),
+    "other_to_sep": (BLUE, "v"),
+}
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LONGEST_LABEL = 36
 _LEGEND_LETTERS = 38  # what fits beside three markers in the narrowest figure
@@ -39,19 +46,12 @@ class Series:
 def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
     """Figure 2: attention to the separators and punctuation above; below, where the attention to `[SEP]` comes from.
 
-    `labels` names the model's own tokens, such as `{"cls": "<s>", "sep": "</s>"}`. A kind the model lacks is left out.
+    `labels` names the model's tokens, such as `{"cls": "<s>", "sep": "</s>"}`. A kind the model lacks is left out.
     """
-    names = {**KIND_LABELS, **(labels or {})}
+    names = {**KIND_NAMES, **(labels or {})}
     names = {"sep_to_sep": f"{names['sep']} → {names['sep']}", "other_to_sep": f"other → {names['sep']}", **names}
-    looks = {
-        "cls": (BLUE, "o"),
-        "sep": (VERMILLION, "s"),
-        "period_comma": (GREEN, "^"),
-        "sep_to_sep": (PURPLE, "D"),
-        "other_to_sep": (BLUE, "v"),
-    }
     panels = [
-        _series(token_kinds, "kind", {kind: (names[kind], *looks[kind]) for kind in kinds})
+        _series(token_kinds, "kind", {kind: (names[kind], *_KIND_LOOKS[kind]) for kind in kinds})
         for kinds in (("cls", "sep", "period_comma"), ("sep_to_sep", "other_to_sep"))
     ]
     figure, all_axes = _panels(_kept(panels), token_kinds)
@@ -64,13 +64,13 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
 def positions_figure(positions: pd.DataFrame) -> Figure:
     """Figure 2 of section 3.1: attention to the previous, current and next token, with a line at one half."""
     looks = {
-        -1: ("previous token", BLUE, "^"),
+        PREVIOUS.key: (PREVIOUS.label, BLUE, "^"),
         0: ("current token", GREEN, "o"),
-        1: ("next token", VERMILLION, "s"),
+        NEXT.key: (NEXT.label, VERMILLION, "s"),
     }
     series = _series(positions, "offset", looks)
     figure, (axes,) = _panels([series], positions)
-    axes.axhline(0.5, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+    axes.axhline(MOSTLY, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
     _draw(axes, series, "mean attention", most=1.0, least_top=0.55)
     return figure
 
@@ -78,13 +78,8 @@ def positions_figure(positions: pd.DataFrame) -> Figure:
 @styled
 def gradients_figure(gradients: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
     """Figure 3: how much the loss would change with the attention to each kind of token."""
-    names = {**KIND_LABELS, **(labels or {})}
-    looks = {
-        "cls": (names["cls"], BLUE, "o"),
-        "sep": (names["sep"], VERMILLION, "s"),
-        "period_comma": (names["period_comma"], GREEN, "^"),
-        "other": (names["other"], PURPLE, "D"),
-    }
+    names = {**KIND_NAMES, **(labels or {})}
+    looks = {kind: (names[kind], *_KIND_LOOKS[kind]) for kind in KIND_NAMES}
     series = _series(gradients, "kind", looks)
     figure, (axes,) = _panels([series], gradients)
     _draw(axes, series, "mean |∂L/∂a|")
@@ -93,14 +88,14 @@ def gradients_figure(gradients: pd.DataFrame, labels: Mapping[str, str] | None =
 
 @styled
 def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
-    """Figure 4: how broadly each head attends, from all tokens and from `[CLS]`, beside attending to all alike."""
-    names = {**KIND_LABELS, **(labels or {})}
+    """Figure 4: how broadly each head attends, from all tokens and from `[CLS]`, beside uniform attention."""
+    names = {**KIND_NAMES, **(labels or {})}
     renamed = entropy.rename(columns={"nats": "value"})
     looks = {"all": ("from all tokens", BLUE, "o"), "cls": (f"from {names['cls']}", VERMILLION, "s")}
     panels = [_series(renamed, "source", {source: looks[source]}) for source in ("all", "cls")]
     figure, all_axes = _panels(_kept(panels), entropy)
     for axes, series in zip(all_axes, _kept(panels), strict=True):
-        uniform = max((float(one.points["uniform_nats"].mean()) for one in series), default=math.nan)
+        uniform = max((float(each.points["uniform_nats"].mean()) for each in series), default=math.nan)
         _draw(axes, series, "entropy (nats)", least_top=0.0 if math.isnan(uniform) else 1.12 * uniform)
         if not math.isnan(uniform):
             axes.axhline(uniform, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
@@ -117,20 +112,18 @@ def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = Non
     return figure
 
 
-def _series(
-    frame: pd.DataFrame, column: str, looks: Mapping[str, tuple[str, str, str]] | Mapping[int, tuple[str, str, str]]
-) -> list[Series]:
+def _series(frame: pd.DataFrame, column: str, looks: Mapping[Any, tuple[str, str, str]]) -> list[Series]:
     """The series that have a value at all, in the order of `looks` (label, colour, marker)."""
     valued = frame[frame["value"].notna()]
-    every = [
+    candidates = [
         Series(drawable(label, _LONGEST_LABEL), valued[valued[column] == key], colour, marker)
         for key, (label, colour, marker) in looks.items()
     ]
-    return [one for one in every if len(one.points)]
+    return [each for each in candidates if len(each.points)]
 
 
 def _kept(panels: Sequence[list[Series]]) -> list[list[Series]]:
-    """Panels that have something to show; an empty one where none has."""
+    """Panels that have something to show; an empty one if none has."""
     return [panel for panel in panels if panel] or [[]]
 
 
@@ -159,8 +152,8 @@ def _thinned(layers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[int]:
 
 
 def _draw(axes: Axes, series: Sequence[Series], label: str, *, most: float = math.inf, least_top: float = 0.0) -> None:
-    """All series of one panel; the legend stands above it, where no point can be."""
-    largest = max((float(one.points["value"].max()) for one in series), default=0.0)
+    """All series of one panel; the legend stands above it, where there are no points."""
+    largest = max((float(each.points["value"].max()) for each in series), default=0.0)
     top = max(min(1.06 * largest, 1.02 * most), least_top) or 1.0
     axes.set_ylim(0, top)
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
@@ -168,20 +161,20 @@ def _draw(axes: Axes, series: Sequence[Series], label: str, *, most: float = mat
     if not series:
         axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
         return
-    for depth, one in enumerate(series):
-        _draw_points(axes, one, depth)
-    for depth, one in enumerate(series):
-        _draw_means(axes, one, depth)
-    handles = [Line2D([], [], color=one.colour, marker=one.marker, label=one.label, **_MEAN_LOOK) for one in series]
+    for depth, each in enumerate(series):
+        _draw_points(axes, each, depth)
+    for depth, each in enumerate(series):
+        _draw_means(axes, each, depth)
+    handles = [Line2D([], [], color=each.colour, marker=each.marker, label=each.label, **_MEAN_LOOK) for each in series]
     axes.legend(
         handles=handles,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=len(series) if sum(len(one.label) for one in series) <= _LEGEND_LETTERS else 1,
+        ncols=len(series) if sum(len(each.label) for each in series) <= _LEGEND_LETTERS else 1,
         borderaxespad=0.3,
         columnspacing=1.2,
         handlelength=1.7,
-        prop={"family": families_for(one.label for one in series)},
+        prop={"family": families_for(each.label for each in series)},
     )
 
 
@@ -198,7 +191,7 @@ _MEAN_LOOK: dict[str, Any] = {"linewidth": 1.2, "markersize": 4.2, "markeredgeco
 
 
 def _draw_points(axes: Axes, series: Series, depth: int) -> None:
-    """A point a head; within a layer the heads stand side by side in their order."""
+    """One point per head; within a layer the heads stand side by side in their order."""
     axes.scatter(
         _spread(series.points),
         series.points["value"],

@@ -1,26 +1,34 @@
-"""Attention as lines between two columns of the same tokens (figures 1 and 5)."""
+"""Attention as lines between two columns of the same words: heads at work (figure 1) and on relations (figure 5).
+
+Tokens are not shown as they are spelt, because byte-level tokenizers write `ĠIn` for ` In`: figure 1 shows words.
+"""
 
 from __future__ import annotations
 
 import math
 import textwrap
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from headatlas.encoding.template import SPECIAL
 from headatlas.errors import SettingError
+from headatlas.results.relation_examples import RelationExample
 from headatlas.views.figures.style import FONT_POINTS, INK, VERMILLION, drawable, families_for, styled, width_in_ems
 
 Weights = NDArray[np.floating[Any]]
 
 LIGHTEST = 0.01
+MOST_RELATIONS = 8
+VISIBLE = 0.15  # of the attention on each true pair
 LONGEST_TOKEN = 16
 MAPS_A_ROW = 4
 
@@ -32,6 +40,10 @@ _BOLDER = 1.12
 _BESIDE_RED_LINES = "#606060"
 _TALLEST_INCHES = 200.0
 _POINTS_A_PITCH = FONT_POINTS / _PITCH_INCHES
+_WHO = {
+    "dependent_to_head": "{relation} dependents attend to their heads",
+    "head_to_dependent": "heads attend to their {relation} dependents",
+}
 
 
 @dataclass(frozen=True)
@@ -68,15 +80,15 @@ class Panel:
 def attention_lines(axes: Axes, panel: Panel, font_points: float = FONT_POINTS) -> LineCollection:
     """Draw lines from the left column (attending) to the right (attended), the darker the more attention.
 
-    Tokens that are not hidden close up. Lines under 1 % are not drawn.
+    Hidden tokens leave no gap. Lines under 1 % are not drawn.
     """
     weights, shown, texts = np.asarray(panel.weights), panel.shown, panel.texts
     is_red = np.zeros(weights.shape, dtype=bool)
     is_red[list(panel.red)] = True
     for start, end in panel.red_lines:
         is_red[start, end] = True
-    kept = np.ix_(shown, shown)
-    lines = _lines(weights[kept], is_red[kept], _BESIDE_RED_LINES if panel.red_lines else "black")
+    visible = np.ix_(shown, shown)
+    lines = _lines(weights[visible], is_red[visible], _BESIDE_RED_LINES if panel.red_lines else "black")
     axes.add_collection(lines, autolim=False)
     axes.set_xlim(-0.04, 1.04)
     axes.set_ylim(max(1, len(shown)) - 0.5, -0.5)
@@ -128,7 +140,7 @@ def attention_lines_figure(
 
 @styled
 def panels_figure(panels: Sequence[Panel]) -> Figure:
-    """Heads side by side, each over tokens of its own, in even rows of at most four; a row is as high as it needs."""
+    """Heads side by side, each over its own tokens, in even rows of at most four, each as high as it needs."""
     if not panels:
         raise SettingError("A figure of attention lines needs at least one head.")
     rows = math.ceil(len(panels) / MAPS_A_ROW)
@@ -161,3 +173,66 @@ def _wrapped(caption: str, inches: float) -> str:
     """A caption in lines that fit over its panel."""
     unbroken = drawable(caption, 400).replace(" %", "\N{NO-BREAK SPACE}%")
     return textwrap.fill(unbroken, width=max(12, int(inches / _LETTER_INCHES) - 2))
+
+
+def clearest(examples: Sequence[RelationExample], tables: Mapping[str, pd.DataFrame]) -> list[RelationExample]:
+    """One example per relation, those first whose best head leads its baseline most, as many as a page shows.
+
+    Relations whose lines would hardly be visible are skipped.
+    """
+    if not examples:
+        return []
+    best = tables["dependency_best"].set_index("relation")
+    lead = best["accuracy"] - best["baseline"]
+    first = {example.relation: example for example in reversed(examples) if _faintest(example) >= VISIBLE}
+    return sorted(first.values(), key=lambda example: -lead[example.relation])[:MOST_RELATIONS]
+
+
+def _faintest(example: RelationExample) -> float:
+    """The smallest weight on one of its pairs."""
+    turned = example.direction == "head_to_dependent"
+    return min(float(example.weights[(head, word) if turned else (word, head)]) for word, head in example.pairs)
+
+
+def relations_figure(examples: Sequence[RelationExample]) -> Figure:
+    """Figure 5: the examples side by side, in even rows of at most four."""
+    return panels_figure([relation_panel(example) for example in examples])
+
+
+def relation_panel(example: RelationExample) -> Panel:
+    """The lines to draw for an example, under a caption that says who attends to whom."""
+    if example.direction not in _WHO:
+        raise SettingError(f"Direction {example.direction!r} is unknown. Use one of: {', '.join(_WHO)}.")
+    share = "" if example.accuracy is None else f" ({100 * example.accuracy:.1f} %)"
+    caption = f"Head {example.layer}-{example.head}: {_WHO[example.direction].format(relation=example.relation)}"
+    turned = example.direction == "head_to_dependent"
+    lines = frozenset((head, dependent) if turned else (dependent, head) for dependent, head in example.pairs)
+    return Panel(caption + share, example.words, example.weights, red_lines=lines)
+
+
+def units_of(tokens: Sequence[str], word_of: Sequence[int], words: Sequence[str]) -> tuple[list[int], list[str]]:
+    """The unit of each token, numbered from 0, and what each is called: a word by its text, a special token by itself.
+
+    >>> units_of(["[CLS]", "Ġun", "real", "."], [-1, 0, 0, 1], ["unreal", "."])
+    ([0, 1, 1, 2], ['[CLS]', 'unreal', '.'])
+    """
+    units: list[int] = []
+    texts: list[str] = []
+    before = SPECIAL
+    for token, word in zip(tokens, word_of, strict=True):
+        if word == SPECIAL or word != before:
+            texts.append(token if word == SPECIAL else words[word])
+        units.append(len(texts) - 1)
+        before = word
+    return units, texts
+
+
+def between_units(maps: NDArray[np.floating[Any]], units: Sequence[int], count: int) -> NDArray[np.float32]:
+    """Attention between units: to one the sum over its tokens, from it the mean. maps: [heads, tokens, tokens]."""
+    import torch
+
+    from headatlas.statistics.words import word_attention
+
+    weights = torch.from_numpy(np.asarray(maps, dtype=np.float32))[None]
+    attention: NDArray[np.float32] = word_attention(weights, torch.tensor([units]), count)[0].numpy()
+    return attention

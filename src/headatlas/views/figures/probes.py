@@ -1,21 +1,49 @@
-"""Pictures of probes: their scores beside the published ones, the heads they use, and the tree over the layers."""
+"""Figures of probes: their scores beside the published ones, the heads they use, and what the layers know.
+
+The figures of layers follow figures 2, A.3 and 3 of Tenney et al. (2019): mixing weights over differential scores,
+cumulative scores, single targets.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pandas as pd
-from matplotlib.colors import TwoSlopeNorm
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from headatlas.views.figures.style import BLUE, GREEN, INK, VERMILLION, styled
+from headatlas.views.figures.heat_maps import around_zero, by_head, from_zero, heat_grid, heat_map_pair
+from headatlas.views.figures.style import (
+    BLUE,
+    COLOURS,
+    FAINT,
+    GREEN,
+    INK,
+    ORANGE,
+    PURPLE,
+    VERMILLION,
+    drawable,
+    families_for,
+    styled,
+)
 from headatlas.views.published.compare_probes import compare_probes
 
-_DIRECTIONS = {"dependent_to_head": "dependent attends to head", "head_to_dependent": "head attends to dependent"}
+WAYS = {"dependent_to_head": "dependent attends to head", "head_to_dependent": "head attends to dependent"}
+_LONGEST_TASK = 22
+_MOST_EXAMPLES = 8
+_EXAMPLES_PER_TASK = 2
+_LONGEST_TEXT = 88
+
+Side = tuple[str, Mapping[str, pd.DataFrame]]
+"""A model's name and its tables."""
 
 
 @styled
-def scores_figure(probes: pd.DataFrame) -> Figure:
-    """Table 3 as bars with 95 % intervals, a point a seed, and the published scores as diamonds."""
+def probe_scores_figure(probes: pd.DataFrame) -> Figure:
+    """Table 3 as bars with 95 % intervals, one point per seed, and the published scores as diamonds."""
     frame = compare_probes(probes, "").frame[::-1].reset_index(drop=True)
     figure = Figure(figsize=(6.0, 0.6 + 0.3 * len(frame)), layout="constrained")
     axes = figure.subplots()
@@ -26,9 +54,9 @@ def scores_figure(probes: pd.DataFrame) -> Figure:
     axes.errorbar(100 * frame["score"], places, xerr=[below, above], fmt="none", ecolor=INK, elinewidth=0.9, capsize=2)
     weights = probes["weights"].fillna("")
     for place, row in zip(places, frame.to_dict("records"), strict=True):
-        here = probes[(probes["probe"] == row["probe"]) & (weights == row["weights"])]
-        here = here if pd.isna(row["layer"]) else here[here["layer"] == row["layer"]]
-        axes.plot(100 * here[row["measure"]], np.full(len(here), place + 0.22), ".", color=INK, markersize=2.5)
+        seeds = probes[(probes["probe"] == row["probe"]) & (weights == row["weights"])]
+        seeds = seeds if pd.isna(row["layer"]) else seeds[seeds["layer"] == row["layer"]]
+        axes.plot(100 * seeds[row["measure"]], np.full(len(seeds), place + 0.22), ".", color=INK, markersize=2.5)
     axes.plot(
         100 * frame["published_score"], places, "D", color=VERMILLION, markersize=4, label="published (BERT-base)"
     )
@@ -40,36 +68,24 @@ def scores_figure(probes: pd.DataFrame) -> Figure:
 
 
 @styled
-def weights_figure(weights: pd.DataFrame) -> Figure:
-    """What each head contributes to the scores of true arcs, layers down, heads across, mean over seeds."""
+def probe_weights_figure(weights: pd.DataFrame) -> Figure:
+    """What each head contributes to the scores of true arcs, mean over seeds."""
     networks = set(weights["weights"])
     shown = weights[weights["weights"] == ("pretrained" if "pretrained" in networks else "random")]
     probes = [name for name in ("attention", "attention_words") if name in set(shown["probe"])]
-    layers, heads = int(shown["layer"].max()), int(shown["head"].max())
-    figure = Figure(figsize=(7.0, len(probes) * (0.75 + 0.2 * layers)), layout="constrained")
-    grid = figure.subplots(len(probes), 2, squeeze=False)
-    for row, probe in zip(grid, probes, strict=True):
-        mine = shown[shown["probe"] == probe]
-        means = mine.groupby(["direction", "layer", "head"])["contribution"].mean()
-        most = float(means.abs().max()) or 1.0
-        for axes, (direction, label) in zip(row, _DIRECTIONS.items(), strict=True):
-            table = means[direction].unstack("head").to_numpy()
-            picture = axes.imshow(table, cmap="PuOr_r", norm=TwoSlopeNorm(0, -most, most), aspect="auto")
-            axes.set_title(f"{probe.replace('_', ' + ')}: {label}")
-            axes.set_xticks(np.arange(heads)[:: max(1, heads // 12)], np.arange(1, heads + 1)[:: max(1, heads // 12)])
-            axes.set_yticks(
-                np.arange(layers)[:: max(1, layers // 12)], np.arange(1, layers + 1)[:: max(1, layers // 12)]
-            )
-            axes.set_xlabel("head")
-            axes.spines[:].set_visible(False)
-        row[0].set_ylabel("layer")
-        figure.colorbar(picture, ax=list(row), label="contribution", shrink=0.9)
+    figure, all_axes = heat_grid([shown] * 2 * len(probes), columns=2)
+    means = shown.groupby(["probe", "direction", "layer", "head"], as_index=False)["contribution"].mean()
+    for place, probe in enumerate(probes):
+        maps = [by_head(means[(means["probe"] == probe) & (means["direction"] == way)], "contribution") for way in WAYS]
+        titles = [f"{probe.replace('_', ' + ')}: {way}" for way in WAYS.values()]
+        pair = all_axes[2 * place : 2 * place + 2]
+        heat_map_pair(pair, maps, "PuOr_r", around_zero(np.stack(maps)), titles, "contribution")
     return figure
 
 
 @styled
-def layers_figure(probes: pd.DataFrame) -> Figure:
-    """How well distances and depths learned from each layer's states give the tree back, with 95 % intervals."""
+def probe_layers_figure(probes: pd.DataFrame) -> Figure:
+    """How well distances and depths learned from each layer's states recover the tree, with 95 % intervals."""
     figure = Figure(figsize=(5.0, 2.6), layout="constrained")
     axes = figure.subplots()
     looks = {
@@ -86,3 +102,182 @@ def layers_figure(probes: pd.DataFrame) -> Figure:
     axes.set_ylabel("%, and correlation in hundredths")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, ncols=2)
     return figure
+
+
+def layer_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
+    """Every figure that the tables of `headatlas layers` allow, by its file's stem."""
+    if "layer_mix" not in tables:
+        return {}
+    figures = {
+        "layers_figure2_mix": layer_mix_figure([("", tables)]),
+        "layers_scores": layer_scores_figure(tables["layer_mix"]),
+    }
+    if "layer_examples" in tables:
+        figures["layers_figure3_examples"] = layer_examples_figure(tables["layer_examples"])
+    if "head_mix" in tables:
+        figures["layers_heads"] = head_mix_figure(tables["head_mix"])
+    return figures
+
+
+@styled
+def layer_mix_figure(sides: Sequence[Side]) -> Figure:
+    """Figures 2 and A.3: one row per task, one column per model; bars are mixing weights, outlines differential scores.
+
+    The outlines are shares of the total gain of all layers that gain; below the line, a layer harms.
+    """
+    mixes = [_of_layers(tables["layer_mix"]) for _, tables in sides]
+    summaries = [_of_layers(tables["layer_summary"]).set_index("task") for _, tables in sides]
+    tasks = list(dict.fromkeys(task for mix in mixes for task in mix["task"]))
+    widths = [max(2.2, 0.22 * mix["layer"].nunique()) for mix in mixes]
+    size = (1.2 + sum(widths) + 1.25 * len(sides), 0.9 + 0.72 * len(tasks))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(tasks), len(sides), squeeze=False, sharex="col", width_ratios=widths)
+    for column, ((name, _), mix, summary) in enumerate(zip(sides, mixes, summaries, strict=True)):
+        for row, task in enumerate(tasks):
+            axes = grid[row, column]
+            rows = mix[mix["task"] == task].sort_values("layer")
+            if column == 0:
+                label = drawable(task, _LONGEST_TASK)
+                axes.set_ylabel(label, rotation=0, ha="right", va="center", family=families_for([label]))
+            _draw_mix(axes, rows, summary.loc[task] if task in summary.index else None)
+        grid[0, column].set_title(drawable(name, 40) if name else "")
+        grid[-1, column].set_xlabel("layer (0: embeddings)")
+    handles = [
+        Patch(facecolor=BLUE, alpha=0.75, label="mixing weight"),
+        Patch(facecolor="none", edgecolor=PURPLE, label="differential score, share of all gains"),
+        Line2D(
+            [], [], color=INK, marker="|", linestyle="none", label="centre of gravity (full), expected layer (dashed)"
+        ),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=3 if len(sides) > 1 else 1)
+    return figure
+
+
+def _draw_mix(axes: Axes, rows: pd.DataFrame, summary: pd.Series[float] | None) -> None:
+    axes.set_yticks([])
+    axes.spines["left"].set_visible(False)
+    if summary is None:
+        axes.text(0.5, 0.5, "not asked", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+        return
+    layer = rows["layer"].to_numpy()
+    gains = rows["differential"].to_numpy()
+    total = np.nansum(np.clip(gains, 0, None))
+    shares = gains / total if total > 0 else np.zeros_like(gains)
+    axes.axhline(0, color=FAINT, linewidth=0.6)
+    axes.bar(layer, rows["weight"], width=0.8, color=BLUE, alpha=0.75)
+    axes.bar(layer, shares, width=0.8, facecolor="none", edgecolor=PURPLE, linewidth=1.0)
+    for value, low, high, dashes in (
+        (summary["centre_of_gravity"], summary["centre_low"], summary["centre_high"], "-"),
+        (summary["expected_layer"], summary["expected_low"], summary["expected_high"], (0, (3, 2))),
+    ):
+        if np.isfinite(value) and layer[0] - 0.5 <= value <= layer[-1] + 0.5:
+            axes.axvline(value, color=INK, linewidth=1.0, linestyle=dashes)
+            axes.axvspan(max(low, layer[0] - 0.5), min(high, layer[-1] + 0.5), color=INK, alpha=0.08, linewidth=0)
+    caption = (
+        f"F1 {100 * summary['score']:.1f}\ncentre {summary['centre_of_gravity']:.2f}\n"
+        f"expected {summary['expected_layer']:.2f}\nKL {summary['kl']:.2f}"
+    )
+    axes.text(1.02, 0.5, caption, transform=axes.transAxes, va="center", fontsize="x-small")
+    axes.set_xlim(layer[0] - 0.6, layer[-1] + 0.6)
+    axes.set_xticks(layer[:: max(1, len(layer) // 14)])
+
+
+@styled
+def layer_scores_figure(layer_mix: pd.DataFrame) -> Figure:
+    """Scores of probes that see layers 0 to l, with 95 % intervals: of layers, of heads, and of random weights."""
+    figure = Figure(figsize=(5.6, 3.4), layout="constrained")
+    axes = figure.subplots()
+    looks = {"layers": ("-", "o"), "heads": ((0, (4, 2)), "s")}
+    tasks = list(dict.fromkeys(layer_mix["task"]))
+    for place, task in enumerate(tasks):
+        colour = COLOURS[place % len(COLOURS)]
+        for (mix, weights), rows in layer_mix[layer_mix["task"] == task].groupby(["mix", "weights"], sort=False):
+            dashes, marker = looks[mix]
+            faint = 0.45 if weights == "random" else 1.0
+            ordered = rows.sort_values("layer")
+            layer = ordered["layer"].to_numpy(dtype=float)
+            axes.fill_between(layer, 100 * ordered["low"], 100 * ordered["high"], color=colour, alpha=0.12, linewidth=0)
+            axes.plot(
+                layer,
+                100 * ordered["cumulative"],
+                color=colour,
+                linestyle=dashes,
+                marker=marker if weights == "pretrained" else "x",
+                markersize=3,
+                alpha=faint,
+                label=drawable(_label(task, mix, weights), 40),
+            )
+    axes.set_xlabel("layers 0 to l seen (0: embeddings)")
+    axes.set_ylabel("micro F1 (%)")
+    axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
+    return figure
+
+
+@styled
+def layer_examples_figure(examples: pd.DataFrame) -> Figure:
+    """Figure 3: targets whose decision changes over the layers; blue the right label, orange its strongest rival."""
+    chosen = examples[examples["rank"] <= _EXAMPLES_PER_TASK].sort_values("rank", kind="stable")
+    groups = [rows for _, rows in chosen.groupby(["rank", "task"], sort=False)][:_MOST_EXAMPLES]
+    figure = Figure(figsize=(6.4, 1.05 * len(groups) + 0.3), layout="constrained")
+    all_axes = figure.subplots(len(groups), 1, squeeze=False, sharex=True)[:, 0]
+    for axes, rows in zip(all_axes, groups, strict=True):
+        first = rows.iloc[0]
+        layer = rows["layer"].to_numpy(dtype=float)
+        axes.bar(layer - 0.2, rows["probability"], width=0.38, color=BLUE, label=drawable(first["label"], 26))
+        axes.bar(layer + 0.2, rows["rival_probability"], width=0.38, color=ORANGE, label=drawable(first["rival"], 26))
+        text = _around(str(first["text"]))
+        axes.set_title(f"{first['task']}: {text}", loc="left", fontsize="small", family=families_for([text]))
+        axes.set_ylim(0, 1)
+        axes.set_yticks([0, 1])
+        axes.set_xticks(layer)
+        axes.legend(loc="center left", bbox_to_anchor=(1, 0.5), fontsize="small")
+    all_axes[-1].set_xlabel("layers 0 to l seen (0: embeddings)")
+    return figure
+
+
+@styled
+def head_mix_figure(head_mix: pd.DataFrame) -> Figure:
+    """The weight of every head in the mix of a task, in both directions."""
+    shown = head_mix[head_mix["weights"] == head_mix["weights"].iloc[0]]
+    pairs = [rows for _, rows in shown.groupby(["task", "direction"], sort=False)]
+    figure, all_axes = heat_grid(pairs, columns=2)
+    for place in range(0, len(pairs), 2):
+        titles = [
+            f"{drawable(rows['task'].iloc[0], _LONGEST_TASK)}: {rows['direction'].iloc[0].replace('_', ' ')} span"
+            for rows in pairs[place : place + 2]
+        ]
+        maps = [by_head(rows, "weight") for rows in pairs[place : place + 2]]
+        heat_map_pair(all_axes[place : place + 2], maps, "Blues", from_zero(np.stack(maps)), titles, "weight")
+    return figure
+
+
+def _of_layers(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the mix over layers, of the first network."""
+    rows = table[table["mix"] == "layers"]
+    first: pd.DataFrame = rows[rows["weights"] == rows["weights"].iloc[0]]
+    return first
+
+
+def _label(task: str, mix: str, weights: str) -> str:
+    more = [name for name, usual in ((mix, "layers"), (weights, "pretrained")) if name != usual]
+    return f"{task} ({', '.join(more)})" if more else task
+
+
+def _around(text: str) -> str:
+    """As many words around each span as fit, "…" for the words between and beyond."""
+    words = text.split(" ")
+    inside, depth = [], 0
+    for place, word in enumerate(words):
+        depth += word in ("[1", "[2")
+        if depth:
+            inside.append(place)
+        depth -= depth > 0 and word.endswith("]")
+    for near in range(12, -1, -1):
+        places = [place for place in range(len(words)) if any(abs(place - span) <= near for span in inside)]
+        shown = [
+            f"{'… ' * (place - before > 1)}{words[place]}" for before, place in zip([-1, *places], places, strict=False)
+        ]
+        excerpt = " ".join([*shown, *(["…"] if places and places[-1] + 1 < len(words) else [])])
+        if len(excerpt) <= _LONGEST_TEXT:
+            break
+    return drawable(excerpt, _LONGEST_TEXT)

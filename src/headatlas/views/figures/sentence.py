@@ -1,4 +1,4 @@
-"""One text as a model reads it, for a picture: its tokens, the words they belong to, and the maps of chosen heads."""
+"""One text as a model reads it, for a figure: its tokens, the words they belong to, and the maps of chosen heads."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Sentence:
 
     segment: Segment
     tokens: tuple[str, ...]
-    unit: NDArray[np.int64]  # [tokens], the word each token belongs to; a special token is a word of its own
+    unit: NDArray[np.int64]  # [tokens], the word of each token; a special token is a word by itself
     words: tuple[str, ...]  # by unit
     special: frozenset[int]  # tokens that the tokenizer put around the text
 
 
 def check_texts(text: str, pair: str | None) -> None:
-    """Refuse a text that is empty."""
+    """Refuse an empty text."""
     if not text.strip() or (pair is not None and not pair.strip()):
         raise SettingError("The text is empty. Give a sentence.")
 
@@ -74,9 +74,10 @@ def head_maps(
     def keep(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
         for wanted in heads:
             if wanted[0] == layer + 1:
-                one = weights[:, [wanted[1] - 1]].to("cpu", torch.float64)
-                kept = word_attention(one, index, len(sentence.words)) if by_word else one
-                maps[wanted] = kept[0, 0].numpy()
+                head_map = weights[:, [wanted[1] - 1]].to("cpu", torch.float64)
+                if by_word:
+                    head_map = word_attention(head_map, index, len(sentence.words))
+                maps[wanted] = head_map[0, 0].numpy()
 
     model.observe(sentence_batch(model, sentence), keep, stack)
     return [maps[head] for head in heads]
@@ -101,24 +102,26 @@ def sentence_batch(model: Model, sentence: Sentence) -> Batch:
 
 
 def sentence_words(sentence: Sentence) -> tuple[list[int], tuple[str, ...]]:
-    """The word of each token (SPECIAL where none), and the words, special tokens left away."""
+    """The word of each token (SPECIAL for special tokens), and the words without special tokens."""
     special = {int(sentence.unit[place]) for place in sentence.special}
-    kept = [number for number in range(len(sentence.words)) if number not in special]
-    renumbered = {number: place for place, number in enumerate(kept)}
+    words = [number for number in range(len(sentence.words)) if number not in special]
+    renumbered = {number: place for place, number in enumerate(words)}
     places = [renumbered.get(number, SPECIAL) for number in sentence.unit.tolist()]
-    return places, tuple(sentence.words[number] for number in kept)
+    return places, tuple(sentence.words[number] for number in words)
 
 
 def word_labels(model: Model, sentence: Sentence) -> list[str]:
-    """What to write for each word: the word, after the unknown token's name where the model saw that in its place."""
+    """What to write for each word: the word, preceded by the unknown token's name if the model saw that instead."""
     name, number = model.tokenizer.unk_token, model.tokenizer.unk_token_id
     places = enumerate(sentence.segment.ids.tolist())
-    unknown = {int(sentence.unit[place]) for place, own in places if own == number and place not in sentence.special}
+    unknown = {
+        int(sentence.unit[place]) for place, token in places if token == number and place not in sentence.special
+    }
     return [f"{name} {word}" if unit in unknown else word for unit, word in enumerate(sentence.words)]
 
 
 def _units(encoded: BatchEncoding, texts: Sequence[str]) -> NDArray[np.int64]:
-    """Number the words: one ends where the tokenizer's own word does, or where a space stands between two tokens."""
+    """Number the words: one ends where the tokenizer's word does, or where a space separates two tokens."""
     spans = encoded.sequence_ids()
     words = encoded.word_ids()
     places = encoded[0].offsets
@@ -140,7 +143,7 @@ def _space_between(text: str, before: tuple[int, int], here: tuple[int, int]) ->
 def _words(
     encoded: BatchEncoding, texts: Sequence[str], tokens: Sequence[str], unit: NDArray[np.int64]
 ) -> tuple[str, ...]:
-    """Each word as it stands in the text; a special token by its name."""
+    """Each word as in the text; a special token by its name."""
     spans, places = encoded.sequence_ids(), encoded[0].offsets
     words = []
     for number in range(int(unit[-1]) + 1):

@@ -30,15 +30,15 @@ _TIGHT = frozenset(".,;:!?)]}%'\"\u201d\u2019")
 _OPENING = frozenset("([{\u201c\u2018")
 
 
-def write_shaded(found: Atlas) -> Path:
+def write_shaded(atlas: Atlas) -> Path:
     """Write DIR/shaded.html with all documents of `keyphrase_words`, and DIR/figures/shaded_NAME.svg with the first."""
-    words, manifest = found.tables["keyphrase_words"], found.manifest
-    path, figures = found.folder / "shaded.html", own_subfolder(found.folder, "figures")
+    words, manifest = atlas.tables["keyphrase_words"], atlas.manifest
+    path, figures = atlas.folder / "shaded.html", own_subfolder(atlas.folder, "figures")
     heads = ", ".join(manifest["heads_chosen"]["names"])
     write_text(path, shaded_html(words, f"Attention received from heads {heads} of {manifest['model']['name']}"))
     make_folder(figures)
-    for _, own in list(words.groupby("document", sort=False))[:1]:
-        write_text(figures / "shaded_text.svg", shaded_svg(own))
+    for _, document in list(words.groupby("document", sort=False))[:1]:
+        write_text(figures / "shaded_text.svg", shaded_svg(document))
     return path
 
 
@@ -50,21 +50,21 @@ def shades(weights: pd.Series[float]) -> np.ndarray[tuple[int, ...], np.dtype[np
 
 
 def shaded_html(words: pd.DataFrame, title: str) -> str:
-    """A page that needs nothing else."""
+    """A self-contained page."""
     parts = [
         '<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
         "content=\"default-src 'none'; style-src 'unsafe-inline'\">"
         f"<title>{escape(title)}</title><style>{_STYLE}</style><h1>{escape(title)}</h1><p class=note>{_NOTE}</p>"
     ]
-    for name, own in words.groupby("document", sort=False):
+    for name, document in words.groupby("document", sort=False):
         parts.append(f"<h2>{escape(str(name))}</h2>")
-        for _, line in own.assign(shade=shades(own["weight"])).groupby("line", sort=True):
+        for _, line in document.assign(shade=shades(document["weight"])).groupby("line", sort=True):
             parts.append(f"<p>{''.join(_html_words(line))}</p>")
     return xml_text("".join(parts) + "</html>\n")
 
 
 def shaded_svg(words: pd.DataFrame) -> str:
-    """One document as a picture, in a fixed-width font so that every browser breaks it alike."""
+    """One document as a picture, in a fixed-width font so that every browser breaks lines at the same place."""
     boxes: list[str] = []
     column = row = 0
     before: Any = None
@@ -106,7 +106,7 @@ def _html_words(line: pd.DataFrame) -> Iterator[str]:
 
 
 def _colour(shade: Any) -> str:
-    """From white to a blue on which dark ink is still read. shade: 0 to 1."""
+    """From white to a blue on which dark text is still legible. shade: 0 to 1."""
     red, green, blue = (round(255 + float(shade) * (end - 255)) for end in (120, 170, 225))
     return f"#{red:02x}{green:02x}{blue:02x}"
 

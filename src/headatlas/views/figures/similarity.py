@@ -1,4 +1,4 @@
-"""Which heads are alike: their map in two colourings (figure 6), the tree of their clusters, and all distances."""
+"""Which heads are similar: their map in two colourings (figure 6), the tree of their clusters, and all distances."""
 
 from __future__ import annotations
 
@@ -17,24 +17,9 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 
-from headatlas.results.head_distances import distance_matrix
 from headatlas.statistics.clusters import order_of, tree_of
-from headatlas.views.figures.style import (
-    BLACK,
-    BLUE,
-    FAINT,
-    GREEN,
-    INK,
-    ORANGE,
-    PURPLE,
-    SKY,
-    VERMILLION,
-    drawable,
-    families_for,
-    styled,
-)
+from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, families_for, styled
 
-_LOOKS = tuple(zip((BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK) * 8, "os^DvPX*" * 7, strict=True))
 _UNPLACED = 0  # the cluster of heads that have no place
 _PANEL_INCHES = 3.4
 _TALLEST_INCHES = 14.0
@@ -57,7 +42,7 @@ def head_map_figure(head_map: pd.DataFrame, labels: Mapping[tuple[int, int], str
 
 @styled
 def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
-    """The heads joined to clusters, nearest first; a cluster of the map has one colour, what joins clusters is grey."""
+    """The tree of clusters, nearest heads first, in the colours of the map's clusters; joints between them are grey."""
     names, distances, clusters = _placed(head_distances, head_map)
     if len(names) < 2:
         return _nothing()
@@ -86,7 +71,7 @@ def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Fi
 
 @styled
 def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
-    """All distances, like heads side by side, with lines between the clusters and their numbers at the side."""
+    """All distances, similar heads side by side, with lines between the clusters and their numbers at the side."""
     names, distances, clusters = _placed(head_distances, head_map)
     if len(names) < 2:
         return _nothing()
@@ -127,13 +112,13 @@ def _by_layer(axes: Axes, placed: pd.DataFrame, left_out: int) -> None:
 def _by_label(axes: Axes, placed: pd.DataFrame, labels: Mapping[tuple[int, int], str]) -> None:
     """The most frequent label first; heads without one are faint."""
     _plane(axes, placed, "by what they do")
-    own = pd.Series([labels.get(head) for head in zip(placed["layer"], placed["head"], strict=True)], placed.index)
-    by_frequency = sorted(Counter(own.dropna()).items(), key=lambda item: (-item[1], item[0]))
-    ranked = [label for label, _ in by_frequency[: len(_LOOKS)]]
-    rest = placed[~own.isin(ranked)]
+    label_of = pd.Series([labels.get(head) for head in zip(placed["layer"], placed["head"], strict=True)], placed.index)
+    by_frequency = sorted(Counter(label_of.dropna()).items(), key=lambda item: (-item[1], item[0]))
+    ranked = [label for label, _ in by_frequency[: len(LOOKS)]]
+    rest = placed[~label_of.isin(ranked)]
     axes.scatter(rest["x"], rest["y"], c=FAINT, marker=".", label="none of these", alpha=0.6, linewidths=0, s=12)
-    for label, (colour, marker) in zip(ranked, _LOOKS, strict=False):
-        points = placed[own == label]
+    for label, (colour, marker) in zip(ranked, LOOKS, strict=False):
+        points = placed[label_of == label]
         name = drawable(label, _LONGEST_LABEL)
         axes.scatter(points["x"], points["y"], c=colour, marker=marker, label=name, **_point(len(placed)))
     axes.legend(
@@ -146,7 +131,7 @@ def _by_label(axes: Axes, placed: pd.DataFrame, labels: Mapping[tuple[int, int],
 
 
 def _plane(axes: Axes, placed: pd.DataFrame, title: str) -> None:
-    """Distances alone have a meaning in it, so axes are alike and carry no numbers."""
+    """Only distances have a meaning, so the axes have equal scales and no numbers."""
     axes.set_title(title, loc="left")
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xticks([])
@@ -161,6 +146,17 @@ def _point(heads: int) -> dict[str, Any]:
     return {"s": float(np.clip(4000 / max(1, heads), 6, 26)), "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9}
 
 
+def distance_matrix(head_distances: pd.DataFrame) -> tuple[list[tuple[int, int]], NDArray[np.float64]]:
+    """The heads in their order, as layer and head from 1, and their distances [H, H], symmetric, 0 on the diagonal."""
+    a, b = (list(zip(head_distances[f"layer_{end}"], head_distances[f"head_{end}"], strict=True)) for end in "ab")
+    heads = sorted({(int(layer), int(head)) for layer, head in (*a, *b)})
+    place = {head: number for number, head in enumerate(heads)}
+    matrix = np.zeros((len(heads), len(heads)))
+    rows, columns = ([place[head] for head in end] for end in (a, b))
+    matrix[rows, columns] = matrix[columns, rows] = head_distances["value"]
+    return heads, matrix
+
+
 def _placed(
     head_distances: pd.DataFrame, head_map: pd.DataFrame
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
@@ -168,20 +164,21 @@ def _placed(
     heads, matrix = distance_matrix(head_distances)
     cluster = {(row.layer, row.head): row.cluster for row in head_map.itertuples()}
     clusters = np.array([cluster.get(head, _UNPLACED) for head in heads], dtype=np.int64)
-    kept = np.flatnonzero(clusters != _UNPLACED)
-    return [f"{heads[k][0]}-{heads[k][1]}" for k in kept], matrix[np.ix_(kept, kept)], clusters[kept]
+    placed = np.flatnonzero(clusters != _UNPLACED)
+    names = [f"{heads[place][0]}-{heads[place][1]}" for place in placed]
+    return names, matrix[np.ix_(placed, placed)], clusters[placed]
 
 
 def _cluster_colours(clusters: Iterable[int]) -> dict[int, str]:
-    """Clusters of several heads in turn; single heads, and what is no cluster (0), are grey."""
+    """A colour per cluster of several heads; single heads and heads without a cluster (0) are grey."""
     sizes = Counter(clusters)
     several = [int(cluster) for cluster in sorted(sizes) if sizes[cluster] > 1]
-    colours = {cluster: _LOOKS[place][0] for place, cluster in enumerate(several[: len(_LOOKS)])}
+    colours = {cluster: LOOKS[place][0] for place, cluster in enumerate(several[: len(LOOKS)])}
     return {int(cluster): colours.get(int(cluster), INK) for cluster in sizes} | {_UNPLACED: FAINT}
 
 
 def _clusters_of_nodes(tree: NDArray[np.float64], clusters: NDArray[np.int64]) -> list[int]:
-    """For every leaf and then every joint of the tree, the cluster that all its leaves belong to, or 0."""
+    """For each leaf, then each joint of the tree: the cluster that all its leaves belong to, or 0."""
     nodes: list[int] = clusters.tolist()
     for left, right in tree[:, :2].astype(int):
         nodes.append(nodes[left] if nodes[left] == nodes[right] else _UNPLACED)

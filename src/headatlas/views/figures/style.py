@@ -23,10 +23,13 @@ from headatlas.files import make_folder, write_atomically, xml_text
 P = ParamSpec("P")
 R = TypeVar("R")
 
-# Okabe and Ito (2008): told apart by every common kind of colour vision.
+# Okabe and Ito (2008): distinct for every common kind of colour vision.
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
 INK, FAINT = "#222222", "#8A8A8A"
+COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
+LOOKS = tuple(zip(COLOURS * 8, "os^DvPX*" * 7, strict=True))
+"""Colours with markers, in the order in which series take them."""
 
 FONT = "DejaVu Sans"
 FONT_POINTS = 8.0
@@ -82,8 +85,8 @@ _FALLBACK_FONTS = (
     "Unifont",
 )
 
-_MOST_TOLD = 12  # characters that a warning names
-_told: set[str] = set()  # characters that a warning has named
+_MOST_NAMED = 12  # characters that a warning names
+_warned: set[str] = set()  # characters that a warning has named already
 _log = logging.getLogger(__name__)
 
 _NO_DATE: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
@@ -93,7 +96,7 @@ _BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u20
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """Our settings on top of matplotlib's defaults, whatever the user's own matplotlibrc says."""
+    """Our settings on top of matplotlib's defaults, whatever the user's matplotlibrc says."""
     with matplotlib.style.context(["default", _RC]):
         yield
 
@@ -127,12 +130,12 @@ def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) ->
 
 
 def picture_file(path: Path) -> tuple[Path, str]:
-    """Stem and format of one picture to be written, as `save_figure` takes them; refused where it could not be."""
+    """The stem and format of a figure to write, as `save_figure` takes them; SettingError if it cannot be written."""
     form = path.suffix.lower().removeprefix(".")
     if form not in FORMATS:
-        raise SettingError(f"{path}: unknown kind of picture. End the name in .{', .'.join(FORMATS)}.")
+        raise SettingError(f"{path}: unknown figure format. End the name in .{', .'.join(FORMATS)}.")
     if not path.parent.is_dir():
-        raise SettingError(f"{path}: there is no folder {path.parent}. Make it, or choose another.")
+        raise SettingError(f"{path}: the folder {path.parent} does not exist. Create it, or choose another.")
     return path.with_suffix(""), form
 
 
@@ -144,7 +147,7 @@ def _save(figure: Figure, name: str, path: Path) -> None:
 
 @contextmanager
 def _quiet_about_glyphs() -> Iterator[None]:
-    """A missing glyph is drawn as a box: one warning a glyph helps nobody, `_warn_about_glyphs` tells of all."""
+    """Silence matplotlib's warning for each missing glyph: `_warn_about_glyphs` names all of them at once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support")
@@ -152,7 +155,7 @@ def _quiet_about_glyphs() -> Iterator[None]:
 
 
 def drawable(token: str, longest: int) -> str:
-    """A token as a figure can show it: one line, no character that XML forbids or that turns the text, cut if too long.
+    """A token as a figure can show it: one line, nothing that XML forbids or that reverses the text, cut if too long.
 
     >>> drawable("\\n", 20), drawable(" ", 20), drawable("Donaudampfschifffahrt", 10)
     ('⏎', '␣', 'Donaudamp…')
@@ -190,7 +193,7 @@ def _advance(character: str) -> float:
 
 
 def families_for(texts: Iterable[str]) -> list[str]:
-    """DejaVu, followed by installed fonts that know the characters it lacks."""
+    """DejaVu, followed by installed fonts that have the characters it lacks."""
     return [FONT, *_fallbacks(_beyond_font(texts))[0]]
 
 
@@ -203,28 +206,28 @@ def _beyond_font(texts: Iterable[str]) -> frozenset[str]:
 def _warn_about_glyphs(texts: Iterable[str]) -> None:
     """Say once which characters no installed font has."""
     _, lacking = _fallbacks(_beyond_font(texts))
-    new = sorted(lacking - _told)
-    _told.update(new)
+    new = sorted(lacking - _warned)
+    _warned.update(new)
     if new:
-        more = f" and {len(new) - _MOST_TOLD} more" if len(new) > _MOST_TOLD else ""
+        more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
         _log.warning(
             "No installed font has %s%s: boxes are drawn in their place. Install one that has them, such as Noto Sans "
             "CJK for Chinese, Japanese and Korean or Noto Emoji, or write .svg, which keeps the characters.",
-            " ".join(map(printable, new[:_MOST_TOLD])),
+            " ".join(map(printable, new[:_MOST_NAMED])),
             more,
         )
 
 
 @functools.cache
 def _fallbacks(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Installed fonts that have these characters, those known to be good first, and the characters that none has."""
+    """Installed fonts that have these characters, the preferred ones first, and the characters that none has."""
     left, chosen = set(characters), []
     if left:
         installed = sorted(set(font_manager.get_font_names()) - {FONT})
         for name in (*(name for name in _FALLBACK_FONTS if name in installed), *installed):
-            if found := {character for character in left if ord(character) in _characters_of(name)}:
+            if covered := {character for character in left if ord(character) in _characters_of(name)}:
                 chosen.append(name)
-                left -= found
+                left -= covered
             if not left:
                 break
     return tuple(chosen), frozenset(left)
@@ -232,7 +235,7 @@ def _fallbacks(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[s
 
 @functools.cache
 def _characters_of(name: str) -> frozenset[int]:
-    """What a font has glyphs for; nothing where it cannot be read, or has boxes alone (Last Resort)."""
+    """The characters a font has glyphs for; none if it cannot be read, or has only boxes (Last Resort)."""
     if name.startswith("Last Resort"):
         return frozenset()
     path = next((font.fname for font in font_manager.fontManager.ttflist if font.name == name), "")

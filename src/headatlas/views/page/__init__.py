@@ -1,6 +1,6 @@
-"""The atlas page: one file that a browser opens without network, every head to be seen, searched and questioned.
+"""The atlas page: one file that a browser opens offline, to browse, search and inspect every head.
 
-`content` says what is in it, `comparison` what is in that of two atlases; `tables` and `maps` pack the bulky parts,
+`content` collects what the page says of an atlas or of a comparison, `tables` and `maps` pack the bulky parts, and
 `assemble` joins them with the scripts in `web`.
 """
 
@@ -10,30 +10,31 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.files import write_text
+from headatlas.results.atlas import Atlas
+from headatlas.results.comparison import Comparison
 from headatlas.views.page.assemble import assemble
-from headatlas.views.page.comparison import PageComparison, comparison_content
-from headatlas.views.page.content import PageAtlas, page_content
+from headatlas.views.page.content import comparison_content, page_content
 from headatlas.views.page.maps import add_examples
 
-LARGEST_PAGE = 3_000_000  # bytes: what is mailed and opened without a thought
+LARGEST_PAGE = 3_000_000  # bytes: small enough to mail
 
 
-def write_page(results: PageAtlas | PageComparison) -> Path:
+def write_page(results: Atlas | Comparison) -> Path:
     """Write DIR/index.html from the tables and examples of an atlas, or from the tables of a comparison."""
     path = results.folder / "index.html"
     write_text(path, page_html(results))
     return path
 
 
-def page_html(results: PageAtlas | PageComparison, largest: int = LARGEST_PAGE) -> str:
-    """The page as text, of at most `largest` bytes where that can be."""
-    if isinstance(results, PageComparison):
+def page_html(results: Atlas | Comparison, largest: int = LARGEST_PAGE) -> str:
+    """The page as text, of at most `largest` bytes if possible."""
+    if isinstance(results, Comparison):
         return assemble(comparison_content(results))
     return assemble(full_content(results, largest))
 
 
-def full_content(atlas: PageAtlas, largest: int = LARGEST_PAGE) -> dict[str, Any]:
-    """All that the page says, with as many of the atlas's examples as fit into `largest` bytes, but at least one."""
+def full_content(atlas: Atlas, largest: int = LARGEST_PAGE) -> dict[str, Any]:
+    """Everything on the page, with as many of the atlas's examples as fit into `largest` bytes, but at least one."""
     content = page_content(atlas)
     room = largest - len(assemble(content).encode())
     add_examples(content, atlas, room)

@@ -1,19 +1,34 @@
-"""What the page says of an atlas: findings, caveats, tables, comparisons with the paper. All of it plain data."""
+"""What the page says of an atlas or of a comparison of two, as plain data: findings, caveats, tables.
+
+A map of similar heads may be rotated and mirrored freely, because only distances have a meaning. So in a comparison,
+B's map is rotated and mirrored to bring matched heads as close to each other as possible.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Container, Mapping
+from typing import Any
 
-from headatlas.results.example import Example
+import numpy as np
+import pandas as pd
+from scipy.linalg import orthogonal_procrustes
+
+from headatlas.choices import FromTokens
+from headatlas.results.atlas import Atlas
+from headatlas.results.comparison import Comparison
 from headatlas.results.naming import heads_in_layers, model_named, short_name
 from headatlas.results.view import View
-from headatlas.statistics.words import FromTokens
-from headatlas.views.figures.write import SurveyedAtlas
-from headatlas.views.page.caveats import caveats_of, views_of
 from headatlas.views.page.tables import nearest_heads, packed_table
 from headatlas.views.published.views import comparisons
 from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.words.comparison import (
+    comparison_findings,
+    comparison_warnings,
+    models_of,
+    names_of,
+    not_compared,
+    relations_by,
+)
 from headatlas.views.words.findings import findings
 
 CAVEATS = (
@@ -21,31 +36,39 @@ CAVEATS = (
     "paper finds that changing it hardly changes the output.",
     "Attention shows where a head looks, not what the model uses. A pattern is a reason to test further, not an "
     "explanation.",
-    "The best of hundreds of heads flatters itself. Quote the held-out accuracy, for which the head is chosen on one "
-    "half of the corpus and scored on the other.",
-    "Examples are few. How often a head is right stands in the tables, not in a sentence.",
+    "The best of hundreds of heads looks better than it is. Quote the held-out accuracy, for which the head is chosen "
+    "on one half of the corpus and scored on the other.",
+    "Examples are few. The tables, not a sentence, say how often a head is right.",
+)
+LAYER_CAVEATS = (
+    "What a probe reads off a layer is there; whether the model uses it is another question.",
+    "Mixing weights and differential scores answer different questions: where a probe looks when it sees all layers, "
+    "and from which layer on it needs no more. Intervals of mixing weights resample only a few seeds.",
+)
+COMPARISON_VIEWS = ("overview", "sides", "differences", "tables")
+OMITTED = ("low", "high", "count", "correct", "uniform_nats")  # from the sides' tables: the differences have them
+COMPARISON_CAVEATS = (
+    "Intervals are not corrected for the number of differences: if nothing differs, one in twenty still excludes 0.",
+    "Each head of A is assigned to a head of B such that all matches together are best, so a single match may be poor: "
+    "compare its distance with that of two heads of A.",
+    "Heads in the same place of two models that were trained separately have nothing in common but the place.",
+    "Attention shows where a head looks, not what the model uses. Two heads that attend alike may still do different "
+    "things with what they see.",
 )
 
 
-class PageAtlas(SurveyedAtlas, Protocol):
-    """What the page needs of an atlas."""
-
-    @property
-    def examples(self) -> Sequence[Example]: ...
-
-
-def page_content(atlas: PageAtlas) -> dict[str, Any]:
-    """Everything but the examples, as JSON can carry it."""
+def page_content(atlas: Atlas) -> dict[str, Any]:
+    """Everything but the examples, as values that JSON can hold."""
     manifest = atlas.manifest
     model = manifest["model"]
     heads = heads_in_layers(model)
     distances = "head_distances"
     return model_content(model) | {
-        "views": views_of(atlas.tables),
+        "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
         "findings": [*unknown_warnings(manifest), *findings(atlas.tables)],
-        "caveats": [*CAVEATS, *caveats_of(atlas.tables)],
+        "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",
             *(f"Not run: {study}: {reason}" for study, reason in manifest["studies_skipped"].items()),
@@ -63,7 +86,7 @@ def words_from(manifest: Mapping[str, Any]) -> FromTokens:
 
 
 def model_content(model: Mapping[str, Any]) -> dict[str, Any]:
-    """A page that knows the model's heads and nothing of them; model: as a manifest tells of it."""
+    """A page that knows the model's heads and nothing about them. model: as described in a manifest."""
     local = model.get("kind") in ("folder", "gguf file")
     return {
         "name": short_name(model) if local else model_named(model),
@@ -78,6 +101,13 @@ def model_content(model: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _views_of(tables: Container[str]) -> list[str]:
+    """The views that have something to show: of heads, or of layers."""
+    if "layer_mix" in tables:
+        return ["overview", "layers", "tables"]
+    return ["overview", "map", "grid", "sentence", *(["weights"] if "keyphrase_heads" in tables else []), "tables"]
+
+
 def _view(view: View) -> dict[str, Any]:
     return {
         "title": list(view.title),
@@ -85,3 +115,67 @@ def _view(view: View) -> dict[str, Any]:
         "cells": [list(row) for row in view.cells],
         "notes": list(view.notes),
     }
+
+
+def comparison_content(comparison: Comparison) -> dict[str, Any]:
+    """Everything that a comparison's page says, as values that JSON can hold."""
+    manifest, tables = comparison.manifest, comparison.tables
+    names, called = names_of(manifest), models_of(manifest)
+    models = [manifest[end]["model"] for end in "ab"]
+    sizes = [heads_in_layers(model) for model in models]
+    places = turned_map(comparison)
+    return model_content(models[0]) | {
+        "name": f"{names[0]} and {names[1]}",
+        "views": list(COMPARISON_VIEWS),
+        "relations_by": relations_by(manifest),
+        "lead": f"A is {called[0]}, {sizes[0]}; B is {called[1]}, {sizes[1]}. Differences are B - A.",
+        "findings": comparison_findings(comparison),
+        "caveats": list(COMPARISON_CAVEATS),
+        "notes": [
+            *comparison_warnings(manifest),
+            *_measured_on(manifest["distances"]),
+            *not_compared(manifest),
+            "Tables with all digits are in the folder tables.",
+        ],
+        "tables": {name: packed_table(name, tables[name]) for name in tables},
+        "comparisons": [],
+        "sides": [
+            _side(name, model, side)
+            for name, model, side in zip(names, models, (comparison.sides[0], places), strict=True)
+        ],
+    }
+
+
+def turned_map(comparison: Comparison) -> dict[str, pd.DataFrame]:
+    """The tables of B, with its map rotated and mirrored towards A's by the matched heads, if there are any."""
+    a, b = comparison.sides
+    if "head_matches" not in comparison.tables or "head_map" not in a or "head_map" not in b:
+        return dict(b)
+    pairs = comparison.tables["head_matches"][["layer_a", "head_a", "layer_b", "head_b"]].dropna().astype("int64")
+    for end, side in (("a", a), ("b", b)):
+        places = side["head_map"][["layer", "head", "x", "y"]].dropna()
+        pairs = pairs.merge(places.add_suffix(f"_{end}"))
+    if len(pairs) < 2:
+        return dict(b)
+    matched_a, matched_b = (pairs[[f"x_{end}", f"y_{end}"]].to_numpy(np.float64) for end in "ab")
+    turn, _ = orthogonal_procrustes(matched_b - matched_b.mean(0), matched_a - matched_a.mean(0))
+    places = b["head_map"]
+    turned = places[["x", "y"]].to_numpy(np.float64) @ turn
+    return {**b, "head_map": places.assign(x=turned[:, 0], y=turned[:, 1])}
+
+
+def _side(name: str, model: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    slim = {table: tables[table].drop(columns=list(OMITTED), errors="ignore") for table in tables}
+    return model_content(model) | {
+        "name": name,
+        "tables": {table: packed_table(table, frame) for table, frame in slim.items()},
+    }
+
+
+def _measured_on(distances: Mapping[str, Any]) -> list[str]:
+    if "skipped" in distances:
+        return []
+    return [
+        f"Heads are matched by how they attend to the same {distances['segments']:,} segments "
+        f"({distances['tokens']:,} tokens)."
+    ]

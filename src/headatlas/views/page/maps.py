@@ -1,8 +1,8 @@
-"""Examples as the page carries them: maps in 8 bits, and what each head predicts of the gold, taken before rounding.
+"""Examples as the page holds them: maps in 8 bits, and what each head predicts, computed before rounding.
 
-A weight is kept as the nearest of 0, 1/255, ..., 1, so it is off by at most 0.2 %. Maps of one example are
-compressed together and unpacked when it is first shown. Since a rounded map could no longer tell small weights apart,
-the words that a head predicts are computed here from the maps as the atlas has them.
+A weight is stored as the nearest of 0, 1/255, ..., 1, so it is off by at most 0.2 %. The maps of one example are
+compressed together and unpacked when it is first shown. Rounding makes small weights equal, so the words that a head
+predicts are computed here from the atlas's own maps.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.template import SPECIAL
+from headatlas.results.atlas import Atlas
 from headatlas.results.example import Example
 from headatlas.statistics.classifier import NO_PREDICTION, predictions
 from headatlas.statistics.words import FromTokens, word_attention
 from headatlas.studies.coreference_baselines import antecedents, preceding
-from headatlas.views.page.content import PageAtlas, words_from
+from headatlas.views.page.content import words_from
 from headatlas.views.page.packing import SMALL, pack
 
 LEVELS = 255
@@ -30,8 +31,8 @@ MOST_EXAMPLES = 60
 SEPARATOR_BYTES = 2  # between two examples in the page
 
 
-def add_examples(content: dict[str, Any], atlas: PageAtlas, room: int) -> None:
-    """Put as many examples as fit into `room` bytes into the content, at least one; every corpus in its turn."""
+def add_examples(content: dict[str, Any], atlas: Atlas, room: int) -> None:
+    """Add as many examples to the content as fit into `room` bytes, at least one, taking the corpora in turn."""
     heads = atlas.manifest["model"]["heads"]
     how = words_from(atlas.manifest)
     chosen: list[tuple[int, dict[str, Any]]] = []
@@ -91,7 +92,7 @@ def mention_predictions(words: Tensor, example: Example) -> NDArray[np.int64]:
 
 
 def _word_maps(example: Example, maps: NDArray[np.float32], how: FromTokens) -> Tensor:
-    """Attention between words, special tokens left away: [heads, words, words]."""
+    """Attention between words, without special tokens: [heads, words, words]."""
     index = np.asarray(example.word_of)
     special = index == SPECIAL
     numbered = np.where(special, len(example.words) + np.cumsum(special) - 1, index)
@@ -113,5 +114,5 @@ def _in_turn(examples: Sequence[Example]) -> list[int]:
 
 
 def _size(value: object) -> int:
-    """Roughly how many bytes a value takes in the page; what is packed, which is nearly all, exactly."""
+    """Roughly how many bytes a value takes in the page; exact for packed values, which are nearly all."""
     return len(value) + 20 if isinstance(value, str) else 2 * len(repr(value))

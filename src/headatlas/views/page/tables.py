@@ -1,4 +1,4 @@
-"""Tables as the page carries them: column by column, words as codes, numbers with as many digits as anybody reads."""
+"""Tables as the page holds them: column by column, words as codes, numbers with five digits."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ NEAREST = 6  # heads listed as the nearest of one
 
 def packed_table(name: str, frame: pd.DataFrame) -> dict[str, Any]:
     """What a table answers, what its columns mean, and its rows, packed."""
-    known = TABLES.get(name)
-    meanings = {column: meaning for column, _, meaning in known.columns} if known else {}
+    schema = TABLES.get(name)
+    meanings = {column: meaning for column, _, meaning in schema.columns} if schema else {}
     shown = frame.head(MOST_ROWS)
     columns = [_column(shown[column]) for column in shown]
     return {
-        "about": known.about if known else "",
+        "about": schema.about if schema else "",
         "columns": [
             {"name": str(column), "meaning": meanings.get(str(column), ""), "number": _is_number(frame[column])}
             for column in frame
@@ -36,20 +36,20 @@ def packed_table(name: str, frame: pd.DataFrame) -> dict[str, Any]:
 
 
 def nearest_heads(distances: pd.DataFrame) -> dict[str, list[list[Any]]]:
-    """For each head ("layer-head") its nearest ones as [layer, head, distance], from the table head_distances."""
-    there = distances.dropna(subset="value").sort_values("value", kind="stable")
-    ends = [there[column].tolist() for column in ("layer_a", "head_a", "layer_b", "head_b")]
-    found: dict[str, list[list[Any]]] = {}
-    for layer_a, head_a, layer_b, head_b, value in zip(*ends, there["value"].tolist(), strict=True):
+    """The nearest heads of each head ("layer-head") as [layer, head, distance], from the table head_distances."""
+    known = distances.dropna(subset="value").sort_values("value", kind="stable")
+    ends = [known[column].tolist() for column in ("layer_a", "head_a", "layer_b", "head_b")]
+    nearest: dict[str, list[list[Any]]] = {}
+    for layer_a, head_a, layer_b, head_b, value in zip(*ends, known["value"].tolist(), strict=True):
         for layer, head, other in ((layer_a, head_a, (layer_b, head_b)), (layer_b, head_b, (layer_a, head_a))):
-            near = found.setdefault(f"{layer}-{head}", [])
+            near = nearest.setdefault(f"{layer}-{head}", [])
             if len(near) < NEAREST:
                 near.append([*other, rounded(value)])
-    return found
+    return nearest
 
 
 def rounded(value: float) -> float | None:
-    """A number with five significant digits; None where there is none, which JSON could not say."""
+    """A number with five significant digits; None for NaN and infinity, which JSON does not have."""
     return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 

@@ -1,4 +1,7 @@
-"""An atlas's results with the paper's figures beside them, where the two may stand side by side (tables 1 and 2)."""
+"""An atlas's results beside the paper's, where the two are comparable (tables 1 and 2).
+
+Numbers are written as the paper prints them: accuracies in percent, heads as 8-10, missing values empty.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,6 @@ from typing import Any
 import pandas as pd
 
 from headatlas.results.view import Column, View
-from headatlas.views.published.cells import arrow, head, interval, offset, percent, text
 from headatlas.views.published.tables import (
     MENTION_TYPES,
     Source,
@@ -22,11 +24,12 @@ Row = dict[Any, Any]  # of a frame, by column
 OURS, PUBLISHED = "this atlas", "published"
 CANDIDATES = "preceding"  # mentions: what the baselines choose from
 CHOICE = (
-    "acc.: of the head that scores best here, which flatters it; the interval does not make up for that. "
+    "acc.: of the head that scores best here, which is optimistic; the interval does not correct for that. "
     "held out: the head is chosen on one half of the corpus and scored on the other."
 )
-OTHERS = "The published figures are of another model on another corpus: to compare by, not to reach."
+OTHERS = "The published figures come from another model and corpus: they are for comparison, not a target."
 
+ARROWS = {"dependent_to_head": "d->h", "head_to_dependent": "h->d"}
 METHODS = {
     "nearest": "nearest mention",
     "head_match": "same head word",
@@ -66,7 +69,7 @@ _KEPT = ["relation", "layer", "head", "direction", "accuracy", "baseline", "offs
 
 
 def compare_dependencies(best: pd.DataFrame, surveyed: str, universal: bool) -> View:
-    """Table 1: the best head for each relation in the order of the atlas's `dependency_best`, and the published one.
+    """Table 1: the best head for each relation in the order of `dependency_best`, and the published one.
 
     `universal` says whether the relations are those of Universal Dependencies, which differ from the paper's.
     """
@@ -75,9 +78,14 @@ def compare_dependencies(best: pd.DataFrame, surveyed: str, universal: bool) -> 
     frame = pd.concat([best.reset_index(drop=True), beside[_KEPT].add_prefix("published_")], axis=1)
     controlled = bool(best["control"].notna().any())
     shown = {column: cell for column, cell in DEPENDENCY_COLUMNS.items() if controlled or column.title != "control"}
-    rows = frame.assign(mark=marks).to_dict("records")
-    title = _title("Dependency relations, in %: the best head for each", surveyed, source("dependencies"))
-    return View(frame, tuple(shown), _cells(rows, shown), title, _dependency_notes(beside, marks, controlled))
+    title = titled("Dependency relations, in %: the best head for each", surveyed, source("dependencies"))
+    return View(
+        frame,
+        tuple(shown),
+        cells_of(frame.assign(mark=marks), shown),
+        title,
+        _dependency_notes(beside, marks, controlled),
+    )
 
 
 def compare_coreference(heads: pd.DataFrame, best: pd.DataFrame, baselines: pd.DataFrame, surveyed: str) -> View:
@@ -94,34 +102,35 @@ def compare_coreference(heads: pd.DataFrame, best: pd.DataFrame, baselines: pd.D
     frame = frame.rename(columns=published)[[*keys, *ours, *published.values()]].astype(whole)
     origin = source("coreference")
     notes = (
-        "Choices are among the mentions before; the paper leaves open what its heads chose from.",
+        "Heads choose among the preceding mentions; the paper does not say what its heads chose from.",
         "best head: for all mentions; best for type: for that type.",
         CHOICE,
         OTHERS,
         *(f"* {note}" for note in origin.notes.values()),
     )
-    title = _title("Coreference, in %: mentions whose antecedent is found", surveyed, origin)
-    cells = _cells(frame.to_dict("records"), COREFERENCE_COLUMNS)
+    title = titled("Coreference, in %: mentions whose antecedent is found", surveyed, origin)
+    cells = cells_of(frame, COREFERENCE_COLUMNS)
     return View(frame, tuple(COREFERENCE_COLUMNS), cells, title, notes, keys=2)
 
 
-def _cells(rows: Iterable[Row], shown: Mapping[Column, Callable[[Row], str]]) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(cell(row) for cell in shown.values()) for row in rows)
+def cells_of(frame: pd.DataFrame, shown: Mapping[Column, Callable[[Row], str]]) -> tuple[tuple[str, ...], ...]:
+    """Each row of a frame as texts, one per column shown."""
+    return tuple(tuple(cell(row) for cell in shown.values()) for row in frame.to_dict("records"))
 
 
 def _beside(relations: Iterable[str], universal: bool) -> pd.DataFrame:
-    """For each relation the published row that may stand beside it, empty where there is none. Table 1 comes first."""
+    """The published row comparable with each relation, empty if there is none. Table 1 comes first."""
     published = published_dependencies().drop_duplicates("relation")
     by_name = published.set_index("ud", drop=False)
     by_name = by_name[by_name.index.notna()]
     if not universal:
-        own = published.set_index("relation", drop=False)
-        by_name = pd.concat([own, by_name[~by_name.index.isin(own.index)]])
+        stanford = published.set_index("relation", drop=False)
+        by_name = pd.concat([stanford, by_name[~by_name.index.isin(stanford.index)]])
     return by_name.reindex(list(relations)).reset_index(drop=True)
 
 
 def _marks(beside: pd.DataFrame, universal: bool) -> list[str]:
-    """Behind a published relation: * where a note belongs to it, ~ where it is only roughly the UD relation."""
+    """Behind a published relation: * if there is a note, ~ if it is only roughly the UD relation."""
     noted = beside["relation"].isin(list(source("dependencies").notes))
     rough = (beside["comparable"] == "roughly") & universal
     return ["*" * star + "~" * tilde for star, tilde in zip(noted, rough, strict=True)]
@@ -138,7 +147,7 @@ def _dependency_notes(beside: pd.DataFrame, marks: list[str], controlled: bool) 
         "baseline: always the word at the (offset) that suits the relation best.",
         *(["control: the best head of the same network with random weights."] if controlled else []),
         OTHERS,
-        *([f"Printed in the authors' notebook alone: {', '.join(notebook)}."] if len(notebook) else []),
+        *([f"Printed only in the authors' notebook: {', '.join(notebook)}."] if len(notebook) else []),
         *(f"* {source('dependencies').notes[relation]}" for relation in noted),
         *([f"~ Only roughly comparable with UD: {'; '.join(reasons)}."] if reasons else []),
     )
@@ -154,9 +163,39 @@ def best_heads(heads: pd.DataFrame, best: pd.DataFrame) -> pd.DataFrame:
     return pd.concat([of_all.assign(method="head"), of_type.assign(method="head_of_type")])
 
 
-def _title(name: str, surveyed: str, origin: Source) -> tuple[str, ...]:
+def titled(name: str, surveyed: str, origin: Source) -> tuple[str, ...]:
     return (
         name,
         f"This atlas: {surveyed}",
         f"Published: {origin.model} on {origin.corpus} ({origin.paper}, {origin.table})",
     )
+
+
+def text(value: Any) -> str:
+    """A value as it is."""
+    return "" if pd.isna(value) else str(value)
+
+
+def head(layer: Any, number: Any) -> str:
+    """A head by its layer and number."""
+    return "" if pd.isna(layer) else f"{int(layer)}-{int(number)}"
+
+
+def arrow(direction: Any) -> str:
+    """Which word attends to which: dependent (d) and head (h)."""
+    return "" if pd.isna(direction) else ARROWS[direction]
+
+
+def percent(share: Any, decimals: int = 1) -> str:
+    """A share of 1 in percent."""
+    return "" if pd.isna(share) else f"{100 * share:.{decimals}f}"
+
+
+def interval(low: Any, high: Any) -> str:
+    """An interval of shares in percent."""
+    return "" if pd.isna(low) else f"[{percent(low)}, {percent(high)}]"
+
+
+def offset(share: Any, place: Any) -> str:
+    """A baseline's share in percent and its offset."""
+    return percent(share) if pd.isna(place) else f"{percent(share)} ({int(place)})"

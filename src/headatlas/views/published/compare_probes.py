@@ -8,8 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headatlas.results.view import Column, View
-from headatlas.views.published.cells import interval, percent, text
-from headatlas.views.published.compare import OTHERS, OURS, PUBLISHED, Row
+from headatlas.views.published.compare import OTHERS, OURS, PUBLISHED, Row, cells_of, interval, percent, text, titled
 from headatlas.views.published.tables import published_probes, source
 
 NAMES = {
@@ -24,7 +23,7 @@ NAMES = {
     ("structural_distance", "random"): "structural probe (UUAS), random weights",
     ("structural_distance", "pretrained"): "structural probe (UUAS)",
 }
-"""The rows in order: probe and whose weights it reads -> as people read it."""
+"""The rows in order: probe and the weights it reads -> its name for readers."""
 
 _MEANS = ("uas_tree_no_punct", "low", "high", "selectivity", "mdl_bits", "uniform_bits", "count")
 _COLUMNS: dict[Column, Callable[[Row], str]] = {
@@ -43,7 +42,7 @@ _OPTIONAL = {"selectivity": "selectivity", "kbits": "mdl_bits", "layer": "layer"
 
 
 def summarise_probes(probes: pd.DataFrame) -> pd.DataFrame:
-    """One row a probe and network: means over seeds. Of a structural probe the layer with the least held-out loss.
+    """One row per probe and network, means over seeds; of a structural probe, the layer with the least held-out loss.
 
     probe, weights ("" where none), name, measure, score, spread (standard deviation over seeds), seeds, layer, ...
     """
@@ -65,12 +64,8 @@ def compare_probes(probes: pd.DataFrame, surveyed: str) -> View:
         for column, cell in _COLUMNS.items()
         if column.title not in _OPTIONAL or frame[_OPTIONAL[column.title]].notna().any()
     }
-    cells = tuple(tuple(cell(row) for cell in shown.values()) for row in frame.assign(noted=noted).to_dict("records"))
-    title = (
-        "Probes, in %: words whose head is found, without punctuation (UAS)",
-        f"This atlas: {surveyed}",
-        f"Published: {origin.model} on {origin.corpus} ({origin.paper}, {origin.table})",
-    )
+    cells = cells_of(frame.assign(noted=noted), shown)
+    title = titled("Probes, in %: words whose head is found, without punctuation (UAS)", surveyed, origin)
     return View(frame, tuple(shown), cells, title, _notes(frame, noted))
 
 
@@ -84,34 +79,26 @@ def _summary(table: pd.DataFrame, probe: str, weights: str, name: str) -> dict[s
         layer = int(losses.loc[losses["held_out_loss"].argmin(), "layer"])
         rows = rows[rows["layer"] == layer]
     measure = "uuas" if probe.startswith("structural") else "uas_no_punct"
-    found = {"probe": probe, "weights": weights, "name": name, "measure": measure, "seeds": len(rows), "layer": layer}
-    found |= {"score": float(rows[measure].mean()), "spread": float(rows[measure].std())}
-    means = {column: float(rows[column].mean()) for column in _MEANS}
-    return found | means | {"count": int(rows["count"].iloc[0])}
+    summary = {"probe": probe, "weights": weights, "name": name, "measure": measure, "seeds": len(rows), "layer": layer}
+    summary |= {"score": float(rows[measure].mean()), "spread": float(rows[measure].std())}
+    summary |= {column: float(rows[column].mean()) for column in _MEANS}
+    return summary | {"count": int(rows["count"].iloc[0])}
 
 
 def _notes(frame: pd.DataFrame, noted: list[bool]) -> tuple[str, ...]:
-    trained = frame["seeds"].max()
+    trained = int(frame["seeds"].max())
+    uniform = frame["uniform_bits"].dropna().head(1) / 1000
+    optional = {
+        "selectivity": "selectivity: UAS less that of the same probe on random heads by word type.",
+        "mdl_bits": f"kbits: online code length of the training heads; the uniform code takes {uniform.sum():.1f}.",
+        "layer": "layer: chosen on held-out training sentences; 0 is the embeddings' output.",
+    }
     return (
         f"score: mean over {trained} seeds, sd over them; the interval resamples sentences."
         if trained > 1
         else "The interval resamples sentences.",
         "as tree: heads of the likeliest tree with one root, not each word's likeliest.",
-        *(
-            ["selectivity: UAS less that of the same probe on random heads by word type."]
-            if frame["selectivity"].notna().any()
-            else []
-        ),
-        *(
-            [f"kbits: online code length of the training heads; the uniform code takes {_kilobits(frame)}."]
-            if frame["mdl_bits"].notna().any()
-            else []
-        ),
-        *(
-            ["layer: chosen on held-out training sentences; 0 is the embeddings' output."]
-            if frame["layer"].notna().any()
-            else []
-        ),
+        *(note for column, note in optional.items() if frame[column].notna().any()),
         OTHERS,
         *(
             f"* {name}: {source('probes').notes[probe]}"
@@ -119,7 +106,3 @@ def _notes(frame: pd.DataFrame, noted: list[bool]) -> tuple[str, ...]:
             if star
         ),
     )
-
-
-def _kilobits(frame: pd.DataFrame) -> str:
-    return f"{frame['uniform_bits'].dropna().iloc[0] / 1000:.1f}"

@@ -33,10 +33,10 @@ class Source:
 
 
 def published_dependencies() -> pd.DataFrame:
-    """Table 1 and the further rows of the authors' notebook, each with the UD relation that may stand beside it.
+    """Table 1 and the further rows of the authors' notebook, each with the UD relation that is comparable.
 
     relation, layer, head, direction (dependent_to_head or head_to_dependent), accuracy, baseline, offset,
-    source (table 1 or notebook), ud (missing where UD has no like), comparable (same, roughly, no), remark.
+    source (table 1 or notebook), ud (missing if UD has no such relation), comparable (same, roughly, no), remark.
     """
     table = _printed("dependencies").merge(_universal(), on="relation", validate="many_to_one")
     types = {"direction": "string", "offset": "Int64", "ud": "string", "remark": "string"}
@@ -90,7 +90,7 @@ def _universal() -> pd.DataFrame:
 
 
 def _shares(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
-    """Printed percentages as shares, without the dust of the division."""
+    """Printed percentages as shares, without the rounding error of the division."""
     return table.assign(**{column: (table[column].astype("float64") / 100).round(4) for column in columns})
 
 

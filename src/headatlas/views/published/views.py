@@ -1,22 +1,22 @@
-"""A table of an atlas by its name, ready to be printed: as it is, or with the published figures beside it."""
+"""Tables of an atlas ready to print: as they are, or beside the published figures."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Protocol
+from collections.abc import Callable
+from typing import Any
 
 import pandas as pd
 
 from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
+from headatlas.results.atlas import Results
 from headatlas.results.naming import model_named
 from headatlas.results.schema import TABLES
-from headatlas.results.schemas.layers import LAYERS
-from headatlas.results.view import View, plain_view
-from headatlas.views.published.compare import compare_coreference, compare_dependencies
+from headatlas.results.schemas.probes import LAYERS
+from headatlas.results.view import Column, View, plain_view
+from headatlas.views.published.compare import OTHERS, Row, cells_of, compare_coreference, compare_dependencies
 from headatlas.views.published.compare_probes import compare_probes
-from headatlas.views.published.reproduction import reproduction_view
+from headatlas.views.published.tables import source
 
 NEEDS = {
     "dependencies": ("treebank", ("dependency_best",)),
@@ -30,26 +30,24 @@ NEEDS = {
 } | {name: ("layers", (name,)) for name in LAYERS}
 """Table -> the corpus it comes from, an option of `survey` or `probe`, or the command; and what it is compared by."""
 COMPARED = ("dependencies", "coreference", "probes")
+_COLUMNS: dict[Column, Callable[[Row], str]] = {
+    Column("where"): lambda row: row["place"],
+    Column("what"): lambda row: row["item"] + (f", {row['unit']}" if row["unit"] in ("%", "nats") else ""),
+    Column("published"): lambda row: row["published"],
+    Column("ours"): lambda row: row["ours"],
+    Column("95 % interval", number=True): lambda row: _interval(row["low"], row["high"]),
+    Column("difference", number=True): lambda row: _signed(row["difference"], row["unit"]),
+    Column("verdict"): lambda row: f"{row['verdict']}: {row['missing']}" if row["missing"] else row["verdict"],
+}
 
 
-class Surveyed(Protocol):
-    """What is needed of an atlas."""
-
-    @property
-    def folder(self) -> Path: ...
-    @property
-    def tables(self) -> Mapping[str, pd.DataFrame]: ...
-    @property
-    def manifest(self) -> dict[str, Any]: ...
-
-
-def comparisons(atlas: Surveyed) -> list[View]:
-    """The paper's tables 1 to 3 with this atlas beside them, where it has what they need."""
+def comparisons(atlas: Results) -> list[View]:
+    """The paper's tables 1 to 3 beside this atlas, if it has the tables they need."""
     return [view_of(atlas, name) for name in COMPARED if all(table in atlas.tables for table in NEEDS[name][1])]
 
 
-def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
-    """A table to print. Those in COMPARED, and `reproduction`, stand beside the paper's unless `raw`."""
+def view_of(atlas: Results, name: str, raw: bool = False) -> View:
+    """A table to print. Those in COMPARED, and `reproduction`, are set beside the paper's unless `raw`."""
     compared = name in COMPARED and not raw
     for needed in NEEDS[name][1] if compared else (name,):
         if needed not in atlas.tables:
@@ -69,27 +67,27 @@ def view_of(atlas: Surveyed, name: str, raw: bool = False) -> View:
     return compare_coreference(frames[0], frames[1], frames[2], surveyed)
 
 
-def _why_not(atlas: Surveyed, name: str) -> str:
+def _why_not(atlas: Results, name: str) -> str:
     if name == "reproduction":
-        return f"{atlas.folder}: nothing was reproduced here. Make such a folder: headatlas reproduce clark2019"
+        return f"{atlas.folder}: there is no reproduction here. Make one with: headatlas reproduce clark2019"
     if name not in NEEDS or "model" not in atlas.manifest:
-        return f"{atlas.folder}: no table {name!r} here. There are: {', '.join(atlas.tables)}."
+        return f"{atlas.folder}: there is no table {name!r} here. The tables are: {', '.join(atlas.tables)}."
     corpus = NEEDS[name][0]
     model = atlas.manifest["model"]["name"]
     if corpus == "eval":
         command = f"headatlas probe {model} --treebank TRAIN --eval DEV --out DIR"
-        return f"{atlas.folder}: no such probes were trained, so there is no table {name!r}. Train some: {command}"
+        return f"{atlas.folder}: no such probe was trained, so there is no table {name!r}. Train it with: {command}"
     if corpus == "layers":
         command = f"headatlas layers {model} --train TRAIN --eval DEV --out DIR"
-        return f"{atlas.folder}: no layers were asked, so there is no table {name!r}. Ask them: {command}"
+        return f"{atlas.folder}: no layers were probed, so there is no table {name!r}. Probe them with: {command}"
     data = {"treebank": "treebank", "coreference": "text with coreference"}[corpus]
     return (
         f"{atlas.folder}: no {data} was surveyed, so there is no table {name!r}. "
-        f"Make an atlas with one: headatlas survey {model} --{corpus} FILE --out DIR"
+        f"Survey one with: headatlas survey {model} --{corpus} FILE --out DIR"
     )
 
 
-def _surveyed(atlas: Surveyed, corpus: str) -> str:
+def _surveyed(atlas: Results, corpus: str) -> str:
     """The model and the files of a corpus, as the manifest names them."""
     about = _about(atlas, corpus)
     files = name_files(about["files"])
@@ -97,5 +95,34 @@ def _surveyed(atlas: Surveyed, corpus: str) -> str:
     return f"{model_named(atlas.manifest['model'])} on {files}{parsed}"
 
 
-def _about(atlas: Surveyed, corpus: str) -> dict[str, Any]:
+def _about(atlas: Results, corpus: str) -> dict[str, Any]:
     return dict(atlas.manifest["corpora"][corpus])
+
+
+def reproduction_view(table: pd.DataFrame, model: str) -> View:
+    """Every published number and finding, and how many of each verdict there are."""
+    title = (
+        f"{source('dependencies').paper}, reproduced with {model}: {counts(table)}",
+        f"Published: {source('dependencies').model}",
+    )
+    notes = ("When a number or finding counts as reproduced is in the column `rule` (--raw).", OTHERS)
+    return View(table, tuple(_COLUMNS), cells_of(table, _COLUMNS), title, notes, keys=2)
+
+
+def counts(table: pd.DataFrame) -> str:
+    """How many rows of each verdict there are, in words."""
+    reproduced, differing, missing = (
+        int((table["verdict"] == verdict).sum()) for verdict in ("reproduced", "differs", "input missing")
+    )
+    return f"{reproduced} reproduced, {differing} {'differs' if differing == 1 else 'differ'}, {missing} input missing"
+
+
+def _interval(low: float, high: float) -> str:
+    return "" if pd.isna(low) else f"[{low:.1f}, {high:.1f}]"
+
+
+def _signed(difference: float, unit: str) -> str:
+    if pd.isna(difference):
+        return ""
+    decimals = {"%": 1, "nats": 2}.get(unit, 0)
+    return f"{difference:+.{decimals}f}"

@@ -1,4 +1,4 @@
-"""What an atlas was made from, in the words of its manifest."""
+"""What an atlas was made from, in words, from its manifest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headatlas.wording import counted, fine_percent
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
-    """One phrase a corpus: how much of it the model saw, and a small share that its tokenizer does not know."""
+    """One phrase per corpus: how much of it the model saw, and the share of unknown tokens if it is small."""
     return [
         _READ[about.get("kind", name)](about) + _little_unknown(about.get("unknown"))
         for name, about in manifest["corpora"].items()
@@ -20,7 +20,7 @@ def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
-    """Of each corpus whose tokens the model's tokenizer does not know to a large part."""
+    """One warning per corpus in which the tokenizer does not know a large share of the tokens."""
     name = Path(manifest["model"]["name"]).name
     return [
         warning
@@ -30,14 +30,14 @@ def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
 
 
 def unknown_warning(counts: Mapping[str, Any] | None, corpus: str, model: str) -> list[str]:
-    """A sentence where a large part of a corpus ("the text") is unknown; else nothing."""
+    """A sentence if a large share of a corpus ("the text") is unknown, else none."""
     in_words = f", in {fine_percent(unknown_share(counts, 'words'))} of its words" if "words" in (counts or {}) else ""
     consequence = "the model cannot tell such words apart, so what its heads do with them means little"
     return much_unknown(unknown_share(counts), corpus, model, consequence, in_words)
 
 
 def _called(corpus: str, about: Mapping[str, Any]) -> str:
-    """What to call a corpus in a sentence, by its name in a manifest: an option's, a task's, or tasks with a part."""
+    """What to call a corpus in a sentence, by its name in the manifest: of an option, a task, or a part of tasks."""
     if corpus in _CALLED:
         return f"the {_CALLED[corpus]}"
     return f"the {'texts' if about.get('kind') == 'spans' else 'inputs'} of {corpus}"
@@ -104,9 +104,9 @@ _CALLED = {
     "treebank": "treebank",
     "coreference": "coreference corpus",
     "keyphrases": "keyphrase corpus",
-    "eval": "treebank to score on",
-    "train": "documents to train on",
-    "data": "documents to score on",
+    "eval": "evaluation treebank",
+    "train": "training documents",
+    "data": "evaluation documents",
 }
 _READ = {
     "documents": _documents,

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from headatlas.views.figures.choice import CharacteristicHead, characteristic_heads
+from headatlas.views.words.patterns import CharacteristicHead, characteristic_heads
 
 
 def frame(column, rows):
