@@ -45,6 +45,7 @@ LAYER_CAVEATS = (
     "Mixing weights and differential scores answer different questions: where a probe looks when it sees all layers, "
     "and from which layer on it needs no more. Intervals of mixing weights resample only a few seeds.",
 )
+ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
 COMPARISON_VIEWS = ("overview", "sides", "differences", "tables")
 OMITTED = ("low", "high", "count", "correct", "uniform_nats")  # from the sides' tables: the differences have them
 COMPARISON_CAVEATS = (
@@ -105,7 +106,7 @@ def _views_of(tables: Container[str]) -> list[str]:
     """The views that have something to show: of heads, or of layers."""
     if "layer_mix" in tables:
         return ["overview", "layers", "tables"]
-    return ["overview", "map", "grid", "sentence", *(["weights"] if "keyphrase_heads" in tables else []), "tables"]
+    return [*ATLAS_VIEWS[:-1], *(["weights"] if "keyphrase_heads" in tables else []), ATLAS_VIEWS[-1]]
 
 
 def _view(view: View) -> dict[str, Any]:
