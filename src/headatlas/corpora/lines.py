@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import IO
 
 from headatlas.errors import CorpusError
-from headatlas.limits import LONGEST_LINE, RAISE
+from headatlas.limits import LARGEST_RECORD, LONGEST_LINE, RAISE
+
+Block = list[tuple[int, str]]
+"""The number of each line, from 1, and the line without its break."""
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -56,6 +59,22 @@ class Extent:
         if self._size > self._most:
             what = f"begins something of more than {self._most:,} characters, up to line {number:,} and beyond"
             raise CorpusError(f"{what}. {self._remedy} {RAISE}", self._path, self._start)
+
+
+def read_blocks(path: Path) -> Iterator[Block]:
+    """Stream the runs of lines between empty lines."""
+    block: Block = []
+    extent = Extent(path, LARGEST_RECORD, "Put an empty line between sentences.")
+    for number, raw in read_lines(path):
+        if raw.strip():
+            extent.add(number, raw)
+            block.append((number, raw.rstrip("\r\n")))
+        elif block:
+            yield block
+            block = []
+            extent.restart()
+    if block:
+        yield block
 
 
 @contextmanager

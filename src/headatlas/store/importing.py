@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.treebanks.checks import tree_defect
-from headatlas.corpora.treebanks.sentence import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT, tree_defect
 from headatlas.encoding.kinds import PERIODS_AND_COMMAS, Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError

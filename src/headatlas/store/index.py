@@ -14,7 +14,7 @@ from typing import Any, get_args
 
 import numpy as np
 
-from headatlas.corpora.treebanks.checks import tree_defect
+from headatlas.corpora.treebanks.sentence import tree_defect
 from headatlas.encoding.kinds import Kind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError

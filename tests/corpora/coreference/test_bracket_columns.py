@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.coreference.bracket_columns import read_bracket_columns
 from headatlas.corpora.coreference.mentions import Mention, MentionDocument
+from headatlas.corpora.coreference.read import read_bracket_columns
 from headatlas.errors import CorpusError
 
 GUM = """\

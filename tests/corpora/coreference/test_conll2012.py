@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.coreference.conll2012 import read_conll2012
 from headatlas.corpora.coreference.mentions import Mention, MentionDocument
-from headatlas.corpora.coreference.read import detect_format, read_coreference
+from headatlas.corpora.coreference.read import detect_format, read_conll2012, read_coreference
 from headatlas.errors import CorpusError
 
 ALIGNED = """\
@@ -140,7 +139,7 @@ def test_windows_line_ends(tmp_path: Path) -> None:
         (tabs("She (1)") + "x 0 0 She (1)\n", 3, "has 5 columns.*at least 7"),
         (tabs("She (1)").replace("She", " "), 2, "no word in the fourth"),
         (tabs("She (1)", "left", parse="(NP*"), 2, "parse of the sentence.*NP is never closed.*column 6"),
-        (tabs("Go", "", "She (1)", "left").replace("left\t_\t_", "left\t_\t*)"), 4, "'_' is no parse bit"),
+        (tabs("Go", "", "She (1)", "left").replace("left\t_\t_", "left\t_\t*)"), 4, "'_' is not a parse bit"),
     ],
 )
 def test_what_is_malformed_is_named(tmp_path: Path, content: str, line: int, problem: str) -> None:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from tests.keyphrasing.made_up import folders_corpus
-
 from headatlas.corpora.keyphrases.key_words import TAGS, tag_words
 from headatlas.corpora.keyphrases.phrases import phrase_stems, split_words
 from headatlas.corpora.spans.tasks import TASKS, choose_tasks, read_span_texts
+from tests.commands.keyphrases.made_up import folders_corpus
 
 
 def tags_of(text, *phrases):

@@ -57,19 +57,19 @@ def test_names_that_cannot_be(tmp_path):
         choose_tasks(["../x"], [entities, entities])
     with pytest.raises(SettingError, match="have no task in common"):
         choose_tasks(["all"], [entities, relations])
-    with pytest.raises(SettingError, match="Name the task yourself"):
+    with pytest.raises(SettingError, match="Name it: --task NAME"):
         choose_tasks(["all"], [[tmp_path / "a.jsonl"], entities])
     lines = tmp_path / "a.jsonl"
     assert choose_tasks(["verbs"], [[lines], [lines]])[0].name == "verbs"
     lines.write_text("")
-    with pytest.raises(CorpusError, match=r"a\.jsonl: holds no text for the task verbs"):
+    with pytest.raises(CorpusError, match=r"a\.jsonl: has no text for the task verbs"):
         list(read_span_texts([lines], ["verbs"], 0, Counter()))
 
 
 @pytest.mark.parametrize("text", ["a text like any other.\n", ""])
 def test_a_file_of_no_known_format(tmp_path, text):
     (tmp_path / "a.txt").write_text(text)
-    with pytest.raises(CorpusError, match=r"a\.txt.*: is in no format that tasks on spans are read from"):
+    with pytest.raises(CorpusError, match=r"a\.txt.*: is in none of the formats of span tasks"):
         tasks_in(tmp_path / "a.txt")
 
 
