@@ -15,7 +15,7 @@ from headatlas.encoding.segments import Segment
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded segments. Everything a study needs to know about the tokens of the maps it sees."""
+    """Padded segments: everything a study needs to know about the tokens of the maps it sees."""
 
     segments: tuple[Segment, ...]
     input_ids: Tensor  # [B, T] int64
@@ -38,9 +38,9 @@ class Batch:
 def plan_batches(segments: Sequence[Sized], batch_tokens: int, batch_pairs: int | None = None) -> list[list[int]]:
     """Indices of the segments of each batch: longest first, padded size at most `batch_tokens`.
 
-    `batch_pairs` also limits the pairs of tokens, which the size of attention maps goes with. A segment beyond either
-    budget makes a batch of its own. Longest first, so that a batch too large for
-    the memory fails at the start of a run and not at its end.
+    `batch_pairs` also limits the pairs of tokens, since attention maps grow with them. A segment beyond either budget
+    makes a batch of its own. The longest come first so that a batch too large for the memory fails at the start of a
+    run and not at its end.
     """
     order = sorted(range(len(segments)), key=lambda index: (-len(segments[index]), index))
     plan: list[list[int]] = []
