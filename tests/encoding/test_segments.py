@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast
 from encoding.tokenizers_for_tests import bert, gpt, lines, llama, roberta, t5, xlnet
 from headatlas.corpora.text import TextLine
 from headatlas.encoding import segments as module
-from headatlas.encoding.kinds import Kind, kind_table
+from headatlas.encoding.kinds import TokenKind, kind_table
 from headatlas.encoding.segments import Segment, SegmentSample, sample_segments
 from headatlas.encoding.template import SPECIAL, pair_frame
 from headatlas.errors import CorpusError, SettingError
@@ -225,7 +225,7 @@ def test_the_name_of_a_special_token_in_the_text_is_text() -> None:
         assert ((segment.words == SPECIAL) == special).all()
         assert special.sum() == frame.size
         kinds = kind_table(tokenizer)(segment.ids)
-        assert ((kinds == Kind.CLS) | (kinds == Kind.SEP)).sum() == frame.size
+        assert ((kinds == TokenKind.CLS) | (kinds == TokenKind.SEP)).sum() == frame.size
         assert tokenizer(name, add_special_tokens=False)["input_ids"] == [tokenizer.convert_tokens_to_ids(name)]
 
 

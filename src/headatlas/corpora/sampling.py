@@ -39,7 +39,7 @@ def sample(
 
     Example:
         >>> sample("abcdefgh", 3, seed=0)
-        ['c', 'd', 'h']
+        ['c', 'f', 'h']
     """
     if count is None or len(items) <= count:
         return list(items)

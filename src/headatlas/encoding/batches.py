@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headatlas.encoding.kinds import Kind, KindTable
+from headatlas.encoding.kinds import KindTable, TokenKind
 from headatlas.encoding.segments import Segment
 
 
@@ -21,7 +21,7 @@ class Batch:
     input_ids: Tensor  # [B, T] int64
     mask: Tensor  # [B, T] bool, true on real tokens
     type_ids: Tensor  # [B, T] int64
-    kinds: Tensor  # [B, T] uint8, a Kind; OTHER on padding
+    kinds: Tensor  # [B, T] uint8, a TokenKind; OTHER on padding
     lengths: Tensor  # [B] int64
 
     @property
@@ -60,7 +60,7 @@ def make_batch(segments: Sequence[Segment], kinds: KindTable, pad_id: int) -> Ba
     shape = (len(segments), int(lengths.max()))
     ids = np.full(shape, pad_id, dtype=np.int64)
     types = np.zeros(shape, dtype=np.int64)
-    token_kinds = np.full(shape, Kind.OTHER, dtype=np.uint8)
+    token_kinds = np.full(shape, TokenKind.OTHER, dtype=np.uint8)
     for row, segment in enumerate(segments):
         ids[row, : len(segment)] = segment.ids
         types[row, : len(segment)] = segment.type_ids

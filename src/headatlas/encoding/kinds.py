@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-class Kind(IntEnum):
+class TokenKind(IntEnum):
     """The paper's token kinds (section 3.2)."""
 
     OTHER = 0
@@ -53,10 +53,10 @@ def kind_table(tokenizer: PreTrainedTokenizerBase) -> KindTable:
     texts = backend.decode_batch([[number] for number in numbers], skip_special_tokens=False)
     for number, text in zip(numbers, texts, strict=True):
         if text.removeprefix(prefix).strip() in PERIODS_AND_COMMAS:
-            of_id[number] = Kind.PERIOD_COMMA
+            of_id[number] = TokenKind.PERIOD_COMMA
     roles = (
-        (Kind.SEP, tokenizer.sep_token_id, tokenizer.eos_token_id),
-        (Kind.CLS, tokenizer.cls_token_id, tokenizer.bos_token_id),
+        (TokenKind.SEP, tokenizer.sep_token_id, tokenizer.eos_token_id),
+        (TokenKind.CLS, tokenizer.cls_token_id, tokenizer.bos_token_id),
     )
     for kind, declared, substitute in roles:
         number = declared if declared is not None else substitute
