@@ -33,4 +33,4 @@ def test_a_task_that_is_not_there(tiny_folder, tmp_path):
     train = write_entities(tmp_path / "a.bio", 4, 0)
     done = run(str(tiny_folder("bert")), "--task", "verbs", "--train", str(train), "--eval", str(train), "--out", "o")
     assert done.exit_code == 1
-    assert "is a file to train on too" in str(done.exception)
+    assert "is also a training file" in str(done.exception)

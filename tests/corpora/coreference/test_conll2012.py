@@ -129,7 +129,7 @@ def test_windows_line_ends(tmp_path: Path) -> None:
         (tabs("She (1", "left"), 2, "never closes"),
         (tabs("She (1", "", "left") + tabs("x 1)"), 2, "never closes"),
         (tabs("She", "left 1)"), 3, "not open"),
-        (tabs("She", "left 1"), 3, "no row of brackets"),
+        (tabs("She", "left 1"), 3, "not a row of brackets"),
         ("#begin document (x); part 0\nx 0 0 She - -\n", 2, "has 6 columns.*at least 7"),
         ("x 0 0 She (1)\nx 0 1 (1)\n", 2, "has 4 columns.* 5 in every line of this document"),
         ("x 0 0 She (1)\nx 0 1 left - -\n", 2, "has 6 columns.* 5 in every line of this document"),

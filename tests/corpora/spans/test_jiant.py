@@ -33,8 +33,8 @@ def test_spans_and_labels(tmp_path):
 @pytest.mark.parametrize(
     ("record", "what"),
     [
-        ("{", "is no JSON"),
-        ("[]", "is no JSON object"),
+        ("{", "is not valid JSON"),
+        ("[]", "is not a JSON object"),
         ({"targets": []}, "has no text"),
         ({"text": " ", "targets": []}, "has no text"),
         ({"text": "a"}, "has no targets"),

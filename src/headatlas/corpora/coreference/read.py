@@ -29,11 +29,11 @@ from headatlas.corpora.coreference.english_words import word_set
 from headatlas.corpora.coreference.mention_heads import heads_from_parse, make_mentions
 from headatlas.corpora.coreference.mentions import MentionDocument
 from headatlas.corpora.files import each_once
-from headatlas.corpora.lines import Extent, read_lines
+from headatlas.corpora.lines import Extent, read_lines, too_large
 from headatlas.corpora.treebanks import columns as conllu
 from headatlas.corpora.treebanks.sentence import NO_TREE
 from headatlas.errors import CorpusError
-from headatlas.limits import LARGEST_DOCUMENT, MOST_WORDS, RAISE
+from headatlas.limits import LARGEST_DOCUMENT, MOST_WORDS
 
 CoreferenceFormat = Literal["auto", "conll2012", "corefud", "brackets"]
 COREFERENCE_FORMATS: tuple[CoreferenceFormat, ...] = get_args(CoreferenceFormat)
@@ -226,8 +226,8 @@ class _CorefudDocument:
         start = len(self.words)
         self._line = self._line or words[0][0]
         if start + len(words) > MOST_WORDS:
-            problem = f"begins a document of more than {MOST_WORDS:,} words. Put a comment # newdoc before each."
-            raise CorpusError(f"{problem} {RAISE}", self._path, self._line)
+            remedy = "Put a comment # newdoc before each document."
+            raise too_large("begins a document of", f"{MOST_WORDS:,} words", remedy, self._path, self._line)
         heads = conllu.parse_heads([row[conllu.HEAD] for _, row in words], [line for line, _ in words], self._path)
         self._sentences.append(start)
         self._heads += _shift(heads, start)

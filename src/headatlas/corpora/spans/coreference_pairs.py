@@ -1,8 +1,8 @@
-"""Coreference as a task on pairs of mentions: do the two name the same entity?
+"""Coreference as a task on pairs of mentions: do the two refer to the same entity?
 
-Each mention with an antecedent within reach gives two targets, the earlier mention second: ``coreferent`` with its
-nearest antecedent, and ``none`` with an earlier mention of another entity, drawn by chance, where there is one. What is
-drawn depends on the name given and the seed alone.
+Each mention with an antecedent gives two targets, the earlier mention second: ``coreferent`` with its nearest
+antecedent, and ``none`` with a random earlier mention of another entity, if there is one. The random choice depends on
+the given name and the seed alone.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ COREFERENT, NONE = "coreferent", "none"
 
 
 def coreference_targets(mentions: Sequence[Mention], name: str, seed: int) -> Iterator[Target]:
-    """The targets among mentions of one stretch of text, in order."""
-    dice = random.Random(f"{seed} coreference {name}")
+    """The targets among the mentions of one text, in order."""
+    rng = random.Random(f"{seed} coreference {name}")
     for number, mention in enumerate(mentions):
         before = [other for other in mentions[:number] if other.end <= mention.start]
         same = [other for other in before if other.entity == mention.entity]
@@ -26,7 +26,7 @@ def coreference_targets(mentions: Sequence[Mention], name: str, seed: int) -> It
             continue
         yield _pair(mention, max(same, key=lambda other: other.start), COREFERENT)
         if others := [other for other in before if other.entity != mention.entity]:
-            yield _pair(mention, dice.choice(others), NONE)
+            yield _pair(mention, rng.choice(others), NONE)
 
 
 def _pair(mention: Mention, earlier: Mention, label: str) -> Target:

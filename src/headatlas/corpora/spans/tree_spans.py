@@ -1,9 +1,10 @@
 """Span tasks that a treebank answers: a word's part of speech, a dependency's label, and whether two words are joined.
 
-- ``pos``: the word; its part of speech as the file gives it.
-- ``dependencies``: a word and its head, in this order; the relation's name. The root has no head and is no target.
-- ``arcs``: two words, in this order; ``arc`` where the second is the head of the first, ``none`` where it is another
-  word, drawn once for each true arc. What is drawn depends on the sentence's id and the seed alone.
+- ``pos``: a word, and its part of speech as the file gives it.
+- ``dependencies``: a word and its head, in this order, and the name of the relation. The root has no head and is not a
+  target.
+- ``arcs``: two words; ``arc`` if the second is the head of the first, ``none`` if it is another word, chosen at random
+  once for each true arc. The choice depends on the id of the sentence and the seed alone.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def _pos(sentence: Sentence, _seed: int) -> Iterator[Target]:
     for word, tag in enumerate(sentence.tags):
         if not tag:
             problem = f"the word {sentence.words[word]!r} of the sentence that begins here has no part of speech."
-            raise CorpusError(f"{problem} Leave the task pos out.", sentence.path, sentence.line)
+            raise CorpusError(f"{problem} Omit the task pos.", sentence.path, sentence.line)
         yield Target(((word, word + 1),), (tag,), sentence.line)
 
 
@@ -38,13 +39,13 @@ def _dependencies(sentence: Sentence, _seed: int) -> Iterator[Target]:
 
 
 def _arcs(sentence: Sentence, seed: int) -> Iterator[Target]:
-    dice = random.Random(f"{seed} arcs {sentence.id}")
+    rng = random.Random(f"{seed} arcs {sentence.id}")
     for word, head in enumerate(sentence.heads):
         if head == ROOT:
             continue
         yield _pair(sentence, word, head, ARC)
         if others := [other for other in range(len(sentence.words)) if other not in (word, head)]:
-            yield _pair(sentence, word, dice.choice(others), NONE)
+            yield _pair(sentence, word, rng.choice(others), NONE)
 
 
 def _pair(sentence: Sentence, first: int, second: int, label: str) -> Target:

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headatlas.corpora.lines import too_large
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 from headatlas.errors import CorpusError, SettingError, first_line
-from headatlas.limits import LARGEST_DOC_BIN, RAISE
+from headatlas.limits import LARGEST_DOC_BIN
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
@@ -109,8 +110,8 @@ def _refuse_too_large(path: Path) -> None:
         while not unpacker.eof and (packed := unpacker.unconsumed_tail or file.read(_CHUNK_BYTES)):
             size += len(unpacker.decompress(packed, _CHUNK_BYTES))
             if size > LARGEST_DOC_BIN:
-                problem = f"unpacks to more than {LARGEST_DOC_BIN:,} bytes. Write the docs to several smaller files."
-                raise CorpusError(f"{problem} {RAISE}", path)
+                remedy = "Write the docs to several smaller files."
+                raise too_large("unpacks to", f"{LARGEST_DOC_BIN:,} bytes", remedy, path)
 
 
 def _load(path: Path, spacy: Any) -> Any:
