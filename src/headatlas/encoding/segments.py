@@ -87,25 +87,25 @@ def sample_segments(
     room = frame.room(max_tokens, least_lines)
     left_out: Counter[str] = Counter()
     totals: Counter[str] = Counter()
-    kept: list[tuple[int, int, Segment, int]] = []  # a heap, largest key on top: -key, order, segment, tokens cut
+    sampled: list[tuple[int, int, Segment, int]] = []  # a heap, largest key on top: -key, order, segment, tokens cut
     for chunk in _chunks(lines, tokenizer, room, least_lines, left_out, totals):
         totals["available"] += 1
         key = stable_hash(f"{seed} {chunk.id}")
-        if len(kept) == count and key > -kept[0][0]:
+        if len(sampled) == count and key > -sampled[0][0]:
             continue
         segment = _segment(chunk, frame, room, style, seed, zero_token_types)
         entry = (-key, chunk.order, segment, max(0, sum(map(len, chunk.lines)) - room))
-        if len(kept) < count:
-            heapq.heappush(kept, entry)
+        if len(sampled) < count:
+            heapq.heappush(sampled, entry)
         else:
-            heapq.heapreplace(kept, entry)
-    if not kept:
+            heapq.heapreplace(sampled, entry)
+    if not sampled:
         raise CorpusError(_why_nothing(left_out))
-    kept.sort(key=lambda entry: entry[1])
-    if cut := sum(entry[3] for entry in kept):
+    sampled.sort(key=lambda entry: entry[1])
+    if cut := sum(entry[3] for entry in sampled):
         left_out["token_cut_to_fit"] = cut
     return SegmentSample(
-        [entry[2] for entry in kept],
+        [entry[2] for entry in sampled],
         style,
         totals["available"],
         totals["documents"],

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.corpora.coreference.mentions import MentionDocument
-from headatlas.corpora.spans.coreference_pairs import coreference_targets
 from headatlas.corpora.spans.spans import Span, SpanText, Target
+from headatlas.corpora.spans.targets import coreference_targets
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.template import single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
@@ -90,7 +90,7 @@ def coreference_segments(
     seed: int,
     left_out: Counter[str],
 ) -> list[SpanSegment]:
-    """Encode documents in windows of whole sentences, with pairs of mentions within each (see `coreference_pairs`)."""
+    """Encode documents in windows of whole sentences, with pairs of mentions within each (see `targets`)."""
     documents = list(documents)
     paths = {document.id: document.path for document in documents}
     sample = mention_segments(documents, tokenizer, max_tokens=max_tokens, windows=True)

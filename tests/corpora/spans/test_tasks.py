@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from headatlas.corpora.coreference.mentions import Mention
 from headatlas.corpora.sample import sample_treebank
-from headatlas.corpora.spans.coreference_pairs import COREFERENT, NONE, coreference_targets
+from headatlas.corpora.spans.targets import COREFERENT, NONE, coreference_targets, tree_targets
 from headatlas.corpora.spans.tasks import choose_tasks, read_span_texts, tasks_in
-from headatlas.corpora.spans.tree_spans import tree_targets
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 from headatlas.errors import CorpusError, SettingError
 

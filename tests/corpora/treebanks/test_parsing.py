@@ -9,8 +9,8 @@ import pytest
 import spacy
 
 from headatlas.corpora.text import TextLine
-from headatlas.corpora.treebanks.parsing import LINES_AT_ONCE, parse_text
 from headatlas.corpora.treebanks.sentence import ROOT
+from headatlas.corpora.treebanks.spacy_docs import LINES_AT_ONCE, parse_text
 from headatlas.errors import SettingError
 
 

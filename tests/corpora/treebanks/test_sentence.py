@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.treebanks.columns import parse_heads
+from headatlas.corpora.treebanks.columns import read_head_column
 from headatlas.corpora.treebanks.sentence import NO_TREE, ROOT, Sentence, is_tree, tree_defect
 from headatlas.errors import CorpusError
 
@@ -83,20 +83,20 @@ def test_a_long_chain_is_checked_at_once() -> None:
 @pytest.mark.parametrize("head", [4, 99])
 def test_a_head_that_is_no_word_of_the_sentence_raises(head: int) -> None:
     with pytest.raises(CorpusError, match=f"line 8: the head is word {head}, but the sentence has only 3. Correct it"):
-        parse_heads(["0", "1", str(head)], [6, 7, 8], PATH)
+        read_head_column(["0", "1", str(head)], [6, 7, 8], PATH)
 
 
 def test_heads_as_files_write_them() -> None:
-    assert parse_heads(["0", "1", "12", *["1"] * 9], range(1, 13), PATH) == (ROOT, 0, 11, *[0] * 9)
+    assert read_head_column(["0", "1", "12", *["1"] * 9], range(1, 13), PATH) == (ROOT, 0, 11, *[0] * 9)
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "1.5", "２", "9" * 5000])  # noqa: RUF001
 def test_a_head_that_is_no_number(text: str) -> None:
     with pytest.raises(CorpusError, match=r"line 4: the head .* is not a number.*or 0 for the root"):
-        parse_heads([text], [4], PATH)
+        read_head_column([text], [4], PATH)
 
 
 def test_no_head_means_no_tree() -> None:
-    assert parse_heads(["_", "_"], [4, 5], PATH) == (NO_TREE, NO_TREE)
+    assert read_head_column(["_", "_"], [4, 5], PATH) == (NO_TREE, NO_TREE)
     with pytest.raises(CorpusError, match="line 5: has no head, while other words"):
-        parse_heads(["0", "_"], [4, 5], PATH)
+        read_head_column(["0", "_"], [4, 5], PATH)

@@ -18,8 +18,8 @@ from headatlas.corpora.treebanks.label_sets import (
     possessive_clitic,
     punctuation_of,
 )
-from headatlas.corpora.treebanks.parsing import parse_text
 from headatlas.corpora.treebanks.read import read_treebank
+from headatlas.corpora.treebanks.spacy_docs import parse_text
 from headatlas.encoding.keyphrase_segments import keyphrase_segments
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.segments import Segment, sample_segments

@@ -228,7 +228,7 @@ class _CorefudDocument:
         if start + len(words) > MOST_WORDS:
             remedy = "Put a comment # newdoc before each document."
             raise too_large("begins a document of", f"{MOST_WORDS:,} words", remedy, self._path, self._line)
-        heads = conllu.parse_heads([row[conllu.HEAD] for _, row in words], [line for line, _ in words], self._path)
+        heads = conllu.read_head_column([row[conllu.HEAD] for _, row in words], [line for line, _ in words], self._path)
         self._sentences.append(start)
         self._heads += _shift(heads, start)
         for row in rows:

@@ -15,9 +15,8 @@ from headatlas.corpora.coreference.read import detect_format
 from headatlas.corpora.keyphrases import key_words
 from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.lines import read_lines
-from headatlas.corpora.spans import coreference_pairs, tree_spans
 from headatlas.corpora.spans.spans import BIO_TAG, SpanText, is_marked, read_bio, read_jiant, read_marked_relations
-from headatlas.corpora.spans.tree_spans import TREE_TASKS, tree_targets
+from headatlas.corpora.spans.targets import NONE, TREE_TASKS, tree_targets
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.spacy_docs import is_doc_bin
@@ -42,9 +41,9 @@ TASKS = {
     for task in (
         SpanTask("pos"),
         SpanTask("dependencies"),
-        SpanTask("arcs", tree_spans.NONE, links=True),
+        SpanTask("arcs", NONE, links=True),
         SpanTask("entities"),
-        SpanTask(COREFERENCE, coreference_pairs.NONE, links=True),
+        SpanTask(COREFERENCE, NONE, links=True),
         SpanTask("relations", "Other"),
         SpanTask(KEYPHRASES, key_words.OTHER),
     )

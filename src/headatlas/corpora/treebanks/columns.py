@@ -92,11 +92,11 @@ def is_empty_node(row: Row) -> bool:
     return "." in row[1][ID]
 
 
-def parse_heads(heads: Sequence[str], lines: Sequence[int], path: Path) -> tuple[int, ...]:
+def read_head_column(heads: Sequence[str], lines: Sequence[int], path: Path) -> tuple[int, ...]:
     """Turn heads as files write them into indices from 0, or ROOT; all are NO_TREE where the file gives none."""
     if all(head == "_" for head in heads):
         return (NO_TREE,) * len(heads)
-    return tuple(_parse_head(head, len(heads), path, line) for head, line in zip(heads, lines, strict=True))
+    return tuple(_head_index(head, len(heads), path, line) for head, line in zip(heads, lines, strict=True))
 
 
 def _read_columns(path: Path, layout: Literal["CoNLL-U", "CoNLL-X"]) -> Iterator[Sentence]:
@@ -128,7 +128,7 @@ def _sentence(
         path=path,
         line=lines[0],
         words=tuple(words),
-        heads=parse_heads(heads, lines, path),
+        heads=read_head_column(heads, lines, path),
         relations=tuple(relations),
         tags=tuple(tags),
         starts_document=starts_document,
@@ -182,7 +182,7 @@ def _split_head_label(line: str, path: Path, number: int) -> tuple[str, str, str
     return row["word"], row["head"], row["relation"]
 
 
-def _parse_head(text: str, words: int, path: Path, line: int) -> int:
+def _head_index(text: str, words: int, path: Path, line: int) -> int:
     if text == "_":
         raise CorpusError("has no head, while other words of the sentence have one. Add its head.", path, line)
     if not re.fullmatch("[0-9]{1,9}", text):

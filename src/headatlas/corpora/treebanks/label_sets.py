@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 
-CLITICS = frozenset({"'s", "’s", "'", "’"})  # noqa: RUF001
+CLITICS = frozenset({"'s", "\u2019s", "'", "\u2019"})
 
 
 @dataclass(frozen=True)

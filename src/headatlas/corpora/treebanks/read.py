@@ -6,7 +6,7 @@
 - ``spacy``: a spaCy DocBin.
 
 ``auto`` looks at the first sentence and, if two formats fit it, at the name of the file. A file that marks no
-documents is one document. Text without a treebank can be parsed: see `parsing`.
+documents is one document. Text without a treebank can be parsed: see `spacy_docs`.
 """
 
 from __future__ import annotations

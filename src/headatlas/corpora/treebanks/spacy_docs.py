@@ -1,27 +1,33 @@
-"""spaCy's `Doc` and its file format, the DocBin (``.spacy``): parsed text, gold or predicted.
+"""Trees by spaCy: its file format, the DocBin (``.spacy``), and text that an installed pipeline parses.
 
 Whitespace tokens, which spaCy keeps so that no character is lost, are not words: they are dropped, and their dependents
 move to their heads. A DocBin contains msgpack, which runs no code when it is read; the free-form data it may carry
 beside the annotation are not unpacked at all. It has no lines: in sentences and errors the line is the number of the
 document, from 1.
+
+Scores on text that a pipeline parsed include its mistakes, so use a treebank if there is one.
 """
 
 from __future__ import annotations
 
 import gc
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headatlas.corpora.lines import too_large
-from headatlas.corpora.treebanks.sentence import ROOT, Sentence
+from headatlas.corpora.text import TextLine
+from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree
 from headatlas.errors import CorpusError, SettingError, first_line
 from headatlas.limits import LARGEST_DOC_BIN
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
+LINES_AT_ONCE = 128
 _CHUNK_BYTES = 1 << 20
 _MAGIC = b"x\x9c"  # zlib at its default level; no UTF-8 text begins like this
 
@@ -72,6 +78,52 @@ def read_doc(doc: Doc, path: Path, line: int = 1, starts_document: bool = False)
         if words:
             yield _sentence(words, path, line, starts_document)
             starts_document = False
+
+
+def parse_text(lines: Iterable[TextLine], pipeline: str, left_out: Counter[str] | None = None) -> Iterator[Sentence]:
+    """Stream the parsed sentences of the lines; `pipeline` is the name of a spaCy pipeline or its folder.
+
+    Sentences keep the document of their line and are numbered through each document. One whose heads do not form a
+    tree is counted in `left_out`, without which it raises.
+    """
+    files: dict[Path, int] = {}
+    next_number: Counter[str] = Counter()
+    parser = load_parser(pipeline)
+    for doc, line in parser.pipe(((line.text, line) for line in lines), as_tuples=True, batch_size=LINES_AT_ONCE):
+        document = f"{files.setdefault(line.path, len(files))}.{line.document}"
+        for sentence in read_doc(doc, line.path, line.number):
+            if is_tree(sentence, left_out):
+                yield replace(sentence, id=f"{document}.{next_number[document]}")
+            next_number[document] += 1
+
+
+def load_parser(pipeline: str) -> Any:
+    """Load a spaCy pipeline by name or folder; it must have a dependency parser."""
+    nlp = load_pipeline(pipeline)
+    if not any("token.dep" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
+        parts = ", ".join(nlp.pipe_names) or "nothing"
+        raise SettingError(
+            f"The spaCy pipeline {pipeline} has no parser (it has {parts}). Use one that has, such as en_core_web_sm."
+        )
+    return nlp
+
+
+def load_pipeline(pipeline: str) -> Any:
+    """Load a spaCy pipeline by name or folder."""
+    spacy = import_spacy()
+    try:
+        return spacy.load(pipeline)
+    except OSError as error:
+        if Path(pipeline).exists():
+            problem = f"{pipeline} does not contain a spaCy pipeline. Give the folder with its config.cfg, or a name."
+            raise SettingError(problem) from error
+        raise SettingError(
+            f"The spaCy pipeline {pipeline} is not installed. Install it: python -m spacy download {pipeline}; "
+            "or give its folder."
+        ) from error
+    except (ImportError, ValueError) as error:
+        problem = f"The spaCy pipeline {pipeline} cannot be loaded ({error}). Install what it needs, or fetch it again."
+        raise SettingError(problem) from error
 
 
 def _sentence(words: list[Token], path: Path, line: int, starts_document: bool) -> Sentence:
