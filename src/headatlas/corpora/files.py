@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from headatlas.corpora.lines import cannot_read
 from headatlas.errors import CorpusError, SettingError
 from headatlas.files import sha256
 from headatlas.remote import fetch_file, is_url, origin_of
@@ -59,7 +60,7 @@ def _describe(path: Path) -> dict[str, Any]:
             digest.update(f"{file.relative_to(path).as_posix()} {sha256(file)}\n".encode("utf-8", "surrogateescape"))
         return {"file": str(path), "bytes": sum(file.stat().st_size for file in files), "sha256": digest.hexdigest()}
     except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+        raise cannot_read(path, error) from error
 
 
 def name_files(records: Sequence[Mapping[str, Any]]) -> str:

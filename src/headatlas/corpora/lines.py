@@ -26,7 +26,7 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         with open_bytes(path) as file:
             yield from lines_in(file, path)
     except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+        raise cannot_read(path, error) from error
 
 
 def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[tuple[int, str]]:
@@ -39,6 +39,11 @@ def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[tuple[int,
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         problem = f"the compressed data are damaged or cut short ({error}). Fetch the file again."
         raise CorpusError(problem, path, number + 1) from error
+
+
+def cannot_read(path: Path, error: OSError) -> CorpusError:
+    """The error for a file that the system does not let us read."""
+    return CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path)
 
 
 def too_large(what: str, most: str, remedy: str, path: Path, line: int | None = None) -> CorpusError:

@@ -14,7 +14,8 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -62,7 +63,6 @@ class SegmentSample:
 @dataclass(frozen=True)
 class _Chunk:
     id: str
-    order: int
     lines: list[Encoding]
 
 
@@ -88,13 +88,13 @@ def sample_segments(
     left_out: Counter[str] = Counter()
     totals: Counter[str] = Counter()
     sampled: list[tuple[int, int, Segment, int]] = []  # a heap, largest key on top: -key, order, segment, tokens cut
-    for chunk in _chunks(lines, tokenizer, room, least_lines, left_out, totals):
-        totals["available"] += 1
+    for order, chunk in enumerate(_chunks(lines, tokenizer, room, least_lines, left_out, totals)):
+        totals["segments"] += 1
         key = stable_hash(f"{seed} {chunk.id}")
         if len(sampled) == count and key > -sampled[0][0]:
             continue
         segment = _segment(chunk, frame, room, style, seed, zero_token_types)
-        entry = (-key, chunk.order, segment, max(0, sum(map(len, chunk.lines)) - room))
+        entry = (-key, order, segment, max(0, sum(map(len, chunk.lines)) - room))
         if len(sampled) < count:
             heapq.heappush(sampled, entry)
         else:
@@ -107,7 +107,7 @@ def sample_segments(
     return SegmentSample(
         [entry[2] for entry in sampled],
         style,
-        totals["available"],
+        totals["segments"],
         totals["documents"],
         totals["lines"],
         dict(sorted(left_out.items())),
@@ -135,40 +135,27 @@ def _chunks(
     totals: Counter[str],
 ) -> Iterator[_Chunk]:
     """Gather the encoded lines of each document into chunks of at least `room` tokens; the last may be shorter."""
-    files: dict[object, int] = {}
-    document: tuple[int, int] | None = None
-    gathered: list[Encoding] = []
-    size = number = order = 0
-
-    def close() -> _Chunk | None:
-        nonlocal gathered, size, number, order
-        lines_of_chunk, gathered, size = gathered, [], 0
-        if len(lines_of_chunk) < least_lines:
-            if lines_of_chunk:
-                left_out["last_line_alone" if number else "one_line_document"] += 1
-            return None
-        chunk = _Chunk(".".join(map(str, (*(document or ()), number))), order, lines_of_chunk)
-        number += 1
-        order += 1
-        return chunk
-
-    for line, encoded in encode_lines(lines, tokenizer):
-        here = (files.setdefault(line.path, len(files)), line.document)
-        if here != document:
-            if document is not None and (chunk := close()):
-                yield chunk
-            document, number = here, 0
-            totals["documents"] += 1
-        totals["lines"] += 1
-        if not len(encoded):
-            left_out["line_without_tokens"] += 1
-            continue
-        gathered.append(encoded)
-        size += len(encoded)
-        if size >= room and len(gathered) >= least_lines and (chunk := close()):
-            yield chunk
-    if document is not None and (chunk := close()):
-        yield chunk
+    files: dict[Path, int] = {}
+    encoded_lines = encode_lines(lines, tokenizer)
+    for (path, document), group in groupby(encoded_lines, lambda pair: (pair[0].path, pair[0].document)):
+        name = f"{files.setdefault(path, len(files))}.{document}"
+        gathered: list[Encoding] = []
+        number = 0
+        totals["documents"] += 1
+        for _, encoded in group:
+            totals["lines"] += 1
+            if not len(encoded):
+                left_out["line_without_tokens"] += 1
+                continue
+            gathered.append(encoded)
+            if len(gathered) >= least_lines and sum(map(len, gathered)) >= room:
+                yield _Chunk(f"{name}.{number}", gathered)
+                gathered = []
+                number += 1
+        if len(gathered) >= least_lines:
+            yield _Chunk(f"{name}.{number}", gathered)
+        elif gathered:
+            left_out["last_line_alone" if number else "one_line_document"] += 1
 
 
 def encode_lines(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[TextLine, Encoding]]:

@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headatlas.corpora.lines import too_large
+from headatlas.corpora.lines import cannot_read, too_large
 from headatlas.corpora.text import TextLine
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree
 from headatlas.errors import CorpusError, SettingError, first_line
@@ -47,7 +47,7 @@ def is_doc_bin(path: Path) -> bool:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+        raise cannot_read(path, error) from error
 
 
 def read_doc_bin(path: Path) -> Iterator[Sentence]:
@@ -63,7 +63,7 @@ def read_doc_bin(path: Path) -> Iterator[Sentence]:
     except CorpusError:
         raise
     except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+        raise cannot_read(path, error) from error
     except Exception as error:  # damaged msgpack fails in many ways, some only when a token is read
         problem = f"is not a valid DocBin ({first_line(error)[:120]}). Write it with DocBin(docs=docs).to_disk(FILE)."
         raise CorpusError(problem, path) from error
