@@ -83,7 +83,7 @@ def _detect(path: Path) -> str:
 
 
 def _conllu_or_conllx(path: Path, rows: list[str]) -> str:
-    """By name, else by whether the fourth column holds universal parts of speech."""
+    """By name, else by whether the fourth column contains universal parts of speech."""
     suffixes = path.suffixes
     if ".conllu" in suffixes:
         return "conllu"
