@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from benchmarks.measuring import STUDIED, Result, random_batch, ratio
 from headatlas.encoding.batches import Batch
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.models.loading import load_model
 from headatlas.models.stacks import HeadShape
 from headatlas.studies import STUDIES
@@ -45,8 +45,8 @@ def _loop(stored: NDArray[np.float32], batch: Batch) -> NDArray[np.float64]:
     out = np.zeros((LAYERS, HEADS, 11))
     for segment, maps in zip(batch.segments, stored, strict=True):
         kinds = batch.kinds[0].numpy()[: len(segment)]
-        columns = [kinds == kind for kind in (Kind.CLS, Kind.SEP, Kind.PERIOD_COMMA, Kind.OTHER)]
-        sep = kinds == Kind.SEP
+        columns = [kinds == kind for kind in (TokenKind.CLS, TokenKind.SEP, TokenKind.PERIOD_COMMA, TokenKind.OTHER)]
+        sep = kinds == TokenKind.SEP
         n = len(segment)
         for layer in range(LAYERS):
             for head in range(HEADS):

@@ -28,4 +28,4 @@ def test_a_task_that_is_not_there(tiny_folder, tmp_path):
         "layers", str(tiny_folder("bert")), "--task", "verbs", "--train", str(train), "--eval", str(train), "--out", "o"
     )
     assert done.exit_code == 1
-    assert "is a file to train on too" in done.output
+    assert "is also a training file" in done.output

@@ -32,12 +32,12 @@ def test_a_zip_gives_all_its_sets_in_order(archive):
 
 def test_only_the_sets_named(archive, tmp_path):
     assert [pair.id for pair in read_minimal_pairs([archive], ["second"])] == ["second.0", "second.1"]
-    with pytest.raises(SettingError, match=r"third: no such set. There are: first, second"):
+    with pytest.raises(SettingError, match=r"third: no such set. Use one of: first, second"):
         read_minimal_pairs([archive], ["third"])
     plain = tmp_path / "first.jsonl"
     plain.write_text(lines(("a", "b")), encoding="utf-8")
     assert [pair.bad for pair in read_minimal_pairs([plain])] == ["b"]
-    with pytest.raises(CorpusError, match="brings the set first a second time"):
+    with pytest.raises(CorpusError, match="contains the set first a second time"):
         read_minimal_pairs([archive, plain])
 
 
@@ -47,7 +47,7 @@ def test_only_the_sets_named(archive, tmp_path):
         ('{"sentence_good": "a"}\n', "line 1: has no text 'sentence_bad'"),
         (lines(("a", "b"), ("a", "a")), "line 2: needs two different sentences"),
         (lines(("a", " ")), "line 1: needs two different sentences"),
-        ("nonsense\n", "line 1: is no JSON"),
+        ("nonsense\n", "line 1: is not valid JSON"),
         (b"\xff\n", "is not UTF-8"),
     ],
 )

@@ -46,16 +46,16 @@ def test_json_lines_with_numbers_as_labels(file, name):
 @pytest.mark.parametrize(
     ("name", "text", "problem"),
     [
-        ("a.txt", "text\tlabel\n", "no known format"),
+        ("a.txt", "text\tlabel\n", "unknown suffix"),
         ("a.tsv", "text\tkind\nx\ty\n", "line 1: has no column 'label'. It has: text, kind"),
         ("a.tsv", "text\tlabel\nx\n", "line 2: has 1 columns, but the first line names 2"),
-        ("a.tsv", "text\tlabel\n", "holds no rows"),
-        ("a.tsv", "", "holds no rows"),
+        ("a.tsv", "text\tlabel\n", "has no rows"),
+        ("a.tsv", "", "has no rows"),
         ("a.tsv", "text\tlabel\nx\t \n", "line 2: has no label"),
         ("a.tsv", "text\tlabel\n \ty\n", "line 2: has an empty text"),
-        ("a.csv", 'text,label\n"x,y\n', "line 2: is no CSV"),
-        ("a.jsonl", "{'text': 1}\n", "line 1: is no JSON"),
-        ("a.jsonl", "[1]\n", "line 1: is no JSON object"),
+        ("a.csv", 'text,label\n"x,y\n', "line 2: is not valid CSV"),
+        ("a.jsonl", "{'text': 1}\n", "line 1: is not valid JSON"),
+        ("a.jsonl", "[1]\n", "line 1: is not a JSON object"),
         ("a.jsonl", '{"text": "a", "label": "b"}\n{"text": ["a"], "label": "b"}\n', "line 2: has no text 'text'"),
     ],
 )
@@ -72,7 +72,7 @@ def test_pairs_by_the_usual_or_by_other_names(file):
     assert read_labelled([usual])[0].texts == read_labelled([other], ["premise", "hypothesis", "gold"])[0].texts
     with pytest.raises(SettingError, match="name two columns"):
         read_labelled([usual], ["text"])
-    with pytest.raises(CorpusError, match="some files have pairs"):
+    with pytest.raises(CorpusError, match="mixes pairs of texts"):
         read_labelled([usual, file("c.tsv", "text\tlabel\na\tc\n")])
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from encoding.tokenizers_for_tests import bert, lines
 from headatlas.encoding.batches import iterate_batches, make_batch, plan_batches
-from headatlas.encoding.kinds import Kind, kind_table
+from headatlas.encoding.kinds import TokenKind, kind_table
 from headatlas.encoding.segments import Segment, sample_segments
 
 lengths = st.lists(st.integers(1, 60), max_size=40)
@@ -58,7 +58,7 @@ def test_batch_tensors() -> None:
     assert batch.mask.tolist() == [[True] * 7 + [False] * 2, [True] * 9]
     assert batch.input_ids[0].tolist() == [*segments[0].ids, 77, 77]
     assert batch.type_ids[0].tolist() == [0, 0, 0, 0, 0, 1, 1, 0, 0]
-    k = Kind
+    k = TokenKind
     assert batch.kinds[0].tolist() == [k.CLS, 0, 0, k.PERIOD_COMMA, k.SEP, 0, k.SEP, 0, 0]
     assert batch.kinds[1].tolist() == [k.CLS, 0, k.PERIOD_COMMA, 0, 0, k.SEP, 0, 0, k.SEP]
     assert batch.segments == tuple(segments)

@@ -8,15 +8,15 @@ from tokenizers import Tokenizer, decoders, models
 from transformers import PreTrainedTokenizerFast
 
 from encoding.tokenizers_for_tests import PAIRED, UNPAIRED, bert, gpt, llama, roberta, strange_bert, t5, xlnet
-from headatlas.encoding.kinds import Kind, kind_table
+from headatlas.encoding.kinds import TokenKind, kind_table
 
 Make = Callable[[], PreTrainedTokenizerFast]
 
 
-def kind(tokenizer: PreTrainedTokenizerFast, token: str) -> Kind:
+def kind(tokenizer: PreTrainedTokenizerFast, token: str) -> TokenKind:
     vocabulary = tokenizer.get_vocab()
     assert token in vocabulary
-    return Kind(kind_table(tokenizer)(np.array([vocabulary[token]]))[0])
+    return TokenKind(kind_table(tokenizer)(np.array([vocabulary[token]]))[0])
 
 
 @pytest.mark.parametrize(
@@ -32,29 +32,29 @@ def kind(tokenizer: PreTrainedTokenizerFast, token: str) -> Kind:
 def test_roles_are_the_tokenizers_own(make: Make, cls: str, sep: str) -> None:
     table = kind_table(make())
     vocabulary = make().get_vocab()
-    assert np.flatnonzero(table.of_id == Kind.CLS).tolist() == [vocabulary[cls]]
-    assert np.flatnonzero(table.of_id == Kind.SEP).tolist() == [vocabulary[sep]]
+    assert np.flatnonzero(table.of_id == TokenKind.CLS).tolist() == [vocabulary[cls]]
+    assert np.flatnonzero(table.of_id == TokenKind.SEP).tolist() == [vocabulary[sep]]
 
 
 def test_a_tokenizer_without_a_first_token_has_no_cls() -> None:
     table = kind_table(t5())
-    assert not (table.of_id == Kind.CLS).any()
-    assert np.flatnonzero(table.of_id == Kind.SEP).tolist() == [t5().eos_token_id]
+    assert not (table.of_id == TokenKind.CLS).any()
+    assert np.flatnonzero(table.of_id == TokenKind.SEP).tolist() == [t5().eos_token_id]
 
 
 def test_one_token_for_start_and_end_counts_as_start() -> None:
-    assert kind(gpt(), "<|endoftext|>") is Kind.CLS
+    assert kind(gpt(), "<|endoftext|>") is TokenKind.CLS
 
 
 @pytest.mark.parametrize("token", ["[SEP]", "[CLS]", "[MASK]", "[PAD]", "[UNK]"])
 def test_spelling_means_nothing(token: str) -> None:
-    assert kind(strange_bert(), token) is Kind.OTHER
+    assert kind(strange_bert(), token) is TokenKind.OTHER
 
 
 @pytest.mark.parametrize("make", [bert, roberta, gpt, llama, t5, xlnet])
 @pytest.mark.parametrize("token", [".", ","])
 def test_period_and_comma(make: Make, token: str) -> None:
-    assert kind(make(), token) is Kind.PERIOD_COMMA
+    assert kind(make(), token) is TokenKind.PERIOD_COMMA
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_period_and_comma(make: Make, token: str) -> None:
     ],
 )
 def test_period_and_comma_in_a_tokenizers_own_dress(make: Make, token: str) -> None:
-    assert kind(make(), token) is Kind.PERIOD_COMMA
+    assert kind(make(), token) is TokenKind.PERIOD_COMMA
 
 
 @pytest.mark.parametrize(
@@ -86,14 +86,14 @@ def test_period_and_comma_in_a_tokenizers_own_dress(make: Make, token: str) -> N
     ],
 )
 def test_what_only_looks_like_a_period_or_comma(make: Make, token: str) -> None:
-    assert kind(make(), token) is Kind.OTHER
+    assert kind(make(), token) is TokenKind.OTHER
 
 
 def test_byte_fallback_and_word_endings() -> None:
     backend = Tokenizer(models.BPE({"<0x2E>": 0, "<0x2F>": 1, ".</w>": 2, "..</w>": 3}, []))
     backend.decoder = decoders.Sequence([decoders.ByteFallback(), decoders.BPEDecoder()])
     table = kind_table(PreTrainedTokenizerFast(tokenizer_object=backend))
-    assert table.of_id.tolist() == [Kind.PERIOD_COMMA, Kind.OTHER, Kind.PERIOD_COMMA, Kind.OTHER]
+    assert table.of_id.tolist() == [TokenKind.PERIOD_COMMA, TokenKind.OTHER, TokenKind.PERIOD_COMMA, TokenKind.OTHER]
 
 
 @pytest.mark.parametrize("make", PAIRED + UNPAIRED)

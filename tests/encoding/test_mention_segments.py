@@ -100,7 +100,7 @@ def test_stretches_fit_follow_each_other_and_lose_no_mention_silently(drawn, max
     ("options", "error", "message"),
     [
         ({"max_tokens": 2}, SettingError, "leaves no room for text"),
-        ({"max_tokens": 4}, CorpusError, "no stretch of at most 4 tokens.*Raise --max-tokens"),
+        ({"max_tokens": 4}, CorpusError, "no part of at most 4 tokens.*Raise --max-tokens"),
     ],
 )
 def test_what_cannot_work_is_said(options, error, message):

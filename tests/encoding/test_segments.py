@@ -14,7 +14,7 @@ from transformers import PreTrainedTokenizerFast
 from encoding.tokenizers_for_tests import bert, gpt, lines, llama, roberta, t5, xlnet
 from headatlas.corpora.text import TextLine
 from headatlas.encoding import segments as module
-from headatlas.encoding.kinds import Kind, kind_table
+from headatlas.encoding.kinds import TokenKind, kind_table
 from headatlas.encoding.segments import Segment, SegmentSample, sample_segments
 from headatlas.encoding.template import SPECIAL, pair_frame
 from headatlas.errors import CorpusError, SettingError
@@ -225,7 +225,7 @@ def test_the_name_of_a_special_token_in_the_text_is_text() -> None:
         assert ((segment.words == SPECIAL) == special).all()
         assert special.sum() == frame.size
         kinds = kind_table(tokenizer)(segment.ids)
-        assert ((kinds == Kind.CLS) | (kinds == Kind.SEP)).sum() == frame.size
+        assert ((kinds == TokenKind.CLS) | (kinds == TokenKind.SEP)).sum() == frame.size
         assert tokenizer(name, add_special_tokens=False)["input_ids"] == [tokenizer.convert_tokens_to_ids(name)]
 
 
@@ -299,7 +299,7 @@ def test_only_kept_segments_count_as_cut() -> None:
 @pytest.mark.parametrize(
     ("corpus", "problem"),
     [
-        ([["the cat"], ["sat"]], "all 2 of its documents have one line only.*--segment-style single"),
+        ([["the cat"], ["sat"]], "all 2 of its documents have only one line.*--segment-style single"),
         ([[ZERO_WIDTH, ZERO_WIDTH]], "2 lines turn into no tokens.*script"),
         ([], "it is empty"),
     ],
@@ -312,7 +312,7 @@ def test_a_corpus_that_gives_nothing_says_why(corpus: list[list[str]], problem: 
 def test_too_few_tokens_or_segments_are_refused() -> None:
     corpus = lines([["the cat", "sat"]])
     for max_tokens in (0, 3, 4):
-        with pytest.raises(SettingError, match="the frame alone takes 3"):
+        with pytest.raises(SettingError, match="special tokens take 3"):
             sample_segments(corpus, bert(), count=1, max_tokens=max_tokens, seed=0)
     [segment] = sample_segments(corpus, bert(), count=1, max_tokens=5, seed=0).segments
     assert len(segment) == 5

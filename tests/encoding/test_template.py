@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from encoding.tokenizers_for_tests import PAIRED, UNPAIRED, bert, gpt, llama, roberta, t5, xlnet
-from headatlas.encoding.template import SPECIAL, continues_with_space, pair_frame, require_fast, single_frame
+from headatlas.encoding.template import SPECIAL, leading_space, pair_frame, require_fast, single_frame
 from headatlas.errors import ModelError
 
 Make = Callable[[], PreTrainedTokenizerFast]
@@ -90,14 +90,14 @@ def test_frame_is_learned_under_padding_and_truncation_left_on() -> None:
 @pytest.mark.parametrize(
     ("make", "expected"), [(bert, False), (roberta, True), (gpt, True), (llama, True), (t5, False), (xlnet, False)]
 )
-def test_continues_with_space(make: Make, expected: bool) -> None:
-    assert continues_with_space(make()) is expected
+def test_leading_space(make: Make, expected: bool) -> None:
+    assert leading_space(make().backend_tokenizer) == " " * expected
 
 
 def test_a_prefix_space_of_the_tokenizers_own_needs_no_second_one() -> None:
     backend = Tokenizer.from_str(gpt().backend_tokenizer.to_str())
     backend.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
-    assert not continues_with_space(PreTrainedTokenizerFast(tokenizer_object=backend))
+    assert leading_space(backend) == ""
 
 
 def test_slow_tokenizer_is_refused_with_a_remedy() -> None:

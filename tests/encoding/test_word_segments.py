@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from encoding import tokenizers_for_tests as made
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
-from headatlas.encoding.template import SPECIAL
-from headatlas.encoding.word_segments import encode_words, parsed_segments, word_lead
+from headatlas.encoding.template import SPECIAL, leading_space
+from headatlas.encoding.word_segments import encode_words, parsed_segments
 from headatlas.errors import CorpusError, ModelError, SettingError
 
 FAMILIES = [made.bert, made.strange_bert, made.roberta, made.gpt, made.llama, made.t5, made.xlnet]
@@ -48,7 +48,7 @@ def test_tokens_of_trained_vocabularies_too(tokenizer_of, style):
 
 
 def test_only_byte_level_tokenizers_need_a_space_in_front():
-    assert [word_lead(family()) for family in FAMILIES] == ["", "", " ", " ", " ", "", ""]
+    assert [leading_space(family().backend_tokenizer) for family in FAMILIES] == ["", "", " ", " ", " ", "", ""]
 
 
 def test_names_of_special_tokens_are_text():
@@ -113,7 +113,7 @@ def test_a_treebank_that_gives_nothing_is_an_error(words, message):
 
 
 def test_no_room_for_text():
-    with pytest.raises(SettingError, match="frame alone takes 2"):
+    with pytest.raises(SettingError, match="leaves no room for text: special tokens take 2"):
         parsed_segments([sentence(["a"])], made.bert(), max_tokens=2)
 
 

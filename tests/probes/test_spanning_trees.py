@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.corpora.treebanks.checks import tree_defect
-from headatlas.corpora.treebanks.sentence import ROOT
+from headatlas.corpora.treebanks.sentence import ROOT, tree_defect
 from headatlas.probes.spanning_trees import best_tree
 
 

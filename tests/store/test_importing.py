@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from headatlas.corpora.treebanks.sentence import ROOT
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.errors import CorpusError
 from headatlas.store.importing import read_maps
 
@@ -43,8 +43,8 @@ def test_tokens(write):
     [one] = found.examples
     assert found.level == "tokens"
     assert not found.causal
-    other, mark = Kind.OTHER, Kind.PERIOD_COMMA
-    assert one.example.kinds.tolist() == [Kind.CLS, other, other, mark, Kind.SEP, other, mark, Kind.SEP]
+    other, mark = TokenKind.OTHER, TokenKind.PERIOD_COMMA
+    assert one.example.kinds.tolist() == [TokenKind.CLS, other, other, mark, TokenKind.SEP, other, mark, TokenKind.SEP]
     assert one.example.word_of.tolist() == [-1, 0, 0, 1, -1, 2, 3, -1]
     stored = one.tensors("float32").maps
     np.testing.assert_array_equal(stored, softmax_maps(8).reshape(6, 8, 8))
@@ -68,7 +68,7 @@ def test_npz(tmp_path):
     found = read_maps([path])
     assert found.causal
     assert found.examples[0].example.tokens == ("The", " fox", ".")
-    assert found.examples[0].example.kinds.tolist() == [Kind.OTHER, Kind.OTHER, Kind.PERIOD_COMMA]
+    assert found.examples[0].example.kinds.tolist() == [TokenKind.OTHER, TokenKind.OTHER, TokenKind.PERIOD_COMMA]
 
 
 def test_what_is_left_out_is_counted(write):

@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from headatlas.encoding.batches import make_batch
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.encoding.template import SPECIAL
 
 
@@ -21,7 +21,7 @@ def token_maps(model, segment, stack=None):
 def units_by_hand(segment, kinds):
     """The tokens of every word, then of [CLS], then of [SEP]."""
     words = [[place for place, word in enumerate(segment.words) if word == number] for number in range(segment.size)]
-    for kind in (Kind.CLS, Kind.SEP):
+    for kind in (TokenKind.CLS, TokenKind.SEP):
         words.append([place for place, word in enumerate(segment.words) if word == SPECIAL and kinds[place] == kind])
     return words
 

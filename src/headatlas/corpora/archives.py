@@ -1,4 +1,4 @@
-"""The files of a folder or of a zip, by name and in order, read one at a time and never unpacked to disk."""
+"""The files of a folder or a zip, sorted by name, read one at a time and never unpacked to disk."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
+from headatlas.corpora.lines import too_large
 from headatlas.errors import CorpusError
-from headatlas.limits import LARGEST_DOCUMENT, RAISE
+from headatlas.limits import LARGEST_DOCUMENT
 
 DAMAGED = (
     *(zipfile.BadZipFile, zlib.error, lzma.LZMAError, struct.error),
     *(NotImplementedError, RuntimeError, ValueError, OSError),  # an unknown method, a password, bzip2's own
 )
-"""What reading a zip ends in where it is not whole."""
+"""What reading a damaged zip can raise."""
 
 
 class Archive:
@@ -29,20 +30,20 @@ class Archive:
         self._zip = opened
 
     def names(self) -> list[PurePosixPath]:
-        """All files in it, sorted; hidden ones and those that Apple's archiver adds left aside."""
+        """All files in it, sorted, except hidden ones and those that Apple's archiver adds."""
         if self._zip is not None:
-            found = [PurePosixPath(name) for name in self._zip.namelist() if not name.endswith("/")]
+            names = [PurePosixPath(name) for name in self._zip.namelist() if not name.endswith("/")]
         else:
-            found = [PurePosixPath(one.relative_to(self.path)) for one in self.path.rglob("*") if one.is_file()]
-        return sorted(name for name in found if not any(part.startswith((".", "__MACOSX")) for part in name.parts))
+            names = [PurePosixPath(file.relative_to(self.path)) for file in self.path.rglob("*") if file.is_file()]
+        return sorted(name for name in names if not any(part.startswith((".", "__MACOSX")) for part in name.parts))
 
     def read(self, name: PurePosixPath) -> bytes:
-        """One file's bytes."""
+        """The bytes of one file."""
         inside = self.path / name
         try:
             size = inside.stat().st_size if self._zip is None else self._zip.getinfo(str(name)).file_size
             if size > LARGEST_DOCUMENT:
-                raise CorpusError(f"has more than {LARGEST_DOCUMENT:,} bytes, too many for a document. {RAISE}", inside)
+                raise too_large("has", f"{LARGEST_DOCUMENT:,} bytes", "Split the document.", inside)
             return inside.read_bytes() if self._zip is None else self._zip.read(str(name))
         except DAMAGED as error:
             if self._zip is None:
@@ -52,7 +53,7 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """A folder, or a zip."""
+    """Open a folder or a zip."""
     if path.is_dir():
         yield Archive(path, None)
         return
@@ -61,7 +62,7 @@ def open_archive(path: Path) -> Iterator[Archive]:
 
 
 def open_zip(path: Path) -> zipfile.ZipFile:
-    """A zip, open for reading."""
+    """Open a zip."""
     try:
         return zipfile.ZipFile(path)
     except DAMAGED as error:
@@ -69,11 +70,11 @@ def open_zip(path: Path) -> zipfile.ZipFile:
 
 
 def decode(raw: bytes, path: Path, left_out: Counter[str]) -> str:
-    """A whole file's text: UTF-8, else Windows-1252, as files of mixed origin may have it; that is counted."""
+    """Decode a file: UTF-8, else Windows-1252, which files of mixed origin may use; the latter is counted."""
     if raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CorpusError("is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW.", path)
     if b"\0" in raw:
-        raise CorpusError("holds zero bytes, so it is a binary file. Give plain text.", path)
+        raise CorpusError("contains zero bytes, so it is a binary file. Give plain text.", path)
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -1,6 +1,6 @@
-"""The lines of a corpus file: UTF-8, plain or gzipped, of any size, with file and line named where that fails.
+"""The lines of a corpus file: UTF-8, plain or gzipped. Errors name file and line.
 
-A file may be of any size, but what is held of it at once is not (see `limits`).
+A file may be of any size, but only a bounded part of it is in memory at once (see `limits`).
 """
 
 from __future__ import annotations
@@ -14,20 +14,23 @@ from pathlib import Path
 from typing import IO
 
 from headatlas.errors import CorpusError
-from headatlas.limits import LONGEST_LINE, RAISE
+from headatlas.limits import LARGEST_RECORD, LONGEST_LINE, RAISE
+
+Block = list[tuple[int, str]]
+"""The number of each line, from 1, and the line without its break."""
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Each line with its number, from 1, and its line break."""
+    """Stream the lines with their numbers, from 1, and line breaks."""
     try:
         with open_bytes(path) as file:
             yield from lines_in(file, path)
     except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+        raise cannot_read(path, error) from error
 
 
 def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[tuple[int, str]]:
-    """The same of a file that is open; path: how errors name it."""
+    """The same for an open file; path: how errors name it."""
     number = 0
     try:
         while raw := file.readline(LONGEST_LINE + 1):
@@ -38,8 +41,18 @@ def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[tuple[int,
         raise CorpusError(problem, path, number + 1) from error
 
 
+def cannot_read(path: Path, error: OSError) -> CorpusError:
+    """The error for a file that the system does not let us read."""
+    return CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path)
+
+
+def too_large(what: str, most: str, remedy: str, path: Path, line: int | None = None) -> CorpusError:
+    """The error for anything beyond a bound: "has more than 1,000 bytes"."""
+    return CorpusError(f"{what} more than {most}. {remedy} {RAISE}", path, line)
+
+
 class Extent:
-    """How much of one record or document has been read, and the error where that is too much to hold."""
+    """Counts the characters of one record or document, and raises if they are too many to keep in memory."""
 
     def __init__(self, path: Path, most: int, remedy: str) -> None:
         self._path, self._most, self._remedy = path, most, remedy
@@ -54,13 +67,30 @@ class Extent:
         self._start = number if self._size == 0 else self._start
         self._size += len(line)
         if self._size > self._most:
-            what = f"begins something of more than {self._most:,} characters, up to line {number:,} and beyond"
-            raise CorpusError(f"{what}. {self._remedy} {RAISE}", self._path, self._start)
+            raise too_large(
+                "begins a record of", f"{self._most:,} characters", self._remedy, self._path, line=self._start
+            )
+
+
+def read_blocks(path: Path) -> Iterator[Block]:
+    """Stream the runs of lines between empty lines."""
+    block: Block = []
+    extent = Extent(path, LARGEST_RECORD, "Put an empty line between sentences.")
+    for number, raw in read_lines(path):
+        if raw.strip():
+            extent.add(number, raw)
+            block.append((number, raw.rstrip("\r\n")))
+        elif block:
+            yield block
+            block = []
+            extent.restart()
+    if block:
+        yield block
 
 
 @contextmanager
 def open_bytes(path: Path) -> Iterator[BufferedReader | gzip.GzipFile]:
-    """A file, unzipped where it is gzipped. Opened once and peeked at, since a pipe cannot be opened twice."""
+    """Open a file, unzipped if it is gzipped. It is opened only once, since a pipe cannot be opened twice."""
     with path.open("rb") as file:
         zipped = file.peek(2).startswith(b"\x1f\x8b")
         yield gzip.GzipFile(fileobj=file) if zipped else file
@@ -70,20 +100,16 @@ def _decode(raw: bytes, path: Path, number: int) -> str:
     if number == 1 and raw.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise CorpusError("is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 FILE > NEW.", path, number)
     if b"\0" in raw:
-        raise CorpusError("holds zero bytes, so it is a binary file. Give plain text.", path, number)
+        raise CorpusError("contains zero bytes, so it is a binary file. Give plain text.", path, number)
     if len(raw) > LONGEST_LINE:
-        raise CorpusError(
-            f"is longer than {LONGEST_LINE:,} bytes. Put one sentence or paragraph on a line "
-            f"(for example: fold -s -w 2000 FILE > NEW). {RAISE}",
-            path,
-            number,
-        )
+        remedy = "Put one sentence or paragraph on each line (for example: fold -s -w 2000 FILE > NEW)."
+        raise too_large("has", f"{LONGEST_LINE:,} bytes", remedy, path, number)
     try:
         return raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise CorpusError(
             f"is not UTF-8 (byte {error.start + 1} of the line is 0x{raw[error.start]:02x}). "
-            "Convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW (or whichever encoding it has).",
+            "Convert it: iconv -f LATIN1 -t UTF-8 FILE > NEW (or from whichever encoding it has).",
             path,
             number,
         ) from error

@@ -1,7 +1,7 @@
 """Tables of text with named columns: TSV, CSV and JSON lines, UTF-8, plain or gzipped.
 
-TSV is taken as it stands, without quoting: a quotation mark is text. CSV is quoted as spreadsheets do. The first line
-of both names the columns.
+TSV has no quoting: a quotation mark is text. CSV is quoted as in spreadsheets. The first line of both names the
+columns.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SUFFIXES = (".tsv", ".csv", ".jsonl")
 
 @dataclass(frozen=True)
 class Row:
-    """The cells asked for, and where they stand."""
+    """The requested cells of a row, and its place."""
 
     path: Path
     line: int  # of the file, from 1
@@ -29,21 +29,21 @@ class Row:
 
 
 def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    """The named columns of every row of a file. Its format is that of its suffix, .gz left aside."""
+    """Stream the named columns of a file. Its suffix, .gz aside, tells the format."""
     suffixes = [suffix for suffix in path.suffixes if suffix != ".gz"]
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in SUFFIXES:
-        raise CorpusError(f"is of no known format. End its name in {', '.join(SUFFIXES)}.", path)
-    found = False
+        raise CorpusError(f"has an unknown suffix. End its name in {', '.join(SUFFIXES)}.", path)
+    empty = True
     for row in _json_rows(path, columns) if suffix == ".jsonl" else _table_rows(path, columns, suffix):
-        found = True
+        empty = False
         yield row
-    if not found:
-        raise CorpusError("holds no rows.", path)
+    if empty:
+        raise CorpusError("has no rows. Give a file with at least one.", path)
 
 
 def columns_of(path: Path) -> list[str]:
-    """The columns that a file's first line names, or its first object has."""
+    """The columns that the first line of a file names, or that its first object has."""
     if ".jsonl" in path.suffixes:
         return next((list(json_object(line, path, number)) for number, line in read_lines(path) if line.strip()), [])
     return next((cells for _, cells in (_tsv_cells(path) if ".tsv" in path.suffixes else _csv_cells(path))), [])
@@ -56,7 +56,9 @@ def _table_rows(path: Path, columns: Sequence[str], suffix: str) -> Iterator[Row
         if not places:
             places, width = [_place(column, cells, path) for column in columns], len(cells)
         elif len(cells) != width:
-            raise CorpusError(f"has {len(cells)} columns, but the first line names {width}.", path, number)
+            raise CorpusError(
+                f"has {len(cells)} columns, but the first line names {width}. Correct the row.", path, number
+            )
         else:
             yield Row(path, number, tuple(cells[place] for place in places))
 
@@ -84,7 +86,9 @@ def _csv_cells(path: Path) -> Iterator[tuple[int, list[str]]]:
                 yield start, cells
             start = reader.line_num + 1
     except csv.Error as error:
-        raise CorpusError(f"is no CSV ({error}). Quote cells that hold commas or quotes.", path, start) from error
+        raise CorpusError(
+            f"is not valid CSV ({error}). Quote cells that contain commas or quotes.", path, start
+        ) from error
 
 
 def _place(column: str, names: Sequence[str], path: Path) -> int:
@@ -101,19 +105,19 @@ def _json_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
 def json_row(line: str, path: Path, number: int, columns: Sequence[str]) -> Row:
     """The named values of a JSON object; numbers become text."""
-    found = json_object(line, path, number)
+    record = json_object(line, path, number)
     for column in columns:
-        if not isinstance(found.get(column), str | int):
-            raise CorpusError(f"has no text {column!r}. It has: {', '.join(found)}.", path, number)
-    return Row(path, number, tuple(str(found[column]) for column in columns))
+        if not isinstance(record.get(column), str | int):
+            raise CorpusError(f"has no text {column!r}. It has: {', '.join(record)}.", path, number)
+    return Row(path, number, tuple(str(record[column]) for column in columns))
 
 
 def json_object(line: str, path: Path, number: int) -> dict[str, object]:
     """The JSON object on a line."""
     try:
-        found = parse_json(line)
+        record = parse_json(line)
     except ValueError as error:
-        raise CorpusError(f"is no JSON ({error}).", path, number) from error
-    if not isinstance(found, dict):
-        raise CorpusError("is no JSON object: put one {...} on a line.", path, number)
-    return found
+        raise CorpusError(f"is not valid JSON ({error}). Put one object {{...}} on each line.", path, number) from error
+    if not isinstance(record, dict):
+        raise CorpusError("is not a JSON object. Put one object {...} on each line.", path, number)
+    return record

@@ -1,12 +1,12 @@
 """Plain text, line by line, as documents (paper, section 3, Setup).
 
-Three layouts are read, all UTF-8, plain or gzipped, of any size:
+Three formats are read, all UTF-8, plain or gzipped, of any size:
 
-- ``documents``: one sentence or paragraph a line, an empty line between documents;
+- ``documents``: one sentence or paragraph per line, an empty line between documents;
 - ``wikitext``: WikiText's raw files; a heading ``= Title =`` starts a document, empty lines mean nothing;
-- ``paragraphs``: every line is a document of its own, cut into sentences where they seem to end.
+- ``paragraphs``: every line is a document, split into sentences where they seem to end.
 
-``auto`` takes ``wikitext`` where a file opens with such a heading, else ``documents``.
+``auto`` is ``wikitext`` if a file begins with such a heading, else ``documents``.
 """
 
 from __future__ import annotations
@@ -50,18 +50,18 @@ def read_text(paths: Iterable[Path], layout: TextFormat = "auto") -> Iterator[Te
     Raises CorpusError with file and line for anything that is not text.
     """
     for _, path in each_once(paths, "segments"):
-        found = False
+        empty = True
         for line in _read_file(path, layout):
-            found = True
+            empty = False
             yield line
-        if not found:
-            raise CorpusError("holds no text. Give a UTF-8 file with one sentence or paragraph a line.", path)
+        if empty:
+            raise CorpusError("has no text. Give a UTF-8 file with one sentence or paragraph per line.", path)
 
 
 def split_sentences(paragraph: str) -> list[str]:
-    """Cut a paragraph after ``.``, ``!``, ``?`` and their like in other scripts, unless a small letter follows.
+    """Split a paragraph after ``.``, ``!``, ``?`` and similar marks in other scripts, unless a small letter follows.
 
-    No list of abbreviations is kept: ``Dr. Smith`` is cut in two.
+    There is no list of abbreviations: ``Dr. Smith`` is split in two.
 
     >>> split_sentences("It rained. Nobody minded! Why would they?")
     ['It rained.', 'Nobody minded!', 'Why would they?']

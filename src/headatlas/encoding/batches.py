@@ -9,19 +9,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headatlas.encoding.kinds import Kind, KindTable
+from headatlas.encoding.kinds import KindTable, TokenKind
 from headatlas.encoding.segments import Segment
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded segments. Everything a study needs to know about the tokens of the maps it sees."""
+    """Padded segments: everything a study needs to know about the tokens of the maps it sees."""
 
     segments: tuple[Segment, ...]
     input_ids: Tensor  # [B, T] int64
     mask: Tensor  # [B, T] bool, true on real tokens
     type_ids: Tensor  # [B, T] int64
-    kinds: Tensor  # [B, T] uint8, a Kind; OTHER on padding
+    kinds: Tensor  # [B, T] uint8, a TokenKind; OTHER on padding
     lengths: Tensor  # [B] int64
 
     @property
@@ -38,9 +38,9 @@ class Batch:
 def plan_batches(segments: Sequence[Sized], batch_tokens: int, batch_pairs: int | None = None) -> list[list[int]]:
     """Indices of the segments of each batch: longest first, padded size at most `batch_tokens`.
 
-    `batch_pairs` also limits the pairs of tokens, which the size of attention maps goes with. A segment beyond either
-    budget makes a batch of its own. Longest first, so that a batch too large for
-    the memory fails at the start of a run and not at its end.
+    `batch_pairs` also limits the pairs of tokens, since attention maps grow with them. A segment beyond either budget
+    makes a batch of its own. The longest come first so that a batch too large for the memory fails at the start of a
+    run and not at its end.
     """
     order = sorted(range(len(segments)), key=lambda index: (-len(segments[index]), index))
     plan: list[list[int]] = []
@@ -60,7 +60,7 @@ def make_batch(segments: Sequence[Segment], kinds: KindTable, pad_id: int) -> Ba
     shape = (len(segments), int(lengths.max()))
     ids = np.full(shape, pad_id, dtype=np.int64)
     types = np.zeros(shape, dtype=np.int64)
-    token_kinds = np.full(shape, Kind.OTHER, dtype=np.uint8)
+    token_kinds = np.full(shape, TokenKind.OTHER, dtype=np.uint8)
     for row, segment in enumerate(segments):
         ids[row, : len(segment)] = segment.ids
         types[row, : len(segment)] = segment.type_ids

@@ -1,7 +1,7 @@
 """Documents with keyphrases as model inputs: which words belong to a keyphrase, and windows where a text is too long.
 
-A document longer than the model's input becomes windows that overlap by a quarter; a word that lies in two
-of them counts in the one whose cut is further away, so every word counts once and with text on both sides.
+A document longer than the model's input becomes windows that overlap by a quarter. A word that lies in two of them
+counts in the one with the cut further away, so every word counts once and with text on both sides.
 """
 
 from __future__ import annotations
@@ -17,35 +17,34 @@ from numpy.typing import NDArray
 from headatlas.corpora.keyphrases.key_words import OUTSIDE, gold_stems, tag_words
 from headatlas.corpora.keyphrases.phrases import Words, split_words
 from headatlas.corpora.keyphrases.read import KeyphraseDocument
-from headatlas.encoding.template import Frame, require_fast, single_frame
-from headatlas.encoding.word_segments import WordSegment, encode_words
+from headatlas.encoding.template import single_frame
+from headatlas.encoding.word_segments import WordSegment, encode_words, framed_words, sorted_counts, tokens_per_word
 from headatlas.errors import CorpusError
 
 if TYPE_CHECKING:
-    from tokenizers import Encoding
     from transformers import PreTrainedTokenizerBase
 
-OVERLAP = 4  # windows share one part in so many
+OVERLAP = 4  # neighbouring windows share one part in four
 
 
 @dataclass(frozen=True)
 class KeyphraseSegment(WordSegment):
     """A document, or a window of it, with a tag for each word."""
 
-    first: int  # its first word's number in the document
+    first: int  # the number of its first word in the document
     tags: NDArray[np.int64]  # [size], into TAGS
     counted: NDArray[np.bool_]  # [size], the words that count here and not in a neighbouring window
 
 
 @dataclass
 class KeyphraseSample:
-    """The documents of a corpus as model inputs, and what was read and left out on the way."""
+    """The documents of a corpus as model inputs, and counts of what was read and left out."""
 
     segments: list[KeyphraseSegment]
     documents: int
     words: int
     keyphrases: int
-    found: int  # of them, those that stand in their text
+    found: int  # the keyphrases that occur in their text
     in_windows: int  # documents longer than the model's input
     left_out: dict[str, int] = field(default_factory=dict)  # reason -> how many
 
@@ -57,32 +56,35 @@ def keyphrase_segments(
     left_out: Counter[str] = Counter()
     documents = list(documents)
     texts = [split_words(document.text) for document in documents]
-    tags, given, found = [], 0, 0
+    tags, keyphrases, in_text = [], 0, 0
     for document, words in zip(documents, texts, strict=True):
         phrases = gold_stems(document)
-        own, there = tag_words(words, phrases)
-        tags.append(own)
-        given += len(phrases)
-        found += there
+        document_tags, occurring = tag_words(words, phrases)
+        tags.append(document_tags)
+        keyphrases += len(phrases)
+        in_text += occurring
     ids = [document.id for document in documents]
     segments = list(text_windows(ids, texts, tokenizer, max_tokens, left_out, tags))
     if not segments:
-        raise CorpusError("The keyphrase corpus gives nothing to read: its texts turn into no tokens.")
-    if not found:
         raise CorpusError(
-            f"None of the {given:,} keyphrases stands in the text of its document, so no word is key. Do they belong "
-            "to these documents?"
+            "The keyphrase corpus cannot be used: its texts turn into no tokens. Is it in a script that this model's "
+            "tokenizer knows?"
         )
-    left_out["keyphrase_not_in_text"] = given - found
+    if not in_text:
+        raise CorpusError(
+            f"None of the {keyphrases:,} keyphrases occurs in the text of its document. Check that they belong to "
+            "these documents."
+        )
+    left_out["keyphrase_not_in_text"] = keyphrases - in_text
     in_windows = left_out.pop("document_in_windows", 0)
     return KeyphraseSample(
         segments,
         len(documents),
         sum(map(len, texts)),
-        given,
-        found,
+        keyphrases,
+        in_text,
         in_windows,
-        {reason: count for reason, count in sorted(left_out.items()) if count},
+        sorted_counts(left_out),
     )
 
 
@@ -94,14 +96,13 @@ def text_windows(
     left_out: Counter[str],
     tags: Sequence[NDArray[np.int64]] | None = None,
 ) -> Iterator[KeyphraseSegment]:
-    """The windows of texts that have been cut into words; without `tags` every word is outside."""
-    require_fast(tokenizer)
+    """Stream the windows of texts that are split into words; without `tags` every word is outside."""
     frame = single_frame(tokenizer)
     room = frame.room(max_tokens)
     encodings = encode_words((words.words for words in texts), tokenizer)
     for number, (name, words, encoded) in enumerate(zip(ids, texts, encodings, strict=True)):
-        own = tags[number] if tags is not None else np.full(len(words), OUTSIDE, dtype=np.int64)
-        tokens = np.bincount(np.asarray(encoded.word_ids, dtype=np.int64), minlength=len(words))
+        word_tags = tags[number] if tags is not None else np.full(len(words), OUTSIDE, dtype=np.int64)
+        tokens = tokens_per_word(encoded, len(words))
         left_out["word_without_tokens"] += int((tokens == 0).sum())
         left_out["word_longer_than_the_model"] += int((tokens > room).sum())
         spans = [span for span in windows_of(tokens, room) if tokens[slice(*span)].any()]
@@ -111,11 +112,19 @@ def text_windows(
             before = spans[place - 1][1] if place else start
             after = spans[place + 1][0] if place + 1 < len(spans) else end
             counted[_middle(start, before) - start : _middle(after, end) - start] = True
-            yield _segment(f"{name}.{place}", name, words, encoded, frame, (start, end), own, counted)
+            yield KeyphraseSegment(
+                id=f"{name}.{place}",
+                **framed_words(encoded, frame, start, end),
+                text=words.words[start:end],
+                document=name,
+                first=start,
+                tags=word_tags[start:end],
+                counted=counted,
+            )
 
 
 def windows_of(tokens: NDArray[np.int64], room: int) -> list[tuple[int, int]]:
-    """First word and one past the last of each window. tokens: [words]; a word longer than the room stands in none."""
+    """First word and one past the last of each window. tokens: [words]; a word longer than the room is in none."""
     ends = np.cumsum(tokens)
     spans: list[tuple[int, int]] = []
     start = 0
@@ -135,30 +144,3 @@ def windows_of(tokens: NDArray[np.int64], room: int) -> list[tuple[int, int]]:
 
 def _middle(start: int, end: int) -> int:
     return (start + max(start, end)) // 2
-
-
-def _segment(
-    name: str,
-    document: str,
-    words: Words,
-    encoded: Encoding,
-    frame: Frame,
-    span: tuple[int, int],
-    tags: NDArray[np.int64],
-    counted: NDArray[np.bool_],
-) -> KeyphraseSegment:
-    start, end = span
-    word_ids = np.asarray(encoded.word_ids, dtype=np.int32)
-    inside = (word_ids >= start) & (word_ids < end)
-    ids = np.asarray(encoded.ids, dtype=np.int32)[inside]
-    return KeyphraseSegment(
-        id=name,
-        ids=frame.ids(ids),
-        type_ids=frame.type_ids(ids),
-        words=frame.words(word_ids[inside] - start),
-        text=words.words[start:end],
-        document=document,
-        first=start,
-        tags=tags[start:end],
-        counted=counted,
-    )

@@ -1,4 +1,4 @@
-"""What kind of token each one is: by the tokenizer's own roles, never by the spelling of special tokens."""
+"""The kind of every token, from the roles that the tokenizer declares, never from how special tokens are spelled."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 
-class Kind(IntEnum):
+class TokenKind(IntEnum):
     """The paper's token kinds (section 3.2)."""
 
     OTHER = 0
@@ -24,7 +24,7 @@ class Kind(IntEnum):
     PERIOD_COMMA = 3
 
 
-# The full stop and the comma, and the marks that do their work in other scripts.
+# The full stop and the comma, and their counterparts in other scripts.
 PERIODS_AND_COMMAS = frozenset(".,。．，、،۔।")  # noqa: RUF001
 
 
@@ -35,15 +35,14 @@ class KindTable:
     of_id: NDArray[np.uint8]  # [vocabulary]
 
     def __call__(self, ids: NDArray[np.int32]) -> NDArray[np.uint8]:
-        """The kinds of token ids, in their shape."""
+        """The kinds of token ids, in the same shape."""
         return self.of_id[ids]
 
 
 def kind_table(tokenizer: PreTrainedTokenizerBase) -> KindTable:
-    """Look up the roles of a tokenizer's tokens once.
+    """Look up the role of every token of a tokenizer once.
 
-    ``[CLS]`` is the tokenizer's cls token or, where it has none, its bos token; ``[SEP]`` is its sep token
-    or else its eos token.
+    ``[CLS]`` is the cls token or, if there is none, the bos token; ``[SEP]`` is the sep token or else the eos token.
     """
     require_fast(tokenizer)
     vocabulary = tokenizer.get_vocab()
@@ -54,13 +53,13 @@ def kind_table(tokenizer: PreTrainedTokenizerBase) -> KindTable:
     texts = backend.decode_batch([[number] for number in numbers], skip_special_tokens=False)
     for number, text in zip(numbers, texts, strict=True):
         if text.removeprefix(prefix).strip() in PERIODS_AND_COMMAS:
-            of_id[number] = Kind.PERIOD_COMMA
+            of_id[number] = TokenKind.PERIOD_COMMA
     roles = (
-        (Kind.SEP, tokenizer.sep_token_id, tokenizer.eos_token_id),
-        (Kind.CLS, tokenizer.cls_token_id, tokenizer.bos_token_id),
+        (TokenKind.SEP, tokenizer.sep_token_id, tokenizer.eos_token_id),
+        (TokenKind.CLS, tokenizer.cls_token_id, tokenizer.bos_token_id),
     )
-    for kind, own, substitute in roles:
-        number = own if own is not None else substitute
+    for kind, declared, substitute in roles:
+        number = declared if declared is not None else substitute
         if number is not None:
             of_id[number] = kind
     return KindTable(of_id)

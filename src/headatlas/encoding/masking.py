@@ -1,18 +1,18 @@
-"""BERT's masking: 15 % of a segment's tokens are to be predicted; of these 80 % are replaced by the mask token,
-10 % by a random token and 10 % left as they are (Devlin et al. 2019, appendix A.1).
-
-What is masked depends on the seed and the segment alone, not on the batch it is in.
+"""BERT's masking: 15 % of the tokens of an input are predicted, at least one; of these 80 % are replaced by the mask
+token, 10 % by a random token and 10 % left as they are (Devlin et al. 2019, appendix A.1).
 """
 
 from __future__ import annotations
 
-import random
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.corpora.sampling import rng_of
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import ModelError
@@ -27,41 +27,64 @@ IGNORED = -100  # label of a token that is not predicted
 
 @dataclass(frozen=True)
 class MaskedTokens:
-    """A batch's inputs with some tokens hidden, and what stood there."""
+    """The inputs of a batch with some tokens hidden, and the hidden tokens."""
 
     input_ids: Tensor  # [B, T]
     labels: Tensor  # [B, T], IGNORED where nothing is predicted
 
 
 def ordinary_ids(tokenizer: PreTrainedTokenizerBase) -> list[int]:
-    """The ids a random token is drawn from: all but the special ones, in order."""
+    """The ids that random tokens are chosen from: all but the special ones, in order."""
     special = set(tokenizer.all_special_ids)
     return [number for number in sorted(tokenizer.get_vocab().values()) if number not in special]
 
 
-class Masker:
-    """Hides tokens of batches for a masked language model."""
+class TokenMasker:
+    """Hides tokens for a masked language model."""
+
+    def __init__(self, tokenizer: PreTrainedTokenizerBase) -> None:
+        if tokenizer.mask_token_id is None:
+            raise ModelError("The tokenizer has no mask token. Use a masked language model, such as bert-base-uncased.")
+        self._mask_id = tokenizer.mask_token_id
+        self._ordinary = np.asarray(ordinary_ids(tokenizer), dtype=np.int64)
+
+    def hide(self, ids: NDArray[np.int64], text: NDArray[np.bool_], rng: np.random.Generator) -> NDArray[np.bool_]:
+        """Hide tokens in place.
+
+        Args:
+            ids: Token ids, shape [B, T]; what is hidden is overwritten.
+            text: Which tokens may be hidden, shape [B, T].
+            rng: Decides which tokens are hidden, and how.
+
+        Returns:
+            The tokens to predict, shape [B, T].
+        """
+        count = np.maximum(1, np.round(SHARE_PREDICTED * text.sum(1, keepdims=True)))
+        order = np.where(text, rng.random(ids.shape), 2.0).argsort(1, kind="stable").argsort(1, kind="stable")
+        chosen: NDArray[np.bool_] = text & (order < count)
+        originals = ids[chosen]
+        chance = rng.random(len(originals))
+        random_ids = rng.choice(self._ordinary, size=len(originals))
+        replaced = np.where(chance < SHARE_MASKED + SHARE_RANDOM, random_ids, originals)
+        ids[chosen] = np.where(chance < SHARE_MASKED, self._mask_id, replaced)
+        return chosen
+
+
+class Masker(TokenMasker):
+    """Hides tokens of batches; which, depends on the seed and the segment alone, not on the batch."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, seed: int) -> None:
-        if tokenizer.mask_token_id is None:
-            raise ModelError("The tokenizer has no mask token, so the masked language model loss cannot be taken.")
-        self._mask_id = tokenizer.mask_token_id
-        self._ordinary = ordinary_ids(tokenizer)
+        super().__init__(tokenizer)
         self._seed = seed
 
     def __call__(self, batch: Batch) -> MaskedTokens:
-        """Mask every segment of a batch; tensors come on the batch's device."""
-        ids = batch.input_ids.cpu().clone()
-        labels = torch.full_like(ids, IGNORED)
+        """Mask every segment of a batch; the tensors are on the device of the batch."""
+        ids = batch.input_ids.cpu().numpy().copy()
+        labels = np.full_like(ids, IGNORED)
         for row, segment in enumerate(batch.segments):
-            dice = random.Random(f"{self._seed} mask {segment.id}")
-            places = [place for place, word in enumerate(segment.words) if word != SPECIAL]
-            count = min(len(places), max(1, round(SHARE_PREDICTED * len(places))))
-            for place in dice.sample(places, count):
-                labels[row, place] = ids[row, place]
-                chance = dice.random()
-                if chance < SHARE_MASKED:
-                    ids[row, place] = self._mask_id
-                elif chance < SHARE_MASKED + SHARE_RANDOM:
-                    ids[row, place] = dice.choice(self._ordinary)
-        return MaskedTokens(ids.to(batch.input_ids.device), labels.to(batch.input_ids.device))
+            real = (slice(row, row + 1), slice(len(segment)))
+            originals = ids[real].copy()
+            chosen = self.hide(ids[real], segment.words[None] != SPECIAL, rng_of(self._seed, "mask", segment.id))
+            labels[real] = np.where(chosen, originals, IGNORED)
+        device = batch.input_ids.device
+        return MaskedTokens(torch.from_numpy(ids).to(device), torch.from_numpy(labels).to(device))

@@ -1,6 +1,6 @@
 """Documents with mentions as model inputs: cut to what the model sees at once (paper, section 4.3).
 
-The paper truncates documents to 128 tokens. `windows` goes on after the cut instead: a window takes whole sentences
+The paper truncates documents to 128 tokens. `windows` continues after the cut instead: a window takes whole sentences
 while they fit, and cuts only a sentence that does not fit alone. A mention that a cut touches is left out and counted.
 """
 
@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.corpora.coreference.mentions import Mention, MentionDocument
-from headatlas.encoding.template import Frame, require_fast, single_frame
-from headatlas.encoding.word_segments import WordSegment, encode_words
+from headatlas.encoding.template import Frame, single_frame
+from headatlas.encoding.word_segments import WordSegment, encode_words, framed_words, sorted_counts, tokens_per_word
 from headatlas.errors import CorpusError
 from headatlas.wording import counted
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class MentionSegment(WordSegment):
-    """A stretch of a document with the mentions that lie wholly within it."""
+    """A part of a document with the mentions that lie completely within it."""
 
     tags: tuple[str, ...]  # [size]
     mentions: tuple[Mention, ...]  # counted from the segment's first word
@@ -35,7 +35,7 @@ class MentionSegment(WordSegment):
 
 @dataclass
 class MentionSample:
-    """The stretches of a corpus as model inputs, and what was read and left out on the way."""
+    """The parts of documents as model inputs, and counts of what was read and left out."""
 
     segments: list[MentionSegment]
     documents: int
@@ -53,9 +53,8 @@ def mention_segments(
 ) -> MentionSample:
     """Encode the beginning of every document, or all of it in windows.
 
-    A stretch with fewer than two mentions has no antecedent to find; it is left out.
+    A part with fewer than two mentions has no antecedent to find and is left out.
     """
-    require_fast(tokenizer)
     frame = single_frame(tokenizer)
     room = frame.room(max_tokens)
     left_out: Counter[str] = Counter()
@@ -63,39 +62,37 @@ def mention_segments(
     documents = list(documents)
     encodings = encode_words((document.words for document in documents), tokenizer)
     for document, encoded in zip(documents, encodings, strict=True):
-        tokens = np.bincount(
-            np.asarray(encoded.word_ids, dtype=np.int64) if len(encoded) else [], minlength=len(document.words)
-        )
+        tokens = tokens_per_word(encoded, len(document.words))
         left_out["word_without_tokens"] += int((tokens == 0).sum())
-        found = end = 0
+        whole_mentions = end = 0
         for number, (start, end) in enumerate(_stretches(document, tokens, room, windows)):
             segment = _segment(document, encoded, frame, start, end, number)
-            found += len(segment.mentions)
+            whole_mentions += len(segment.mentions)
             if len(segment.mentions) < 2:
                 left_out["stretch_without_two_mentions"] += 1
             else:
                 segments.append(segment)
         beyond = sum(mention.start >= end for mention in document.mentions)
         left_out["mention_beyond_the_cut"] += beyond
-        left_out["mention_touched_by_a_cut"] += len(document.mentions) - beyond - found
+        left_out["mention_touched_by_a_cut"] += len(document.mentions) - beyond - whole_mentions
     if not segments:
         raise CorpusError(
-            f"The coreference corpus gives nothing to ask: no stretch of at most {max_tokens} tokens of its "
-            f"{counted(len(documents), 'document')} holds two mentions. Raise --max-tokens."
+            f"The coreference corpus cannot be used: no part of at most {max_tokens} tokens of its "
+            f"{counted(len(documents), 'document')} has two mentions. Raise --max-tokens."
         )
     return MentionSample(
         segments,
         len(documents),
         sum(segment.size for segment in segments),
         sum(len(segment.mentions) for segment in segments),
-        {reason: count for reason, count in sorted(left_out.items()) if count},
+        sorted_counts(left_out),
     )
 
 
 def _stretches(
     document: MentionDocument, tokens: NDArray[np.int64], room: int, windows: bool
 ) -> Iterator[tuple[int, int]]:
-    """First word and one past the last word of each stretch that fits. tokens: [words]."""
+    """First word and one past the last word of each part that fits. tokens: [words]."""
     ends = np.cumsum(tokens)
     sentence_starts = np.asarray(document.sentences, dtype=np.int64)
     start = 0
@@ -116,14 +113,9 @@ def _stretches(
 def _segment(
     document: MentionDocument, encoded: Encoding, frame: Frame, start: int, end: int, number: int
 ) -> MentionSegment:
-    words = np.asarray(encoded.word_ids, dtype=np.int32)
-    inside = (words >= start) & (words < end)
-    ids = np.asarray(encoded.ids, dtype=np.int32)[inside]
     return MentionSegment(
         id=f"{document.id}.{number}",
-        ids=frame.ids(ids),
-        type_ids=frame.type_ids(ids),
-        words=frame.words(words[inside] - start),
+        **framed_words(encoded, frame, start, end),
         text=document.words[start:end],
         document=document.id,
         tags=document.tags[start:end],

@@ -1,29 +1,30 @@
 """Segments as in pre-training: ``[CLS] A [SEP] B [SEP]`` from consecutive lines (paper, section 3, Setup).
 
-A document's lines are gathered until the target length is reached and split at a random line boundary into
-A and B; then the longer side loses a token at a time, at random from its front or back, until the pair fits.
-Of all segments a corpus gives, a sample is kept that every segment enters with the same chance: each has a
-random key made of the seed and its place, and those with the smallest keys stay. So one pass suffices, memory
-does not grow with the corpus, and the same seed picks the same segments.
+The lines of a document are gathered until the target length is reached and split at a random line boundary into A and
+B; then the longer side loses a token at a time, at random from its front or back, until the pair fits.
+
+Every segment of a corpus has the same chance to be sampled: those with the smallest hashes of seed and id are kept. So
+one pass suffices, memory does not grow with the corpus, and the same seed picks the same segments.
 """
 
 from __future__ import annotations
 
-import hashlib
 import heapq
 import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import groupby, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.choices import SegmentStyle as SegmentStyle
+from headatlas.corpora.sampling import stable_hash
 from headatlas.corpora.text import TextLine
-from headatlas.encoding.template import Frame, continues_with_space, pair_frame, require_fast, single_frame
+from headatlas.encoding.template import Frame, leading_space, pair_frame, plain_backend, single_frame
 from headatlas.errors import CorpusError, SettingError
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Segment:
     id: str  # "file.document.chunk", each from 0 in reading order
     ids: NDArray[np.int32]  # [n]
     type_ids: NDArray[np.uint8]  # [n]
-    words: NDArray[np.int32]  # [n], index of the word a token belongs to, SPECIAL where none
+    words: NDArray[np.int32]  # [n], index of the word of each token, SPECIAL if it has none
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -49,11 +50,11 @@ class Segment:
 
 @dataclass
 class SegmentSample:
-    """The segments kept, in reading order, and what was read and left out on the way."""
+    """The sampled segments in reading order, and counts of what was read and left out."""
 
     segments: list[Segment]
     style: Literal["pair", "single"]
-    available: int  # segments the corpus gives in all
+    available: int  # segments in the whole corpus
     documents: int
     lines: int
     left_out: dict[str, int] = field(default_factory=dict)  # reason -> how many
@@ -62,7 +63,6 @@ class SegmentSample:
 @dataclass(frozen=True)
 class _Chunk:
     id: str
-    order: int
     lines: list[Encoding]
 
 
@@ -76,39 +76,38 @@ def sample_segments(
     style: SegmentStyle = "auto",
     zero_token_types: bool = False,
 ) -> SegmentSample:
-    """Read a corpus once and keep `count` of its segments.
+    """Read a corpus once and sample at most `count` of its segments.
 
     `zero_token_types` leaves all token type ids 0, as the paper's released extractor does.
     """
     if count < 1:
-        raise SettingError(f"{count} segments are asked for. Ask for at least 1.")
-    require_fast(tokenizer)
+        raise SettingError(f"You asked for {count} segments. Ask for at least 1.")
     frame, style = _choose_frame(tokenizer, style)
     least_lines = 2 if style == "pair" else 1
     room = frame.room(max_tokens, least_lines)
     left_out: Counter[str] = Counter()
     totals: Counter[str] = Counter()
-    kept: list[tuple[int, int, Segment, int]] = []  # a heap, largest key on top: -key, order, segment, tokens cut
-    for chunk in _chunks(lines, tokenizer, room, least_lines, left_out, totals):
-        totals["available"] += 1
-        key = _key(seed, chunk.id)
-        if len(kept) == count and key > -kept[0][0]:
+    sampled: list[tuple[int, int, Segment, int]] = []  # a heap, largest key on top: -key, order, segment, tokens cut
+    for order, chunk in enumerate(_chunks(lines, tokenizer, room, least_lines, left_out, totals)):
+        totals["segments"] += 1
+        key = stable_hash(f"{seed} {chunk.id}")
+        if len(sampled) == count and key > -sampled[0][0]:
             continue
         segment = _segment(chunk, frame, room, style, seed, zero_token_types)
-        entry = (-key, chunk.order, segment, max(0, sum(map(len, chunk.lines)) - room))
-        if len(kept) < count:
-            heapq.heappush(kept, entry)
+        entry = (-key, order, segment, max(0, sum(map(len, chunk.lines)) - room))
+        if len(sampled) < count:
+            heapq.heappush(sampled, entry)
         else:
-            heapq.heapreplace(kept, entry)
-    if not kept:
+            heapq.heapreplace(sampled, entry)
+    if not sampled:
         raise CorpusError(_why_nothing(left_out))
-    kept.sort(key=lambda entry: entry[1])
-    if cut := sum(entry[3] for entry in kept):
+    sampled.sort(key=lambda entry: entry[1])
+    if cut := sum(entry[3] for entry in sampled):
         left_out["token_cut_to_fit"] = cut
     return SegmentSample(
-        [entry[2] for entry in kept],
+        [entry[2] for entry in sampled],
         style,
-        totals["available"],
+        totals["segments"],
         totals["documents"],
         totals["lines"],
         dict(sorted(left_out.items())),
@@ -121,8 +120,8 @@ def _choose_frame(tokenizer: PreTrainedTokenizerBase, style: SegmentStyle) -> tu
         return pair, "pair"
     if style == "pair":
         raise SettingError(
-            f"{type(tokenizer).__name__} puts no separator between two spans, so [CLS] A [SEP] B [SEP] segments "
-            "cannot be made. Use --segment-style single."
+            f"{type(tokenizer).__name__} puts no separator between two spans, so it cannot make segments such as "
+            "[CLS] A [SEP] B [SEP]. Use --segment-style single."
         )
     return single_frame(tokenizer), "single"
 
@@ -136,52 +135,33 @@ def _chunks(
     totals: Counter[str],
 ) -> Iterator[_Chunk]:
     """Gather the encoded lines of each document into chunks of at least `room` tokens; the last may be shorter."""
-    files: dict[object, int] = {}
-    document: tuple[int, int] | None = None
-    gathered: list[Encoding] = []
-    size = number = order = 0
-
-    def close() -> _Chunk | None:
-        nonlocal gathered, size, number, order
-        lines_of_chunk, gathered, size = gathered, [], 0
-        if len(lines_of_chunk) < least_lines:
-            if lines_of_chunk:
-                left_out["last_line_alone" if number else "one_line_document"] += 1
-            return None
-        chunk = _Chunk(".".join(map(str, (*(document or ()), number))), order, lines_of_chunk)
-        number += 1
-        order += 1
-        return chunk
-
-    for line, encoded in encode_lines(lines, tokenizer):
-        here = (files.setdefault(line.path, len(files)), line.document)
-        if here != document:
-            if document is not None and (chunk := close()):
-                yield chunk
-            document, number = here, 0
-            totals["documents"] += 1
-        totals["lines"] += 1
-        if not len(encoded):
-            left_out["line_without_tokens"] += 1
-            continue
-        gathered.append(encoded)
-        size += len(encoded)
-        if size >= room and len(gathered) >= least_lines and (chunk := close()):
-            yield chunk
-    if document is not None and (chunk := close()):
-        yield chunk
+    files: dict[Path, int] = {}
+    encoded_lines = encode_lines(lines, tokenizer)
+    for (path, document), group in groupby(encoded_lines, lambda pair: (pair[0].path, pair[0].document)):
+        name = f"{files.setdefault(path, len(files))}.{document}"
+        gathered: list[Encoding] = []
+        number = 0
+        totals["documents"] += 1
+        for _, encoded in group:
+            totals["lines"] += 1
+            if not len(encoded):
+                left_out["line_without_tokens"] += 1
+                continue
+            gathered.append(encoded)
+            if len(gathered) >= least_lines and sum(map(len, gathered)) >= room:
+                yield _Chunk(f"{name}.{number}", gathered)
+                gathered = []
+                number += 1
+        if len(gathered) >= least_lines:
+            yield _Chunk(f"{name}.{number}", gathered)
+        elif gathered:
+            left_out["last_line_alone" if number else "one_line_document"] += 1
 
 
 def encode_lines(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[TextLine, Encoding]]:
-    """Encode lines in blocks; a line within a document as one that follows another.
-
-    A special token's name in the text, such as an HTML ``<s>``, is text like any other.
-    """
-    backend = tokenizer.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
-    backend.encode_special_tokens = True
-    lead = " " if continues_with_space(tokenizer) else ""
+    """Encode lines in blocks, without special tokens; a line within a document as one that follows another."""
+    backend = plain_backend(tokenizer)
+    lead = leading_space(backend)
     stream = iter(lines)
     previous: tuple[object, int] | None = None
     while block := list(islice(stream, LINES_AT_ONCE)):
@@ -194,14 +174,14 @@ def encode_lines(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) 
 
 
 def _segment(chunk: _Chunk, frame: Frame, room: int, style: str, seed: int, zero_token_types: bool) -> Segment:
-    dice = random.Random(f"{seed} {chunk.id}")
-    boundary = dice.randint(1, len(chunk.lines) - 1) if style == "pair" else len(chunk.lines)
+    rng = random.Random(f"{seed} {chunk.id}")
+    boundary = rng.randint(1, len(chunk.lines) - 1) if style == "pair" else len(chunk.lines)
     sides = [_Side(chunk.lines[:boundary], 0)]
     if style == "pair":
         sides.append(_Side(chunk.lines[boundary:], sides[0].next_word))
     while sum(map(len, sides)) > room:
         longer = max(sides, key=len)
-        if style == "pair" and dice.random() < 0.5:
+        if style == "pair" and rng.random() < 0.5:
             longer.start += 1
         else:
             longer.end -= 1
@@ -239,16 +219,12 @@ class _Side:
         return self._words[self.start : self.end]
 
 
-def _key(seed: int, place: str) -> int:
-    return int.from_bytes(hashlib.blake2b(f"{seed} {place}".encode(), digest_size=8).digest(), "big")
-
-
 def _why_nothing(left_out: Counter[str]) -> str:
     if left_out["one_line_document"]:
         return (
-            f"The text gives no segment: all {left_out['one_line_document']:,} of its documents have one line only, "
-            "and a pair A, B needs two. Put one sentence on a line, or use --text-format paragraphs to cut each "
-            "line into sentences, or --segment-style single."
+            f"The text gives no segment: all {left_out['one_line_document']:,} of its documents have only one line, "
+            "and a pair A, B needs two. Put one sentence on each line, or use --text-format paragraphs to split lines "
+            "into sentences, or --segment-style single."
         )
     if left_out["line_without_tokens"]:
         return (

@@ -1,13 +1,13 @@
-"""One share of a corpus's inputs, by their ids: the same on every machine, whoever else works on the others."""
+"""Shards: parts of a corpus by the ids of its inputs, the same on every machine."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, Self, TypeVar
 
+from headatlas.corpora.sampling import stable_hash
 from headatlas.errors import SettingError
 
 _WRITTEN = re.compile(r"(\d{1,9})/(\d{1,9})")
@@ -23,7 +23,7 @@ Input = TypeVar("Input", bound=_Named)
 
 @dataclass(frozen=True)
 class Shard:
-    """The share of a number, from 1, out of so many.
+    """One of several shards, numbered from 1.
 
     >>> str(Shard.parse("2/8"))
     '2/8'
@@ -35,18 +35,17 @@ class Shard:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read "i/n"."""
-        found = _WRITTEN.fullmatch(text)
-        if not found or not 1 <= int(found[1]) <= int(found[2]):
-            raise SettingError(f"--shard {text} cannot be read. Write i/n, such as 2/8 for the second of eight shards.")
-        return cls(int(found[1]), int(found[2]))
+        numbers = _WRITTEN.fullmatch(text)
+        if not numbers or not 1 <= int(numbers[1]) <= int(numbers[2]):
+            raise SettingError(f"--shard {text} is not valid. Write i/n, such as 2/8 for the second of eight shards.")
+        return cls(int(numbers[1]), int(numbers[2]))
 
     def holds(self, name: str) -> bool:
-        """Whether the input of that id is in this share."""
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return int.from_bytes(digest, "big") % self.of == self.number - 1
+        """Whether the input of that id is in this shard."""
+        return stable_hash(name) % self.of == self.number - 1
 
     def of_segments(self, segments: Sequence[Input]) -> list[Input]:
-        """Those in this share, in their order."""
+        """The segments of this shard, in their order."""
         return [segment for segment in segments if self.holds(segment.id)]
 
     def __str__(self) -> str:

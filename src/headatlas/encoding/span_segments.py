@@ -1,7 +1,7 @@
-"""Texts with span targets as model inputs. A text longer than the model is to read is cut at its end.
+"""Texts with span targets as model inputs. A text longer than the model's input is cut at its end.
 
-A target that the cut touches is left out and counted, as is one with a span of words that have no token. Targets speak
-of tokens here, counted from the segment's first, which is a special one for most models.
+A target that the cut touches is left out and counted, as is one with a span of words that have no token. Targets count
+tokens here, from the first of the segment, which is a special token for most models.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.corpora.coreference.mentions import MentionDocument
-from headatlas.corpora.spans.coreference_pairs import coreference_targets
 from headatlas.corpora.spans.spans import Span, SpanText, Target
+from headatlas.corpora.spans.targets import coreference_targets
 from headatlas.encoding.mention_segments import mention_segments
-from headatlas.encoding.template import require_fast, single_frame
+from headatlas.encoding.template import single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TokenTarget:
-    """A target whose spans are runs of tokens."""
+    """A target with spans of tokens."""
 
     spans: tuple[Span, ...]  # first token and one past the last
     labels: tuple[str, ...]
@@ -39,7 +39,7 @@ class TokenTarget:
 
 @dataclass(frozen=True)
 class SpanSegment(WordSegment):
-    """A text with the targets that lie wholly within it, by task."""
+    """A text with the targets that lie completely within it, by task."""
 
     targets: Mapping[str, tuple[TokenTarget, ...]]
 
@@ -48,7 +48,6 @@ def span_segments(
     texts: Iterable[SpanText], tokenizer: PreTrainedTokenizerBase, *, max_tokens: int, left_out: Counter[str]
 ) -> list[SpanSegment]:
     """Encode every text that has a target; what is left out is counted by reason."""
-    require_fast(tokenizer)
     frame = single_frame(tokenizer)
     room = frame.room(max_tokens)
     texts = list(texts)
@@ -61,7 +60,10 @@ def span_segments(
         ids = np.asarray(encoded.ids[:room], dtype=np.int32)
         words = frame.words(np.asarray(encoded.word_ids[:room], dtype=np.int32))
         whole = _whole_words(encoded.word_ids, room, len(text.words))
-        targets = {task: tuple(_kept(some, words, whole, text.path, left_out)) for task, some in text.targets.items()}
+        targets = {
+            task: tuple(_token_targets(given, words, whole, text.path, left_out))
+            for task, given in text.targets.items()
+        }
         if not any(targets.values()):
             left_out["text_without_target"] += 1
             continue
@@ -88,35 +90,35 @@ def coreference_segments(
     seed: int,
     left_out: Counter[str],
 ) -> list[SpanSegment]:
-    """Encode documents in windows of whole sentences, with pairs of mentions within each: see `coreference_pairs`."""
+    """Encode documents in windows of whole sentences, with pairs of mentions within each (see `targets`)."""
     documents = list(documents)
     paths = {document.id: document.path for document in documents}
     sample = mention_segments(documents, tokenizer, max_tokens=max_tokens, windows=True)
     left_out.update(sample.left_out)
     segments = []
-    for found in sample.segments:
-        pairs = coreference_targets(found.mentions, found.id, seed)
-        targets = tuple(_kept(pairs, found.words, found.size, paths[found.document], left_out))
+    for window in sample.segments:
+        pairs = coreference_targets(window.mentions, window.id, seed)
+        targets = tuple(_token_targets(pairs, window.words, window.size, paths[window.document], left_out))
         if not targets:
             left_out["text_without_target"] += 1
             continue
-        own = {name: getattr(found, name) for name in WordSegment.__dataclass_fields__}
-        segments.append(SpanSegment(**own, targets={task: targets}))
+        fields = {name: getattr(window, name) for name in WordSegment.__dataclass_fields__}
+        segments.append(SpanSegment(**fields, targets={task: targets}))
     return segments
 
 
 def _whole_words(word_of: Sequence[int | None], room: int, words: int) -> int:
-    """How many of a text's words are there whole when its tokens are cut to the room."""
+    """How many words of a text are complete when its tokens are cut to the room."""
     if len(word_of) <= room:
         return words
     last = word_of[room - 1] or 0
     return last + (word_of[room] != last)
 
 
-def _kept(
+def _token_targets(
     targets: Iterable[Target], words: NDArray[np.int32], whole: int, path: Path, left_out: Counter[str]
 ) -> Iterator[TokenTarget]:
-    """The targets with their tokens. whole: so many words are not touched by a cut."""
+    """The targets with their tokens. whole: how many words are complete."""
     for target in targets:
         if any(end > whole for _, end in target.spans):
             left_out["target_beyond_the_cut"] += 1
@@ -129,6 +131,6 @@ def _kept(
 
 
 def _tokens(words: NDArray[np.int32], span: Span) -> Span:
-    """The run of tokens of a run of words; an empty one where they have none."""
+    """The tokens of a span of words; an empty span if they have none."""
     places = np.flatnonzero((words >= span[0]) & (words < span[1]))
     return (int(places[0]), int(places[-1]) + 1) if len(places) else (0, 0)

@@ -1,6 +1,6 @@
-"""How a tokenizer frames its input: which special tokens stand before, between and after the text.
+"""How a tokenizer frames its input: which special tokens it puts before, between and after the text.
 
-Read off the tokenizer itself by encoding a probe, never assumed from a model's name.
+Found by encoding a probe with the tokenizer itself, never assumed from the name of a model.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from headatlas.errors import ModelError, SettingError
 
 if TYPE_CHECKING:
+    from tokenizers import Tokenizer
     from transformers import PreTrainedTokenizerBase
 
 _PROBE = "a"
@@ -36,10 +37,10 @@ class Frame:
         return len(self.before) + len(self.between) + len(self.after)
 
     def room(self, max_tokens: int, least: int = 1) -> int:
-        """How many tokens of text an input of `max_tokens` holds; refused where these are fewer than the least."""
+        """How many tokens of text fit into an input of `max_tokens`; at least `least`, or it raises."""
         room = max_tokens - self.size
         if room < least:
-            raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: the frame alone takes {self.size}.")
+            raise SettingError(f"--max-tokens {max_tokens} leaves no room for text: special tokens take {self.size}.")
         return room
 
     def ids(self, *spans: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -66,7 +67,7 @@ class Frame:
 
 
 def require_fast(tokenizer: PreTrainedTokenizerBase) -> None:
-    """Refuse a slow tokenizer where words matter: they are aligned through the fast tokenizers' own offsets."""
+    """Raise for a slow tokenizer where words matter: only fast tokenizers say which word a token belongs to."""
     if not getattr(tokenizer, "is_fast", False):
         raise ModelError(
             f"{type(tokenizer).__name__} is a slow tokenizer, which cannot tell which word a token belongs to. "
@@ -98,14 +99,28 @@ def pair_frame(tokenizer: PreTrainedTokenizerBase) -> Frame | None:
     )
 
 
-def continues_with_space(tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Whether a line that follows another must be encoded with a space in front (byte-level tokenizers)."""
+def plain_backend(tokenizer: PreTrainedTokenizerBase) -> Tokenizer:
+    """The fast tokenizer itself, set to encode whole texts; the name of a special token in a text is text."""
+    require_fast(tokenizer)
+    backend: Tokenizer = tokenizer.backend_tokenizer
+    backend.no_truncation()
+    backend.no_padding()
+    backend.encode_special_tokens = True
+    return backend
+
+
+def leading_space(backend: Tokenizer) -> str:
+    """What a word or line after another needs in front to get the tokens it has in running text: a space or nothing.
+
+    Byte-level tokenizers keep the space before a word as part of it; others add their own mark or drop it. Encoding a
+    probe both ways tells them apart.
+    """
 
     def tokens(text: str) -> list[int]:
-        return list(tokenizer.backend_tokenizer.encode(text, add_special_tokens=False).ids)
+        return list(backend.encode(text, add_special_tokens=False).ids)
 
-    together = tokens(f"{_PROBE} {_PROBE}")[len(tokens(_PROBE)) :]
-    return together != tokens(_PROBE) and together == tokens(f" {_PROBE}")
+    second = tokens(f"{_PROBE} {_PROBE}")[len(tokens(_PROBE)) :]
+    return " " if second == tokens(f" {_PROBE}") != tokens(_PROBE) else ""
 
 
 def _probe(

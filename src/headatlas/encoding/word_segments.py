@@ -1,8 +1,8 @@
 """From given words to model inputs: which word each token belongs to (paper, section 4.1).
 
-The words come from a treebank or a coreference corpus and stay as they are; only the tokens within them are the
-tokenizer's. It gets the words one by one and says itself which word a token comes from, so nothing is tokenized
-twice or matched by spelling. Each word stands as it would in the text of the words joined by spaces.
+The words come from an annotated corpus and stay as they are. The tokenizer gets them one by one and says itself which
+word a token comes from, so nothing is tokenized twice or matched by spelling. Each word gets the tokens that it has in
+the text of the words joined by spaces.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.segments import Segment
-from headatlas.encoding.template import Frame, require_fast, single_frame
+from headatlas.encoding.template import Frame, leading_space, plain_backend, single_frame
 from headatlas.errors import CorpusError
 
 if TYPE_CHECKING:
@@ -26,12 +26,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 SENTENCES_AT_ONCE = 512
-_PROBE = "a"
 
 
 @dataclass(frozen=True)
 class WordSegment(Segment):
-    """One span of given words as the model sees it. A word may have no token."""
+    """A run of given words as the model sees it. A word may have no token."""
 
     text: tuple[str, ...]  # [size], its words
     document: str  # the id of its document
@@ -53,10 +52,10 @@ class ParsedSegment(WordSegment):
 
 @dataclass
 class ParsedSample:
-    """The sentences of a treebank as model inputs, and what was read and left out on the way."""
+    """The sentences of a treebank as model inputs, and counts of what was read and left out."""
 
     segments: list[ParsedSegment]
-    relations: tuple[str, ...]  # sorted; those of sentences left out too
+    relations: tuple[str, ...]  # sorted, including those of sentences that are left out
     documents: int
     words: int
     left_out: dict[str, int] = field(default_factory=dict)  # reason -> how many
@@ -71,11 +70,10 @@ def parsed_segments(
 ) -> ParsedSample:
     """Encode every sentence of a treebank.
 
-    A sentence longer than `max_tokens` is left out whole, since a cut would take the heads from its words; so is one
+    A sentence longer than `max_tokens` is left out whole, since a cut would separate words from their heads; so is one
     without any token. A word without tokens stays a word of its sentence: it can neither predict nor be predicted.
     `counts_as` names, for each word, the word whose prediction counts in its place (see `possessive_clitic`).
     """
-    require_fast(tokenizer)
     frame = single_frame(tokenizer)
     frame.room(max_tokens)
     sentences = list(sentences)
@@ -100,48 +98,44 @@ def parsed_segments(
         relations,
         len({segment.document for segment in segments}),
         sum(segment.size for segment in segments),
-        {reason: count for reason, count in sorted(left_out.items()) if count},
+        sorted_counts(left_out),
     )
 
 
 def encode_words(word_lists: Iterable[Sequence[str]], tokenizer: PreTrainedTokenizerBase) -> Iterator[Encoding]:
-    """Encode lists of words, without special tokens; `word_ids` of an encoding says whose tokens they are.
-
-    A special token's name among the words, such as an HTML ``<s>``, is text like any other.
-    """
-    backend = tokenizer.backend_tokenizer
-    backend.no_truncation()
-    backend.no_padding()
-    backend.encode_special_tokens = True
-    lead = word_lead(tokenizer)
+    """Encode lists of words, without special tokens; `word_ids` of an encoding gives the word of each token."""
+    backend = plain_backend(tokenizer)
+    lead = leading_space(backend)
     stream = iter(word_lists)
     while block := list(islice(stream, SENTENCES_AT_ONCE)):
         spans = [[lead * (place > 0) + word for place, word in enumerate(words)] for words in block]
         yield from backend.encode_batch(spans, is_pretokenized=True, add_special_tokens=False)
 
 
-def word_lead(tokenizer: PreTrainedTokenizerBase) -> str:
-    """What a word after the first needs in front to get the tokens it has within running text: a space or nothing.
+def framed_words(encoded: Encoding, frame: Frame, start: int, end: int) -> dict[str, Any]:
+    """The tokens of the words from start to end within the frame, as arguments of a Segment."""
+    word_ids = np.asarray(encoded.word_ids, dtype=np.int32)
+    inside = (word_ids >= start) & (word_ids < end)
+    ids = np.asarray(encoded.ids, dtype=np.int32)[inside]
+    return {"ids": frame.ids(ids), "type_ids": frame.type_ids(ids), "words": frame.words(word_ids[inside] - start)}
 
-    Byte-level tokenizers keep the space before a word as part of it; others add their own mark or drop it. Found by
-    encoding a probe both ways.
-    """
-    backend = tokenizer.backend_tokenizer
-    running = backend.encode(f"{_PROBE} {_PROBE}", add_special_tokens=False).ids
-    spaced = backend.encode([_PROBE, f" {_PROBE}"], is_pretokenized=True, add_special_tokens=False).ids
-    plain = backend.encode([_PROBE, _PROBE], is_pretokenized=True, add_special_tokens=False).ids
-    return " " if spaced == running != plain else ""
+
+def tokens_per_word(encoded: Encoding, words: int) -> NDArray[np.int64]:
+    """How many tokens each word has, shape [words]."""
+    return np.bincount(np.asarray(encoded.word_ids, dtype=np.int64), minlength=words)
+
+
+def sorted_counts(left_out: Counter[str]) -> dict[str, int]:
+    """The counts that are not 0, by name."""
+    return {reason: count for reason, count in sorted(left_out.items()) if count}
 
 
 def _parsed(
     sentence: Sentence, encoded: Encoding, frame: Frame, number: dict[str, int], counts_as: Sequence[int]
 ) -> ParsedSegment:
-    ids = np.asarray(encoded.ids, dtype=np.int32)
     return ParsedSegment(
         id=sentence.id,
-        ids=frame.ids(ids),
-        type_ids=frame.type_ids(ids),
-        words=frame.words(np.asarray(encoded.word_ids, dtype=np.int32)),
+        **framed_words(encoded, frame, 0, len(sentence.words)),
         text=sentence.words,
         document=sentence.document,
         heads=np.asarray(sentence.heads, dtype=np.int32),
@@ -153,12 +147,12 @@ def _parsed(
 def _why_nothing(left_out: Counter[str], max_tokens: int) -> str:
     if too_long := left_out["sentence_too_long"]:
         return (
-            f"The treebank gives no sentence: {too_long:,} are longer than {max_tokens} tokens, the rest have none. "
-            "Raise --max-tokens."
+            f"No sentence of the treebank can be used: {too_long:,} are longer than {max_tokens} tokens, the rest have "
+            "none. Raise --max-tokens."
         )
     if empty := left_out["sentence_without_tokens"]:
         return (
-            f"The treebank gives no sentence: its {empty:,} sentences turn into no tokens. "
+            f"No sentence of the treebank can be used: its {empty:,} sentences turn into no tokens. "
             "Is the text in a script that this model's tokenizer knows?"
         )
-    return "The treebank gives no sentence: it is empty."
+    return "No sentence of the treebank can be used: it is empty."

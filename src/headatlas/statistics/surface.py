@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 
 
 class Sum(IntEnum):
@@ -59,12 +59,14 @@ def surface_sums_torch(weights: Tensor, mask: Tensor, kinds: Tensor, smoothing: 
         weights = weights.float()
     real = mask[:, None, :, None] & mask[:, None, None, :]  # [B, 1, Q, K]
     weights = weights.masked_fill(~real, 0)
-    columns = torch.stack([kinds == kind for kind in (Kind.CLS, Kind.SEP, Kind.PERIOD_COMMA)], -1)  # [B, K, 3]
+    columns = torch.stack(
+        [kinds == kind for kind in (TokenKind.CLS, TokenKind.SEP, TokenKind.PERIOD_COMMA)], -1
+    )  # [B, K, 3]
     to_kind = weights @ columns[:, None].to(weights.dtype)  # [B, H, Q, 3]
     row_sums = weights.sum(-1)  # [B, H, Q]
     row_max = weights.amax(-1)  # [B, H, Q]
     entropy = _row_entropy(weights, row_sums, real, mask.sum(1), smoothing)
-    cls_rows, sep_rows = ((kinds == kind)[:, None] for kind in (Kind.CLS, Kind.SEP))  # [B, 1, Q]
+    cls_rows, sep_rows = ((kinds == kind)[:, None] for kind in (TokenKind.CLS, TokenKind.SEP))  # [B, 1, Q]
     by_column = {
         Sum.PREVIOUS: weights.diagonal(-1, -2, -1),
         Sum.CURRENT: weights.diagonal(0, -2, -1),

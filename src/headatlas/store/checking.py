@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.encoding.template import SPECIAL
 from headatlas.store.examples import Level, StoredExample, units_of
 
@@ -27,11 +27,11 @@ def least_sums(example: StoredExample, level: Level, sink: bool) -> Rows:
     if level == "tokens" or example.words is None:
         return 1.0
     special = example.word_of == SPECIAL
-    if not np.isin(example.kinds[special], (Kind.CLS, Kind.SEP)).all():
+    if not np.isin(example.kinds[special], (TokenKind.CLS, TokenKind.SEP)).all():
         return 0.0
     least = np.zeros(units_of(example, level), dtype=np.float32)
     least[example.word_of[~special]] = 1
-    least[len(example.words) :] = [kind in example.kinds[special] for kind in (Kind.CLS, Kind.SEP)]
+    least[len(example.words) :] = [kind in example.kinds[special] for kind in (TokenKind.CLS, TokenKind.SEP)]
     return least
 
 

@@ -25,7 +25,7 @@ class StoredExample:
     id: str
     document: str
     tokens: tuple[str, ...]  # of the model, special ones included
-    kinds: NDArray[np.uint8]  # [T], a Kind
+    kinds: NDArray[np.uint8]  # [T], a TokenKind
     word_of: NDArray[np.int32]  # [T], word of a token, SPECIAL where none
     words: tuple[str, ...] | None  # where the input has words of its own
     heads: NDArray[np.int64] | None  # [W], index of each word's head, or ROOT

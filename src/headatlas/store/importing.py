@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.treebanks.checks import tree_defect
-from headatlas.corpora.treebanks.sentence import ROOT
-from headatlas.encoding.kinds import PERIODS_AND_COMMAS, Kind
+from headatlas.corpora.treebanks.sentence import ROOT, tree_defect
+from headatlas.encoding.kinds import PERIODS_AND_COMMAS, TokenKind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_NPZ, RAISE
@@ -32,7 +31,7 @@ from headatlas.store.checking import find_defect
 from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, Tensors
 from headatlas.store.pickles import load_numbers
 
-SPELLED = {"[CLS]": Kind.CLS, "<s>": Kind.CLS, "[SEP]": Kind.SEP, "</s>": Kind.SEP}
+SPELLED = {"[CLS]": TokenKind.CLS, "<s>": TokenKind.CLS, "[SEP]": TokenKind.SEP, "</s>": TokenKind.SEP}
 _SPACES = "Ġ▁ "  # how tokenizers write a space before a word
 _PIECE = "##"  # how WordPiece marks a token within a word
 
@@ -252,7 +251,7 @@ def _between_words(
         id=name,
         document=name.rpartition(".")[0],
         tokens=("[CLS]", *words, "[SEP]"),
-        kinds=np.array([Kind.CLS, *map(_kind, words), Kind.SEP], dtype=np.uint8),
+        kinds=np.array([TokenKind.CLS, *map(_kind, words), TokenKind.SEP], dtype=np.uint8),
         word_of=np.array([SPECIAL, *range(len(words)), SPECIAL], dtype=np.int32),
         words=tuple(words),
         heads=np.array(heads, dtype=np.int64),
@@ -261,10 +260,12 @@ def _between_words(
     return ImportedMaps(example, maps)
 
 
-def _kind(token: str) -> Kind:
+def _kind(token: str) -> TokenKind:
     if token in SPELLED:
         return SPELLED[token]
-    return Kind.PERIOD_COMMA if token.removeprefix(_PIECE).strip(_SPACES) in PERIODS_AND_COMMAS else Kind.OTHER
+    return (
+        TokenKind.PERIOD_COMMA if token.removeprefix(_PIECE).strip(_SPACES) in PERIODS_AND_COMMAS else TokenKind.OTHER
+    )
 
 
 def _strings(given: Any) -> list[str] | None:

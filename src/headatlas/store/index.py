@@ -14,8 +14,8 @@ from typing import Any, get_args
 
 import numpy as np
 
-from headatlas.corpora.treebanks.checks import tree_defect
-from headatlas.encoding.kinds import Kind
+from headatlas.corpora.treebanks.sentence import tree_defect
+from headatlas.encoding.kinds import TokenKind
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, parse_json, write_text
@@ -127,7 +127,7 @@ def _example(record: Mapping[str, Any], number: int) -> StoredExample:
         relations=tuple(map(str, record["relations"])) if tree else None,
     )
     fitting = example.kinds.shape == example.word_of.shape == (len(example),)
-    if not fitting or example.kinds.max(initial=0) > max(Kind) or example.word_of.min(initial=SPECIAL) < SPECIAL:
+    if not fitting or example.kinds.max(initial=0) > max(TokenKind) or example.word_of.min(initial=SPECIAL) < SPECIAL:
         raise ValueError(f"the tokens of example {number} do not fit their kinds and words")
     if example.words is not None and example.heads is not None and example.relations is not None:
         fitting = example.heads.shape == (len(example.words),) == (len(example.relations),)

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 
 from headatlas.encoding.batches import Batch
-from headatlas.encoding.kinds import Kind, KindTable
+from headatlas.encoding.kinds import KindTable, TokenKind
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import ParsedSegment
@@ -23,7 +23,7 @@ from headatlas.models.stacks import HeadShape, Stack
 from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, units_of
 from headatlas.store.reading import Store
 
-OWN_KINDS = KindTable(np.arange(max(Kind) + 1, dtype=np.uint8))
+OWN_KINDS = KindTable(np.arange(max(TokenKind) + 1, dtype=np.uint8))
 
 
 class StoredMaps:
@@ -34,7 +34,7 @@ class StoredMaps:
         self.device = device
         self.default_stack: Stack = store.model["attention"]
         self.shapes: dict[Stack, HeadShape] = {self.default_stack: store.shape}
-        self.pad_id = int(Kind.OTHER)
+        self.pad_id = int(TokenKind.OTHER)
         self._store = store
 
     def observe(self, batch: Batch, see: SeeMap, _stack: Stack | None = None) -> None:
@@ -74,7 +74,7 @@ def parsed_segment(
     kinds, words = example.kinds.astype(np.int32), example.word_of
     if level == "words":
         present = _words_with_tokens(example)
-        kinds = np.array([Kind.OTHER] * len(present) + [Kind.CLS, Kind.SEP], dtype=np.int32)
+        kinds = np.array([TokenKind.OTHER] * len(present) + [TokenKind.CLS, TokenKind.SEP], dtype=np.int32)
         words = np.concatenate([present, [SPECIAL] * SPECIAL_UNITS]).astype(np.int32)
     return ParsedSegment(
         id=example.id,

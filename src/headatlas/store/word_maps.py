@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import ParsedSegment, WordSegment
@@ -131,8 +131,8 @@ def unit_index(batch: Batch) -> _Units:
         size = len(segment)
         special = segment.words == SPECIAL
         index[row, :size] = np.where(special, PADDING, segment.words)
-        index[row, :size][special & (kinds[row, :size] == Kind.CLS)] = words
-        index[row, :size][special & (kinds[row, :size] == Kind.SEP)] = words + 1
+        index[row, :size][special & (kinds[row, :size] == TokenKind.CLS)] = words
+        index[row, :size][special & (kinds[row, :size] == TokenKind.SEP)] = words + 1
     return _Units(torch.from_numpy(index).to(batch.mask.device), words)
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import Sum
 from headatlas.studies.study import LayerMap, SegmentMeans, State
@@ -35,7 +35,7 @@ def uniform_entropy(batch: Batch, causal: bool) -> Tensor:
     if not causal:
         return lengths.log()[:, None].expand(-1, len(SOURCES))
     reach = torch.arange(1, batch.mask.shape[1] + 1, device=lengths.device, dtype=torch.float64).log()  # [T]
-    cls = batch.kinds == Kind.CLS
+    cls = batch.kinds == TokenKind.CLS
     return torch.stack([(reach * batch.mask).sum(1) / lengths, (reach * cls).sum(1) / cls.sum(1).clamp_min(1)], -1)
 
 
@@ -91,4 +91,4 @@ class Entropy(SegmentMeans):
 
 
 def _cls_rows(batch: Batch) -> Tensor:
-    return (batch.kinds == Kind.CLS).sum(1)
+    return (batch.kinds == TokenKind.CLS).sum(1)

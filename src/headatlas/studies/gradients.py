@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import widest
 from headatlas.studies.study import LayerMap, SegmentMeans
 
-KINDS = {"cls": Kind.CLS, "sep": Kind.SEP, "period_comma": Kind.PERIOD_COMMA, "other": Kind.OTHER}
+KINDS = {"cls": TokenKind.CLS, "sep": TokenKind.SEP, "period_comma": TokenKind.PERIOD_COMMA, "other": TokenKind.OTHER}
 
 
 def admitted_pairs(batch: Batch, mask: Tensor | None, causal: bool) -> Tensor:

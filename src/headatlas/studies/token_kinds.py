@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
 from headatlas.studies.study import LayerMap, SegmentMeans
 
@@ -47,13 +47,13 @@ class TokenKinds(SegmentMeans):
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         """Means over each segment's tokens."""
         batch = layer_map.batch
-        return attention_to_kinds(layer_map.surface, batch.lengths, _rows_of(Kind.SEP, batch))
+        return attention_to_kinds(layer_map.surface, batch.lengths, _rows_of(TokenKind.SEP, batch))
 
     def counted(self, batch: Batch) -> Tensor:
         """What is said of ``[CLS]`` and ``[SEP]`` needs one in the segment: without it there is no value, not 0."""
         counted = super().counted(batch)
-        sep_rows = _rows_of(Kind.SEP, batch)
-        counted[:, KINDS.index("cls")] = _rows_of(Kind.CLS, batch) > 0
+        sep_rows = _rows_of(TokenKind.SEP, batch)
+        counted[:, KINDS.index("cls")] = _rows_of(TokenKind.CLS, batch) > 0
         counted[:, [KINDS.index("sep"), KINDS.index("sep_to_sep")]] = (sep_rows > 0)[:, None]
         counted[:, KINDS.index("other_to_sep")] = (sep_rows > 0) & (batch.lengths > sep_rows)
         return counted
@@ -63,5 +63,5 @@ class TokenKinds(SegmentMeans):
         return self.means().rename(columns={"column": "kind"})
 
 
-def _rows_of(kind: Kind, batch: Batch) -> Tensor:
+def _rows_of(kind: TokenKind, batch: Batch) -> Tensor:
     return (batch.kinds == kind).sum(1)

@@ -133,7 +133,7 @@ def test_from_treebanks_to_tables(tiny_folder, parts, tmp_path):
     [
         ({"eval": "eval.conllu"}, "is trained on a treebank"),
         ({"treebank": "train.conllu"}, "cannot run without --eval"),
-        ({"treebank": "eval.conllu", "eval": "eval.conllu"}, "is a file to train on too"),
+        ({"treebank": "eval.conllu", "eval": "eval.conllu"}, "is also a training file"),
     ],
 )
 def test_treebanks_that_do_not_serve(given, said, tiny_folder, parts, tmp_path):

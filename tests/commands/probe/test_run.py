@@ -123,7 +123,7 @@ def test_the_same_file_twice_is_refused_unless_forced(found, treebanks, tiny_fol
         "out": tmp_path / "out",
         "probes": ["right_branching"],
     }
-    with pytest.raises(SettingError, match=r"copy\.conllu is a file to train on too"):
+    with pytest.raises(SettingError, match=r"copy\.conllu is also a training file"):
         ha.probe(str(tiny_folder("bert")), **inputs, **QUICK)
     folder = found[0].folder / "maps" / "train"
     with pytest.raises(SettingError, match="Every sentence to score on"):

@@ -37,7 +37,7 @@ def test_nothing_is_answered_with_advice(reproduce):
 
 def test_train_is_not_dev(reproduce, treebanks):
     copy = shutil.copy(treebanks / "dev.conllu", treebanks / "copy.conllu")
-    with pytest.raises(SettingError, match=r"copy\.conllu is a file to train on too.*another file with --ptb-dev"):
+    with pytest.raises(SettingError, match=r"copy\.conllu is also a training file.*another file with --ptb-dev"):
         reproduce(ptb_train=treebanks / "dev.conllu", ptb_dev=copy)
 
 

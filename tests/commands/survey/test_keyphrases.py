@@ -89,5 +89,5 @@ def test_bad_input_is_refused(survey, corpus, tmp_path):
         survey(text=ha.sample_text(), studies=["keyphrases"])
     lines = tmp_path / "absent.jsonl"
     lines.write_text(json.dumps({"text": "the dog", "keyphrases": ["cat"]}) + "\n", encoding="utf-8")
-    with pytest.raises(CorpusError, match="None of the 1 keyphrases stands in the text"):
+    with pytest.raises(CorpusError, match="None of the 1 keyphrases occurs in the text"):
         survey(keyphrases=lines)

@@ -202,12 +202,12 @@ def write(path: Path, content: bytes) -> Path:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "holds no text"),
-        (b"\n \n\n", "holds no text"),
+        (b"", "has no text"),
+        (b"\n \n\n", "has no text"),
         (b"\x00\x01\x02", "binary"),
         ("caf\xe9 au lait\n".encode("latin-1"), "line 1: is not UTF-8"),
-        (b"word " * 300_000, "line 1: is longer than"),
-        (b"Only one line in this document.\n", r"one line only.*--text-format paragraphs"),
+        (b"word " * 300_000, "line 1: has more than"),
+        (b"Only one line in this document.\n", r"only one line.*--text-format paragraphs"),
         ("\u200b\n\u200b\n".encode(), "no tokens"),
     ],
     ids=["empty", "blank", "binary", "latin-1", "giant line", "one line", "no tokens"],

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.coreference.bracket_columns import read_bracket_columns
 from headatlas.corpora.coreference.mentions import Mention, MentionDocument
+from headatlas.corpora.coreference.read import read_bracket_columns
 from headatlas.errors import CorpusError
 
 GUM = """\
@@ -59,7 +59,7 @@ def test_an_empty_line_ends_a_sentence(tmp_path: Path) -> None:
         ("0\t\t(1)\n", 1, "no word in the second"),
         ("0\tDogs\t(1\n", 1, "never closes"),
         ("0\tDogs\t1)\n", 1, "not open"),
-        ("0\tDogs\tone\n", 1, "no row of brackets"),
+        ("0\tDogs\tone\n", 1, "not a row of brackets"),
     ],
 )
 def test_what_is_malformed_is_named(tmp_path: Path, content: str, line: int, problem: str) -> None:

@@ -57,7 +57,7 @@ def test_the_entity_is_found_within_the_brackets() -> None:
 
 @pytest.mark.parametrize("cell", ["12", "(", ")", "()", "((1)", "(1))", "(1||2)", "(1)|", "|", "x(1)"])
 def test_what_is_no_bracket_is_named(cell: str) -> None:
-    with pytest.raises(CorpusError, match=r"no row of brackets such as \(12, 12\) or \(12\)") as caught:
+    with pytest.raises(CorpusError, match=r"not a row of brackets such as \(12, 12\) or \(12\)") as caught:
         read("", cell)
     assert (caught.value.path, caught.value.line) == (PATH, 11)
 

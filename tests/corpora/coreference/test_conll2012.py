@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.coreference.conll2012 import read_conll2012
 from headatlas.corpora.coreference.mentions import Mention, MentionDocument
-from headatlas.corpora.coreference.read import detect_format, read_coreference
+from headatlas.corpora.coreference.read import detect_format, read_conll2012, read_coreference
 from headatlas.errors import CorpusError
 
 ALIGNED = """\
@@ -130,7 +129,7 @@ def test_windows_line_ends(tmp_path: Path) -> None:
         (tabs("She (1", "left"), 2, "never closes"),
         (tabs("She (1", "", "left") + tabs("x 1)"), 2, "never closes"),
         (tabs("She", "left 1)"), 3, "not open"),
-        (tabs("She", "left 1"), 3, "no row of brackets"),
+        (tabs("She", "left 1"), 3, "not a row of brackets"),
         ("#begin document (x); part 0\nx 0 0 She - -\n", 2, "has 6 columns.*at least 7"),
         ("x 0 0 She (1)\nx 0 1 (1)\n", 2, "has 4 columns.* 5 in every line of this document"),
         ("x 0 0 She (1)\nx 0 1 left - -\n", 2, "has 6 columns.* 5 in every line of this document"),
@@ -140,7 +139,7 @@ def test_windows_line_ends(tmp_path: Path) -> None:
         (tabs("She (1)") + "x 0 0 She (1)\n", 3, "has 5 columns.*at least 7"),
         (tabs("She (1)").replace("She", " "), 2, "no word in the fourth"),
         (tabs("She (1)", "left", parse="(NP*"), 2, "parse of the sentence.*NP is never closed.*column 6"),
-        (tabs("Go", "", "She (1)", "left").replace("left\t_\t_", "left\t_\t*)"), 4, "'_' is no parse bit"),
+        (tabs("Go", "", "She (1)", "left").replace("left\t_\t_", "left\t_\t*)"), 4, "'_' is not a parse bit"),
     ],
 )
 def test_what_is_malformed_is_named(tmp_path: Path, content: str, line: int, problem: str) -> None:

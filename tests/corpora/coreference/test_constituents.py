@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from headatlas.corpora.coreference.constituents import heads_from_parse
+from headatlas.corpora.coreference.mention_heads import heads_from_parse
 from headatlas.corpora.treebanks.sentence import ROOT
 
 
@@ -61,9 +61,9 @@ def test_no_bracketing_is_no_tree(bits: list[str]) -> None:
         (["(NP*", "*"], "phrase NP is never closed"),
         (["(NP*)", "*)"], "closes a phrase that is not open"),
         (["(NP)*", "*"], "no word"),
-        (["(NP*", "noun)"], "no parse bit"),
-        (["(NP", "*)"], "no parse bit"),
-        (["(NP**", "*)"], "no parse bit"),
+        (["(NP*", "noun)"], "not a parse bit"),
+        (["(NP", "*)"], "not a parse bit"),
+        (["(NP**", "*)"], "not a parse bit"),
     ],
 )
 def test_what_is_no_tree(bits: list[str], problem: str) -> None:

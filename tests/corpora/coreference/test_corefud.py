@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.coreference.corefud import read_corefud
 from headatlas.corpora.coreference.mentions import Mention, MentionDocument
+from headatlas.corpora.coreference.read import read_corefud
 from headatlas.errors import CorpusError
 
 
@@ -144,8 +144,8 @@ def test_what_a_model_cannot_read_is_left_out_and_counted(tmp_path: Path) -> Non
         ([row(1, "Ann", "(e1")], 1, "never closes"),
         ([row(1, "Ann", "(e1"), "", "# newdoc", row(1, "Lee", "e1)")], 1, "never closes"),
         ([row(1, "Ann"), row(2, "Lee", "e1)")], 2, "not open"),
-        ([row(1, "Ann"), row(2, "Lee", "e1")], 2, "no row of brackets"),
-        ([row(1, "Ann"), row("1.1", "_", "e1)")], 1, "not open"),
+        ([row(1, "Ann"), row(2, "Lee", "e1")], 2, "not a row of brackets"),
+        ([row(1, "Ann"), row("1.1", "_", "e1)")], 2, "not open"),
         ([row(1, "Ann", "(e1)"), "2\tLee"], 2, "columns"),
     ],
 )

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.coreference.head_rule import head_by_rule, is_mark
+from headatlas.corpora.coreference.mention_heads import head_by_rule, is_mark
 
 
 def head_of(phrase: str) -> str:

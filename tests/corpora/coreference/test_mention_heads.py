@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from headatlas.corpora.coreference.brackets import Span
-from headatlas.corpora.coreference.mention_heads import NO_TREE, add_syntax, find_head, make_mentions
-from headatlas.corpora.coreference.mentions import Mention, MentionDocument
-from headatlas.corpora.treebanks.sentence import ROOT, Sentence
-from headatlas.errors import CorpusError
+from headatlas.corpora.coreference.mention_heads import find_head, make_mentions
+from headatlas.corpora.treebanks.sentence import NO_TREE, ROOT
 
 TEXT = "[ The man ] saw Ann 's old dog , a terrier ."
 WORDS = TEXT.split()
@@ -71,43 +67,3 @@ def test_a_capital_counts_within_a_sentence_or_on_a_word_that_has_it_there() -> 
     assert types("Dogs ran . Dogs sat ? \u201c Dogs ! \u201d Dogs") == ["nominal"] * 11
     assert types("Dogs ran Dogs sat", sentences=(0, 2)) == ["nominal"] * 4
     assert types("Dogs ran Dogs sat") == ["proper", "nominal", "proper", "nominal"]
-
-
-def document(words: str, *mentions: Mention) -> MentionDocument:
-    forms = tuple(words.split())
-    return MentionDocument("0.0", Path("doc.conll"), 2, forms, ("",) * len(forms), (0,), mentions)
-
-
-def sentence(number: int, words: str, heads: list[int], tags: str) -> Sentence:
-    forms = tuple(words.split())
-    relations = ("dep",) * len(forms)
-    return Sentence(f"0.0.{number}", Path("tree"), 1, forms, tuple(heads), relations, tuple(tags.split()))
-
-
-def test_trees_give_a_document_heads_tags_types_and_sentences() -> None:
-    before = document("Dogs ran . This old Ann", Mention(0, 1, 0, "1", "proper"), Mention(3, 6, 5, "1", "proper"))
-    trees = [
-        sentence(0, "Dogs ran .", [1, ROOT, 1], "NNS VBD ."),
-        sentence(1, "This old Ann", [ROOT, 0, 0], "DT JJ NNP"),
-    ]
-    after = add_syntax(before, trees)
-    assert after.sentences == (0, 3)
-    assert after.tags == ("NNS", "VBD", ".", "DT", "JJ", "NNP")
-    assert after.mentions == (Mention(0, 1, 0, "1", "nominal"), Mention(3, 6, 3, "1", "nominal"))
-    assert (after.id, after.path, after.line, after.words) == (before.id, before.path, before.line, before.words)
-
-
-@pytest.mark.parametrize(
-    ("words", "problem"),
-    [
-        ("Dogs run .", "word 2 of the document is 'ran', in its trees 'run'"),
-        ("Dogs ran", "the document has 3 words, its trees have 2"),
-        ("Dogs ran . .", "the document has 3 words, its trees have 4"),
-    ],
-)
-def test_trees_of_other_words_are_refused(words: str, problem: str) -> None:
-    size = len(words.split())
-    tree = sentence(0, words, [ROOT] + [0] * (size - 1), "NN " * size)
-    with pytest.raises(CorpusError, match=problem) as caught:
-        add_syntax(document("Dogs ran ."), [tree])
-    assert (caught.value.path, caught.value.line) == (Path("doc.conll"), 2)

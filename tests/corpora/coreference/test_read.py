@@ -65,13 +65,21 @@ def test_what_is_left_out_is_counted_over_all_files(tmp_path: Path) -> None:
     [
         ("", None, "is empty"),
         ("\n# newdoc\n\n", None, "is empty"),
-        ("# Title\nPlain text without any columns .\n", 2, "no coreference format .6 columns.*Give CoNLL-2012"),
-        ("Plain text of as many words as there are columns in such a file .\n", 1, "no coreference format"),
-        ("Three plain words\n", 1, "no coreference format"),
-        ("word\n", 1, "no coreference format .1 columns"),
-        (CONLL2012.replace("(1)", "-"), None, "holds no coreferent mention"),
-        (COREFUD.replace("Entity=(1)", "_"), None, "holds no coreferent mention"),
-        (BRACKETS.replace("(1)", "_"), None, "holds no coreferent mention"),
+        (
+            "# Title\nPlain text without any columns .\n",
+            2,
+            "none of the known coreference formats .6 columns.*Give CoNLL-2012",
+        ),
+        (
+            "Plain text of as many words as there are columns in such a file .\n",
+            1,
+            "none of the known coreference formats",
+        ),
+        ("Three plain words\n", 1, "none of the known coreference formats"),
+        ("word\n", 1, "none of the known coreference formats .1 columns"),
+        (CONLL2012.replace("(1)", "-"), None, "has no coreferent mention"),
+        (COREFUD.replace("Entity=(1)", "_"), None, "has no coreferent mention"),
+        (BRACKETS.replace("(1)", "_"), None, "has no coreferent mention"),
         (b"0\tAnn\t\xff\n", 1, "not UTF-8"),
     ],
 )
@@ -84,13 +92,13 @@ def test_what_is_no_coreference_is_named(tmp_path: Path, content: str | bytes, l
 
 @pytest.mark.parametrize("layout", ["conll2012", "corefud", "brackets"])
 def test_an_empty_file_of_a_known_layout_is_refused_too(tmp_path: Path, layout: CoreferenceFormat) -> None:
-    with pytest.raises(CorpusError, match="holds no coreferent mention"):
+    with pytest.raises(CorpusError, match="has no coreferent mention"):
         list(read_coreference([file_with(tmp_path, "")], layout))
 
 
 def test_a_second_file_without_mentions_is_named(tmp_path: Path) -> None:
     good, bare = file_with(tmp_path, BRACKETS, "good"), file_with(tmp_path, BRACKETS.replace("(1)", "_"), "bare")
-    with pytest.raises(CorpusError, match="bare: holds no coreferent mention"):
+    with pytest.raises(CorpusError, match="bare: has no coreferent mention"):
         list(read_coreference([good, bare]))
 
 

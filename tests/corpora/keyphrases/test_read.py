@@ -88,9 +88,9 @@ def test_other_encodings_are_read_and_counted(tmp_path):
     [
         ({"docsutf8/a.txt": "\ufeffa".encode("utf-16"), "keys/a.key": "a"}, r"a\.txt: is UTF-16"),
         ({"docsutf8/a.txt": b"a\0b", "keys/a.key": "a"}, "zero bytes"),
-        ({"docsutf8/a.txt": "text"}, "holds no document with a text and keyphrases"),
-        ({"a.txt": "text"}, "is of no known layout"),
-        ({}, "is of no known layout"),
+        ({"docsutf8/a.txt": "text"}, "has no document with a text and keyphrases"),
+        ({"a.txt": "text"}, "is in none of the known formats"),
+        ({}, "is in none of the known formats"),
     ],
 )
 def test_what_is_no_corpus_is_refused(files, problem, tmp_path):
@@ -102,14 +102,14 @@ def test_what_is_no_corpus_is_refused(files, problem, tmp_path):
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        ('{"text": "a", "keyphrases": "b"}', "line 1: needs 'keyphrases', a list"),
-        ('{"text": "a", "keyphrases": [1]}', "line 1: needs 'keyphrases', a list"),
+        ('{"text": "a", "keyphrases": "b"}', "line 1: has no list of texts 'keyphrases'"),
+        ('{"text": "a", "keyphrases": [1]}', "line 1: has no list of texts 'keyphrases'"),
         ('{"keyphrases": ["b"]}', "line 1: has no text 'text'"),
         ('{"text": 5, "keyphrases": ["b"]}', "line 1: has no text 'text'"),
-        ("[1]", "line 1: is no JSON object"),
-        ("{", "line 1: is no JSON"),
-        ('{"text": "a", "keyphrases": []}', "holds no document"),
-        ("", "holds no document"),
+        ("[1]", "line 1: is not a JSON object"),
+        ("{", "line 1: is not valid JSON"),
+        ('{"text": "a", "keyphrases": []}', "has no document"),
+        ("", "has no document"),
     ],
 )
 def test_malformed_json_lines_name_file_and_line(line, problem, tmp_path):
@@ -137,7 +137,7 @@ def test_damaged_zips_and_files_given_twice(tmp_path):
 
 def test_a_layout_that_the_path_cannot_have(tmp_path):
     path = json_lines(tmp_path / "d.jsonl", {"text": "a", "keyphrases": ["a"]})
-    with pytest.raises(CorpusError, match="is a file, but inspec is a folder"):
+    with pytest.raises(CorpusError, match="is a file, but inspec needs a folder"):
         list(read_keyphrases([path], "inspec"))
-    with pytest.raises(CorpusError, match=r"is no .jsonl file"):
+    with pytest.raises(CorpusError, match=r"is not a .jsonl file"):
         list(read_keyphrases([tmp_path], "jsonl"))

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.spans.bio import read_bio
+from headatlas.corpora.spans.spans import read_bio
 from headatlas.errors import CorpusError
 
 TEXT = """-DOCSTART- -X- O O
@@ -62,7 +62,11 @@ def test_entities_equal_a_slow_reading(tmp_path_factory, tags):
 
 @pytest.mark.parametrize(
     ("text", "line", "what"),
-    [("a\tO\nword\n", 2, "one column"), ("a\tO\n\nb\tX-loc\n", 3, "none of B-TYPE"), ("\tO\n", 1, "empty word")],
+    [
+        ("a\tO\nword\n", 2, "one column"),
+        ("a\tO\n\nb\tX-loc\n", 3, "is not valid. Use B-TYPE"),
+        ("\tO\n", 1, "empty word"),
+    ],
 )
 def test_malformed_lines_are_named(tmp_path, text, line, what):
     with pytest.raises(CorpusError, match=f"a.bio, line {line}: .*{what}"):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from headatlas.corpora.spans.jiant import read_jiant
+from headatlas.corpora.spans.spans import read_jiant
 from headatlas.errors import CorpusError
 
 
@@ -33,21 +33,21 @@ def test_spans_and_labels(tmp_path):
 @pytest.mark.parametrize(
     ("record", "what"),
     [
-        ("{", "is no JSON"),
-        ("[]", "is no JSON object"),
+        ("{", "is not valid JSON"),
+        ("[]", "is not a JSON object"),
         ({"targets": []}, "has no text"),
         ({"text": " ", "targets": []}, "has no text"),
         ({"text": "a"}, "has no targets"),
         ({"text": "a", "targets": [1]}, "has no targets"),
         ({"text": "a", "targets": [{"label": "x"}]}, "a target without span1"),
-        (target(span1=[0]), "has a span1 that is"),
-        (target(span1=[0, 1.5]), "has a span1 that is"),
-        (target(span1=[0, True]), "has a span1 that is"),
+        (target(span1=[0]), "has the span1"),
+        (target(span1=[0, 1.5]), "has the span1"),
+        (target(span1=[0, True]), "has the span1"),
         (target(span1=[2, 4]), "the span from word 2 to 4"),
         (target(span1=[1, 1]), "the span from word 1 to 1"),
         (target(span1=[-1, 1]), "the span from word -1 to 1"),
-        (target(label=None), "whose label is None"),
-        (target(label={"a": 1}), "whose label is"),
+        (target(label=None), "with the label None"),
+        (target(label={"a": 1}), "with the label"),
     ],
 )
 def test_malformed_records_are_named(tmp_path, record, what):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headatlas.corpora.spans.marked_relations import is_marked, read_marked_relations
+from headatlas.corpora.spans.spans import is_marked, read_marked_relations
 from headatlas.errors import CorpusError
 
 GOOD = '1\t"The <e1>child</e1> was bound into the <e2>old cradle</e2>."\nEntity-Destination(e1,e2)\nComment: none\n\n'
@@ -34,7 +34,7 @@ def test_a_marked_line_is_told_from_others():
 @pytest.mark.parametrize(
     ("text", "line", "what"),
     [
-        ("no number\nOther\n", 1, "is no marked text"),
+        ("no number\nOther\n", 1, "is not a marked text"),
         (GOOD + '2\t"a <e1>b</e1> c"\nOther\n', 5, "has no <e2>"),
         ('1\t"<e1>a</e1> <e1>b</e1> <e2>c</e2>"\nOther\n', 1, "has <e1> twice"),
         ('1\t"</e1>a<e1> <e2>c</e2>"\nOther\n', 1, "marks no word as e1"),

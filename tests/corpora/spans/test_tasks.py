@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from headatlas.corpora.coreference.mentions import Mention
 from headatlas.corpora.sample import sample_treebank
-from headatlas.corpora.spans.coreference_pairs import COREFERENT, NONE, coreference_targets
+from headatlas.corpora.spans.targets import COREFERENT, NONE, coreference_targets, tree_targets
 from headatlas.corpora.spans.tasks import choose_tasks, read_span_texts, tasks_in
-from headatlas.corpora.spans.tree_spans import tree_targets
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 from headatlas.errors import CorpusError, SettingError
 
@@ -57,19 +56,19 @@ def test_names_that_cannot_be(tmp_path):
         choose_tasks(["../x"], [entities, entities])
     with pytest.raises(SettingError, match="have no task in common"):
         choose_tasks(["all"], [entities, relations])
-    with pytest.raises(SettingError, match="Name the task yourself"):
+    with pytest.raises(SettingError, match="Name it: --task NAME"):
         choose_tasks(["all"], [[tmp_path / "a.jsonl"], entities])
     lines = tmp_path / "a.jsonl"
     assert choose_tasks(["verbs"], [[lines], [lines]])[0].name == "verbs"
     lines.write_text("")
-    with pytest.raises(CorpusError, match=r"a\.jsonl: holds no text for the task verbs"):
+    with pytest.raises(CorpusError, match=r"a\.jsonl: has no text for the task verbs"):
         list(read_span_texts([lines], ["verbs"], 0, Counter()))
 
 
 @pytest.mark.parametrize("text", ["a text like any other.\n", ""])
 def test_a_file_of_no_known_format(tmp_path, text):
     (tmp_path / "a.txt").write_text(text)
-    with pytest.raises(CorpusError, match=r"a\.txt.*: is in no format that tasks on spans are read from"):
+    with pytest.raises(CorpusError, match=r"a\.txt.*: is in none of the formats of span tasks"):
         tasks_in(tmp_path / "a.txt")
 
 

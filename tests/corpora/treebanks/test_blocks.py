@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.treebanks.blocks import is_document_mark, read_blocks
+from headatlas.corpora.lines import read_blocks
+from headatlas.corpora.treebanks.columns import is_document_mark
 
 
 def test_blocks_are_the_lines_between_empty_ones(tmp_path: Path) -> None:

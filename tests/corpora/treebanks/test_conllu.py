@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headatlas.corpora.treebanks.conllu import read_conllu
-from headatlas.corpora.treebanks.sentence import ROOT
+from headatlas.corpora.treebanks.columns import MISC, is_empty_node, read_conllu, read_rows
+from headatlas.corpora.treebanks.sentence import NO_TREE, ROOT
 from headatlas.errors import CorpusError
 
 SPANISH = """\
@@ -46,23 +46,26 @@ def row(number: object, head: object = 0, form: str = "w", misc: str = "_") -> s
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 def test_columns_ranges_and_empty_nodes(tmp_path: Path, zipped: bool, line_break: str) -> None:
     content = SPANISH.replace("\n", line_break).encode()
-    first, second = read_conllu(file_with(tmp_path, gzip.compress(content) if zipped else content))
-    assert first.lines == (6, 7, 10, 11, 12, 13)
+    path = file_with(tmp_path, gzip.compress(content) if zipped else content)
+    first, second = read_conllu(path)
+    assert first.word_lines == (6, 7, 10, 11, 12, 13)
     assert first.words == ("Vamos", "nos", "de", "el", "mar", ".")
-    assert first.upos == ("VERB", "PRON", "ADP", "", "NOUN", "PUNCT")
-    assert first.xpos == ("", "PP", "IN", "", "NN", ".")
     assert first.tags == ("VERB", "PP", "IN", "", "NN", ".")
     assert first.heads == (ROOT, 0, 4, 4, 0, 0)
     assert first.relations == ("root", "obj", "case", "det", "obl", "punct")
-    assert first.misc[:4] == ({"Entity": "(e1-a=b)", "Odd": ""}, {"Entity": "(e2)"}, {}, {})
-    assert first.empty_nodes == ((2, {"Entity": "(e3)"}),)
-    assert first.metadata == {"newdoc id": "es-1", "newpar": None, "sent_id": "1", "text": "Vámonos del mar."}
-    assert (first.starts_document, first.starts_paragraph) == (True, True)
-    assert (second.lines, second.words, second.heads, second.relations) == ((16,), ("Sí",), None, ("",))
-    assert (second.starts_document, second.starts_paragraph) == (False, False)
+    assert (first.starts_document, second.starts_document) == (True, False)
+    assert (second.word_lines, second.words, second.heads, second.relations) == ((16,), ("Sí",), (NO_TREE,), ("_",))
+    (comments, rows), _ = read_rows(path, "CoNLL-U")
+    assert comments == ["# newdoc id = es-1", "# newpar", "# sent_id = 1", "# text = Vámonos del mar."]
+    assert [(line, columns[MISC]) for line, columns in rows[:3]] == [
+        (6, "Entity=(e1-a=b)|Odd"),
+        (7, "Entity=(e2)"),
+        (8, "Entity=(e3)"),
+    ]
+    assert [is_empty_node(row) for row in rows] == [False, False, True, False, False, False, False]
 
 
-def test_the_package_itself_reads_the_same(tmp_path: Path) -> None:
+def test_the_conllu_package_reads_the_same(tmp_path: Path) -> None:
     ours = list(read_conllu(file_with(tmp_path, SPANISH)))
     theirs = [[token for token in sentence if isinstance(token["id"], int)] for sentence in conllu.parse(SPANISH)]
     assert [sentence.words for sentence in ours] == [tuple(token["form"] for token in words) for words in theirs]
@@ -73,39 +76,38 @@ def test_the_package_itself_reads_the_same(tmp_path: Path) -> None:
 def test_comments_alone_count_for_the_next_sentence(tmp_path: Path) -> None:
     path = file_with(tmp_path, "# newdoc\n\n\n# text = w\n" + row(1) + "\n# newpar_block\n" + row(1) + "\n# newdoc\n")
     first, second = read_conllu(path)
-    assert (first.metadata, first.starts_document, first.lines) == ({"newdoc": None, "text": "w"}, True, (5,))
-    assert (second.starts_document, second.starts_paragraph) == (False, False)
+    assert (first.starts_document, first.line, second.starts_document) == (True, 5, False)
 
 
 def test_words_of_any_characters(tmp_path: Path) -> None:
     forms = ["_", "#", "10 000", "a  b", "-", "1-2", "“", "=|"]
     content = "".join(row(i, int(i > 1), form) for i, form in enumerate(forms, start=1))
     (sentence,) = read_conllu(file_with(tmp_path, content))
-    assert sentence.words == ("_", "#", "10 000", "a b", "-", "1-2", "“", "=|")
+    assert sentence.words == ("_", "#", "10 000", "a  b", "-", "1-2", "“", "=|")
 
 
 @pytest.mark.parametrize(
     ("content", "line", "problem"),
     [
-        (row(1) + row(2, 1)[:-3] + "\n", 2, "has 9 columns, CoNLL-U has 10. Put _ in"),
+        (row(1) + row(2, 1)[:-3] + "\n", 2, "has 9 columns, but CoNLL-U has 10. Put _ in"),
         (row(1)[:-1] + "\tx\n", 1, "has 11 columns"),
-        (row(1).replace("\t", " "), 1, "separates columns by blanks, CoNLL-U by tabs.*sed -E"),
-        (row(1).replace("\t", "   "), 1, "separates columns by blanks"),
+        (row(1).replace("\t", " "), 1, "separated by spaces, but CoNLL-U separates them by tabs.*sed -E"),
+        (row(1).replace("\t", "   "), 1, "separated by spaces"),
         ("Just some text.\n", 1, "has 1 columns"),
-        (row(1) + row(3, 1), 2, "is word '3' where word 2 is due.*empty line between sentences"),
-        (row(1) + row(1), 2, "is word '1' where word 2 is due"),
-        (row(0), 1, "is word '0' where word 1 is due"),
-        (row("_"), 1, "is word '_' where word 1 is due"),
-        (row("x"), 1, "is no CoNLL-U .*'x' is not a valid ID"),
-        (row("9" * 5000), 1, "is no CoNLL-U"),
-        (row("2-1"), 1, "not a valid ID"),
+        (row(1) + row(3, 1), 2, "is word '3', but word 2 should follow.*empty line between sentences"),
+        (row(1) + row(1), 2, "is word '1', but word 2 should follow"),
+        (row(0), 1, "is word '0', but word 1 should follow"),
+        (row("_"), 1, "is word '_', but word 1 should follow"),
+        (row("x"), 1, "is word 'x', but word 1 should follow"),
+        (row("9" * 5000), 1, "is word '9{20}', but"),
+        (row("2-1"), 1, "is word '2-1'"),
         (row("1-2"), 1, "starts a sentence without a word"),
-        (row(1, form=""), 1, "holds an empty word"),
-        (row(1) + row(2, "x"), 2, "is no CoNLL-U .*head.*'x'"),
-        (row(1) + row(2, "1.1"), 2, "is no CoNLL-U .*head.*'1.1'"),
-        (row(1) + row(2, "9" * 5000), 2, "is no CoNLL-U"),
-        ("# a\n" + row(1) + row(2, 3), 3, "its head is word 3 of 2"),
-        (row(1) + row(2, -1), 2, "its head is word -1 of 2"),
+        (row(1, form=""), 1, "has an empty word"),
+        (row(1) + row(2, "x"), 2, "the head 'x' is not a number"),
+        (row(1) + row(2, "1.1"), 2, "the head '1.1' is not a number"),
+        (row(1) + row(2, "9" * 5000), 2, "is not a number"),
+        ("# a\n" + row(1) + row(2, 3), 3, "the head is word 3, but the sentence has only 2"),
+        (row(1) + row(2, -1), 2, "the head '-1' is not a number"),
         (row(1) + row(2, "_"), 2, "has no head, while other words of the sentence have one"),
         ("\n# global.columns = ID FORM\n1\tx\n", 2, "is CoNLL-U Plus. Convert it"),
         (row(1, form="é").encode("latin-1"), 1, "not UTF-8"),

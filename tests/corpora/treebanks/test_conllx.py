@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.treebanks.conllx import read_conllx
+from headatlas.corpora.treebanks.columns import read_conllx
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.errors import CorpusError
 
@@ -33,25 +33,25 @@ def row(number: object, head: object = 0, form: str = "w") -> str:
 
 def test_columns_and_documents(tmp_path: Path) -> None:
     first, second = read_conllx(file_with(tmp_path, STANFORD))
-    assert (first.lines, first.words, first.heads) == ((2, 3), ("Spanish", "Art"), (1, ROOT))
+    assert (first.word_lines, first.words, first.heads) == ((2, 3), ("Spanish", "Art"), (1, ROOT))
     assert (first.relations, first.tags, first.starts_document) == (("amod", "root"), ("JJ", "NNP"), False)
-    assert (second.lines, second.words, second.heads) == ((8, 9), ("Look", "#"), (ROOT, 0))
+    assert (second.word_lines, second.words, second.heads) == ((8, 9), ("Look", "#"), (ROOT, 0))
     assert (second.relations, second.tags, second.starts_document) == (("root", "dep"), ("VB", ""), True)
 
 
 @pytest.mark.parametrize(
     ("content", "line", "problem"),
     [
-        (row(1) + "2\tw\t_\tX\tX\t_\t1\tdep\n", 2, "has 8 columns, CoNLL-X has 10. Put _ in each column"),
-        ("1 w _ X X _ 0 dep _ _\n", 1, "separates columns by blanks, CoNLL-X by tabs.*sed -E"),
-        ("1 w _ X X _ 0 dep\n", 1, "separates columns by blanks"),
-        (row("1-2") + row(1), 1, "is word '1-2' where word 1 is due"),
-        (row(1) + row(3, 1), 2, "is word '3' where word 2 is due"),
-        (row(1) + row(1), 2, "is word '1' where word 2 is due"),
-        (row(1) + row(2, "x"), 2, "its head 'x' is no number"),
-        (row(1) + row(2, "_"), 2, "has no dependency tree"),
-        (row(1) + row(2, 3), 2, "its head is word 3 of 2"),
-        (row(1) + row(2, 1, ""), 2, "holds an empty word"),
+        (row(1) + "2\tw\t_\tX\tX\t_\t1\tdep\n", 2, "has 8 columns, but CoNLL-X has 10. Put _ in each column"),
+        ("1 w _ X X _ 0 dep _ _\n", 1, "separated by spaces, but CoNLL-X separates them by tabs.*sed -E"),
+        ("1 w _ X X _ 0 dep\n", 1, "separated by spaces"),
+        (row("1-2") + row(1), 1, "is word '1-2', but word 1 should follow"),
+        (row(1) + row(3, 1), 2, "is word '3', but word 2 should follow"),
+        (row(1) + row(1), 2, "is word '1', but word 2 should follow"),
+        (row(1) + row(2, "x"), 2, "the head 'x' is not a number"),
+        (row(1) + row(2, "_"), 2, "has no head, while other words"),
+        (row(1) + row(2, 3), 2, "the head is word 3, but the sentence has only 2"),
+        (row(1) + row(2, 1, ""), 2, "has an empty word"),
     ],
 )
 def test_what_is_malformed_is_named_with_file_and_line(tmp_path: Path, content: str, line: int, problem: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 import spacy
 
 from headatlas.corpora.text import TextLine
-from headatlas.corpora.treebanks.parsing import LINES_AT_ONCE, parse_text
 from headatlas.corpora.treebanks.sentence import ROOT
+from headatlas.corpora.treebanks.spacy_docs import LINES_AT_ONCE, parse_text
 from headatlas.errors import SettingError
 
 
@@ -55,7 +55,7 @@ def test_a_pipeline_that_is_not_installed() -> None:
 
 
 def test_a_folder_without_a_pipeline(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"holds no spaCy pipeline.*config\.cfg"):
+    with pytest.raises(SettingError, match=r"does not contain a spaCy pipeline.*config\.cfg"):
         list(parse_text(lines(), str(tmp_path)))
 
 
@@ -63,7 +63,7 @@ def test_a_pipeline_that_does_not_load(tmp_path: Path) -> None:
     spacy.blank("en").to_disk(tmp_path)
     config = tmp_path / "config.cfg"
     config.write_text(config.read_text().replace('lang = "en"', 'lang = "no-such-language"'))
-    with pytest.raises(SettingError, match=r"does not load .*Install what it needs"):
+    with pytest.raises(SettingError, match=r"cannot be loaded .*Install what it needs"):
         list(parse_text(lines(), str(tmp_path)))
 
 

@@ -83,7 +83,7 @@ def test_auto_looks_past_comments_that_stand_alone(tmp_path: Path) -> None:
     "content", ["Dogs bark.\n", "(S (NP Dogs) (VP bark))\n", "a\tb\tc\n", "1 w _ X X _ 0 dep _ _\n"]
 )
 def test_auto_says_what_it_knows(tmp_path: Path, content: str) -> None:
-    with pytest.raises(CorpusError, match="none of the formats known: conllu, conllx, head-label, spacy") as caught:
+    with pytest.raises(CorpusError, match="none of the known formats: conllu, conllx, head-label, spacy") as caught:
         list(read_treebank([file_with(tmp_path, "# c\n" + content)]))
     assert caught.value.line == 2
 
@@ -128,7 +128,7 @@ def test_a_document_that_begins_with_a_sentence_left_out(tmp_path: Path) -> None
 
 
 def test_what_is_malformed_raises_even_where_someone_counts(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="its head is word 9 of 2"):
+    with pytest.raises(CorpusError, match="the head is word 9, but the sentence has only 2"):
         list(read_treebank([file_with(tmp_path, columns(0, 9))], left_out=Counter()))
 
 
@@ -146,9 +146,9 @@ def test_text_without_syntax(tmp_path: Path, layout: TreebankFormat) -> None:
 @pytest.mark.parametrize("layout", ["auto", "conllu", "conllx", "head-label"])
 def test_a_file_without_sentences(tmp_path: Path, content: bytes, layout: TreebankFormat) -> None:
     good, empty = file_with(tmp_path, CONLLX, "good"), file_with(tmp_path, content, "empty")
-    with pytest.raises(CorpusError, match=r"empty: holds no sentence. Give a treebank"):
+    with pytest.raises(CorpusError, match=r"empty: has no sentence. Give a treebank"):
         list(read_treebank([empty], layout))
-    with pytest.raises(CorpusError, match="empty: holds no sentence"):
+    with pytest.raises(CorpusError, match="empty: has no sentence"):
         list(read_treebank([good, empty]))
 
 

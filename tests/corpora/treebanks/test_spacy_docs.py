@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 
-from headatlas.corpora.treebanks.sentence import ROOT
-from headatlas.corpora.treebanks.spacy_docs import from_doc, is_doc_bin, read_doc_bin
+from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree
+from headatlas.corpora.treebanks.spacy_docs import is_doc_bin, read_doc, read_doc_bin
 from headatlas.errors import CorpusError, SettingError
 
 spacy = pytest.importorskip("spacy")
 from spacy.tokens import Doc, DocBin  # noqa: E402
 
+DOC = Path("doc")
 VOCAB = spacy.blank("en").vocab
 
 
@@ -40,11 +41,15 @@ def saved(folder: Path, *docs: Doc, user_data: bool = False) -> Path:
 # --- Docs
 
 
+def trees_of(doc: Doc, left_out: Counter[str] | None) -> list[Sentence]:
+    return [sentence for sentence in read_doc(doc, DOC) if is_tree(sentence, left_out)]
+
+
 def test_a_doc_gives_its_sentences() -> None:
-    first, second = from_doc(two_sentences(), "2.7", Path("my.txt"))
-    assert (first.id, first.words, first.heads) == ("2.7.0", ("Dogs", "bark", "."), (1, ROOT, 1))
+    first, second = read_doc(two_sentences(), Path("my.txt"), 3)
+    assert (first.line, first.words, first.heads) == (3, ("Dogs", "bark", "."), (1, ROOT, 1))
     assert (first.relations, first.tags) == (("nsubj", "ROOT", "punct"), ("NNS", "VBP", "."))
-    assert (second.id, second.heads, second.tags) == ("2.7.1", (1, ROOT), ("NNP", "VERB"))
+    assert (second.heads, second.tags) == ((1, ROOT), ("NNP", "VERB"))
     assert second.path == Path("my.txt")
 
 
@@ -53,23 +58,23 @@ def test_white_space_is_no_word_and_what_hangs_on_it_hangs_on_its_head() -> None
         ("\n", 1, "dep"), ("Dogs", 3, "nsubj"), ("  ", 1, "dep"), ("bark", 3, "ROOT"), ("\n\n", 3, "dep"),
         ("\t", 4, "dep"), ("loudly", 5, "advmod"),
     )  # fmt: skip
-    (sentence,) = from_doc(doc)
+    (sentence,) = read_doc(doc, DOC)
     assert sentence.words == ("Dogs", "bark", "loudly")
     assert sentence.heads == (1, ROOT, 1)
     assert sentence.relations == ("nsubj", "ROOT", "advmod")
 
 
 def test_what_hangs_on_a_root_of_white_space_is_a_root() -> None:
-    (sentence,) = from_doc(doc_of(("a", 1, "det"), ("\n", 1, "ROOT")))
+    (sentence,) = read_doc(doc_of(("a", 1, "det"), ("\n", 1, "ROOT")), DOC)
     assert (sentence.words, sentence.heads) == (("a",), (ROOT,))
     left_out: Counter[str] = Counter()
-    assert not list(from_doc(doc_of(("a", 1, "det"), ("\n", 1, "ROOT"), ("b", 1, "dep")), left_out=left_out))
+    assert not trees_of(doc_of(("a", 1, "det"), ("\n", 1, "ROOT"), ("b", 1, "dep")), left_out)
     assert left_out == {"sentence_with_several_roots": 1}
 
 
 def test_nothing_but_white_space_is_no_sentence() -> None:
-    assert not list(from_doc(doc_of(("\n", 0, "ROOT"))))
-    assert not list(from_doc(Doc(VOCAB, [])))
+    assert not list(read_doc(doc_of(("\n", 0, "ROOT")), DOC))
+    assert not list(read_doc(Doc(VOCAB, []), DOC))
 
 
 @pytest.mark.parametrize(
@@ -82,17 +87,17 @@ def test_nothing_but_white_space_is_no_sentence() -> None:
 )
 def test_what_is_no_tree(doc: Doc, reason: str) -> None:
     left_out: Counter[str] = Counter()
-    list(from_doc(doc, left_out=left_out))
+    trees_of(doc, left_out)
     assert left_out == {reason: 1}
     with pytest.raises(CorpusError, match="doc, line 1: the word"):
-        list(from_doc(doc))
+        trees_of(doc, None)
 
 
 def test_no_parse_and_half_a_parse() -> None:
     with pytest.raises(CorpusError, match=r"has no dependency tree.*spaCy pipeline that has a parser"):
-        list(from_doc(Doc(VOCAB, ["a", "b"])))
+        list(read_doc(Doc(VOCAB, ["a", "b"]), DOC))
     with pytest.raises(CorpusError, match="the word 'b' has no relation"):
-        list(from_doc(doc_of(("a", 0, "ROOT"), ("b", 0, ""))))
+        list(read_doc(doc_of(("a", 0, "ROOT"), ("b", 0, "")), DOC))
 
 
 # --- DocBins
@@ -101,7 +106,7 @@ def test_no_parse_and_half_a_parse() -> None:
 def test_a_doc_bin_gives_a_document_a_doc(tmp_path: Path) -> None:
     path = saved(tmp_path, two_sentences(), doc_of(("Yes", 0, "ROOT")))
     trees = list(read_doc_bin(path))
-    assert [(tree.words, tree.lines[0], tree.starts_document) for tree in trees] == [
+    assert [(tree.words, tree.line, tree.starts_document) for tree in trees] == [
         (("Dogs", "bark", "."), 1, True),
         (("Ann", "sleeps"), 1, False),
         (("Yes",), 2, True),
@@ -132,7 +137,7 @@ def test_no_object_comes_out_of_a_doc_bin(tmp_path: Path) -> None:
     array = {b"nd": True, b"type": "|O", b"kind": b"", b"shape": [1], b"data": b"cos\nsystem\n(S'true'\ntR."}
     path = tmp_path / "evil.spacy"
     path.write_bytes(zlib.compress(srsly.msgpack_dumps({"attrs": array})))
-    with pytest.raises(CorpusError, match="is no DocBin"):
+    with pytest.raises(CorpusError, match="is not a valid DocBin"):
         list(read_doc_bin(path))
 
 
@@ -142,7 +147,7 @@ def test_no_object_comes_out_of_a_doc_bin(tmp_path: Path) -> None:
 def test_what_is_no_doc_bin(tmp_path: Path, content: bytes | str) -> None:
     path = saved(tmp_path, two_sentences())
     path.write_bytes(content if isinstance(content, bytes) else path.read_bytes()[:-20])
-    with pytest.raises(CorpusError, match=r"bank\.spacy: is no DocBin of spaCy .*DocBin\(docs=docs\)"):
+    with pytest.raises(CorpusError, match=r"bank\.spacy: is not a valid DocBin .*DocBin\(docs=docs\)"):
         list(read_doc_bin(path))
     assert gc.isenabled()
 

@@ -62,7 +62,7 @@ def is_stop_word(word: str) -> bool:
 
 def with_tagger(pipeline: str) -> Spans:
     """The runs of adjectives and nouns that a spaCy pipeline finds."""
-    from headatlas.corpora.treebanks.parsing import load_pipeline
+    from headatlas.corpora.treebanks.spacy_docs import load_pipeline
 
     nlp = load_pipeline(pipeline)
     from spacy.tokens import Doc

@@ -13,8 +13,8 @@ from headatlas.commands.extract.run import keep_inputs
 from headatlas.commands.layers.options import LayerOptions
 from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.files import PARTS, describe_files
+from headatlas.corpora.spans.targets import TREE_TASKS
 from headatlas.corpora.spans.tasks import COREFERENCE, SpanTask, is_json, read_span_texts
-from headatlas.corpora.spans.tree_spans import TREE_TASKS
 from headatlas.encoding.span_segments import SpanSegment, coreference_segments, span_segments
 from headatlas.encoding.unknown import count_unknown
 from headatlas.errors import CorpusError, SettingError

@@ -14,9 +14,9 @@ from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.label_sets import LABEL_SETS, LabelSet, labels_of, possessive_clitic
-from headatlas.corpora.treebanks.parsing import parse_text
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import Sentence
+from headatlas.corpora.treebanks.spacy_docs import parse_text
 from headatlas.encoding.keyphrase_segments import keyphrase_segments
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.segments import Segment, sample_segments

@@ -1,7 +1,7 @@
 """Coreference brackets: ``(12`` opens a mention of entity 12, ``12)`` closes it, ``(12)`` is a mention of one word.
 
-Brackets of one word stand in a row, with ``|`` between them or nothing: ``(4)|3)``, ``(4)3)``. A closing bracket closes
-the mention of its entity that was opened last, so mentions of one entity nest; mentions of two entities may cross.
+Brackets of one word follow each other, with ``|`` between them or nothing: ``(4)|3)``, ``(4)3)``. A closing bracket
+closes the mention of its entity that was opened last, so mentions of one entity nest; those of two entities may cross.
 """
 
 from __future__ import annotations
@@ -12,15 +12,16 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from headatlas.corpora.lines import too_large
 from headatlas.errors import CorpusError
-from headatlas.limits import MOST_COVERED, RAISE
+from headatlas.limits import MOST_COVERED
 
 _BRACKET = re.compile(r"\|?(?:\((?P<opened>[^()|]+)(?P<closed>\))?|(?P<ended>[^()|]+)\))")
 
 
 @dataclass(frozen=True)
 class Span:
-    """The words of a mention, and the entity they name."""
+    """The words of a mention and its entity."""
 
     start: int  # first word, from 0
     end: int  # one past the last word
@@ -32,18 +33,18 @@ class BracketReader:
 
     def __init__(self, path: Path, entity_of: Callable[[str], str] = str) -> None:
         self._path = path
-        self._entity_of = entity_of  # the entity in what stands between brackets
+        self._entity_of = entity_of  # the entity in the text between brackets
         self._open: dict[str, list[tuple[int, int]]] = {}  # first word and line of each open mention
         self._spans: list[Span] = []
         self._covered = 0
 
     def read(self, brackets: str, start: int, end: int, line: int) -> None:
-        """Take in the brackets at the words start to end (one word, or none for a node that was never written)."""
+        """Take in the brackets at the words from start to end (one word, or none for an empty node)."""
         position = 0
         while position < len(brackets):
             bracket = _BRACKET.match(brackets, position)
             if not bracket:
-                problem = f"{brackets!r} is no row of brackets such as (12, 12) or (12). Correct it, or put - for none."
+                problem = f"{brackets!r} is not a row of brackets such as (12, 12) or (12). Correct it, or use -."
                 raise CorpusError(problem, self._path, line)
             position = bracket.end()
             entity = self._entity_of(bracket["opened"] or bracket["ended"])
@@ -54,26 +55,26 @@ class BracketReader:
 
     def _close(self, entity: str, end: int, line: int) -> None:
         if not self._open.get(entity):
-            problem = f"closes a mention of entity {entity!r} that is not open. Add its opening bracket before."
+            problem = f"closes a mention of entity {entity!r} that is not open. Add the opening bracket before it."
             raise CorpusError(problem, self._path, line)
         start, _ = self._open[entity].pop()
         self._covered += end - start
         if self._covered > MOST_COVERED:
-            problem = f"by here, the document's mentions have more than {MOST_COVERED:,} words. Correct the brackets."
-            raise CorpusError(f"{problem} {RAISE}", self._path, line)
+            most = f"{MOST_COVERED:,} words"
+            raise too_large("the mentions up to here have", most, "Correct the brackets.", self._path, line)
         self._spans.append(Span(start, end, entity))
 
     def spans(self, left_out: Counter[str]) -> list[Span]:
         """All spans by start, the longer first; one that an entity has twice is kept once and counted.
 
-        A span that belongs to two entities is kept for both: which of them is wrong, the file does not say.
+        A span that belongs to two entities is kept for both, since the file does not say which of them is wrong.
         """
         unclosed = sorted((line, entity) for entity, opened in self._open.items() for _, line in opened)
         if unclosed:
             line, entity = unclosed[0]
             problem = f"opens a mention of entity {entity!r} that its document never closes. Add the closing bracket."
             raise CorpusError(problem, self._path, line)
-        kept = sorted(set(self._spans), key=lambda span: (span.start, -span.end, span.entity))
-        if len(kept) < len(self._spans):
-            left_out["duplicate_mention"] += len(self._spans) - len(kept)
-        return kept
+        spans = sorted(set(self._spans), key=lambda span: (span.start, -span.end, span.entity))
+        if len(spans) < len(self._spans):
+            left_out["duplicate_mention"] += len(self._spans) - len(spans)
+        return spans

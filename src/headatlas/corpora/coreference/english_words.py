@@ -1,4 +1,4 @@
-"""Classes of English words, closed ones and the commonest of others, for texts whose words have no part of speech."""
+"""English words by class, for texts without parts of speech: closed classes, and the commonest words of others."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ POSSESSIVES = frozenset({"'s", "\u2019s", "'", "\u2019"})
 # open a noun phrase
 DETERMINERS = word_set("the a an this that these those my your his her its our their thy whose every no")
 
-# stand before a noun, or alone in its place
+# come before a noun, or take its place
 MODIFIERS = word_set(
     "all both half some any each either neither none another other others such much many more most few several enough "
     "certain same one two three four five six seven eight nine ten eleven twelve twenty thirty forty fifty hundred "

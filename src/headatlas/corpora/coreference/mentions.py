@@ -1,4 +1,4 @@
-"""Documents with coreferent mentions: what every coreference reader gives."""
+"""Documents with coreferent mentions, as all coreference readers give them."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ MENTION_TYPES: tuple[MentionType, ...] = get_args(MentionType)
 
 @dataclass(frozen=True)
 class Mention:
-    """A span of words that names an entity."""
+    """A span of words that refers to an entity."""
 
     start: int  # first word, from 0 in its document
     end: int  # one past the last word
-    head: int  # its head word
+    head: int  # its head word, from 0 in its document
     entity: str
     type: MentionType
 
@@ -29,6 +29,6 @@ class MentionDocument:
     path: Path
     line: int  # of the first word, from 1
     words: tuple[str, ...]
-    tags: tuple[str, ...]  # part of speech of each word as the file gives it, "" where it does not
+    tags: tuple[str, ...]  # part of speech of each word as the file gives it, "" if it gives none
     sentences: tuple[int, ...]  # first word of each sentence
     mentions: tuple[Mention, ...]  # by start, the longer first

@@ -1,7 +1,7 @@
 """Which words of a document belong to a keyphrase: as tags, and as targets of a span task.
 
-A keyphrase stands wherever the stems of its words stand in the text. Of nested and overlapping phrases the longest
-comes first.
+A keyphrase occurs wherever the stems of its words occur in the text. Of nested and overlapping phrases the longest
+wins.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ KEY, OTHER = "key", "other"
 
 
 def gold_stems(document: KeyphraseDocument) -> frozenset[Stems]:
-    """What tells the keyphrases of a document, each once."""
+    """The stems of the keyphrases of a document, each once."""
     return frozenset(map(phrase_stems, document.keyphrases)) - {()}
 
 
 def tag_words(words: Words, phrases: Iterable[Stems]) -> tuple[NDArray[np.int64], int]:
-    """The tag of every word, and how many of the phrases stand in the text."""
+    """The tag of every word, and how many of the phrases occur in the text."""
     text = words.stems()
     tags = np.full(len(words), OUTSIDE, dtype=np.int64)
-    there = 0
+    occurring = 0
     for phrase in sorted(phrases, key=lambda phrase: (-len(phrase), phrase)):
         places = list(occurrences(phrase, text, words.lines))
-        there += bool(places)
+        occurring += bool(places)
         for start, end in places:
             free = np.flatnonzero(tags[start:end] == OUTSIDE) + start
             tags[free] = np.where(free == start, BEGINS, INSIDE)
-    return tags, there
+    return tags, occurring
 
 
 def key_word_texts(documents: Iterable[KeyphraseDocument], task: str) -> Iterator[SpanText]:
-    """Of each document every word that is no sign, to be told whether it is key."""
+    """The words of each document, signs aside, with the label whether they belong to a keyphrase."""
     for document in documents:
         words = split_words(document.text)
         tags, _ = tag_words(words, gold_stems(document))

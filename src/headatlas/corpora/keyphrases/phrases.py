@@ -1,7 +1,7 @@
 """Words and phrases of a text, compared as the field compares keyphrases: in lower case and by their Porter stems.
 
-A word is a run of letters, digits and marks that hold them together (``state-of-the-art``, ``3.5``);
-every other sign is a word of its own. A phrase never crosses a line break.
+A word is a run of letters and digits, and of marks that join them (``state-of-the-art``, ``3.5``); every other sign is
+a word of its own. A phrase never crosses a line break.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ Stems = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a text, with where lines begin."""
+    """The words of a text and the line of each."""
 
     words: tuple[str, ...]
-    lines: tuple[int, ...]  # of each word, from 0
+    lines: tuple[int, ...]  # the line of each word, from 0
 
     def __len__(self) -> int:
         return len(self.words)
@@ -43,9 +43,9 @@ def split_words(text: str) -> Words:
     words: list[str] = []
     lines: list[int] = []
     for number, line in enumerate(text.splitlines()):
-        found = _WORD.findall(line)
-        words += found
-        lines += [number] * len(found)
+        words_of_line = _WORD.findall(line)
+        words += words_of_line
+        lines += [number] * len(words_of_line)
     return Words(tuple(words), tuple(lines))
 
 
@@ -65,7 +65,7 @@ def stems(words: Sequence[str]) -> Stems:
 
 
 def phrase_stems(phrase: str) -> Stems:
-    """What tells a phrase from others.
+    """The stems of a phrase, by which it is compared with others.
 
     >>> phrase_stems("Neural networks") == phrase_stems("neural network")
     True
@@ -74,7 +74,7 @@ def phrase_stems(phrase: str) -> Stems:
 
 
 def is_sign(word: str) -> bool:
-    """Whether a word is a mark of punctuation or another sign alone.
+    """Whether a word consists of punctuation or other signs alone.
 
     >>> is_sign("("), is_sign("3.5")
     (True, False)
@@ -83,7 +83,7 @@ def is_sign(word: str) -> bool:
 
 
 def occurrences(phrase: Stems, text: Stems, lines: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """First word and one past the last of every place where a phrase stands within a line of a text."""
+    """First word and one past the last of every occurrence of a phrase within a line of a text."""
     size = len(phrase)
     if not size:
         return

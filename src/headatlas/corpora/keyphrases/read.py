@@ -1,13 +1,13 @@
-"""Documents with keyphrases that people gave them.
+"""Documents with keyphrases that people chose.
 
-Three layouts are read:
+Three formats are read:
 
-- ``inspec``: a folder or zip of ``NAME.abstr`` (title and abstract) beside ``NAME.uncontr`` and ``NAME.contr``, phrases
-  with semicolons between them (Hulth 2003). The uncontrolled phrases are taken, as is usual; ``inspec-controlled``
-  takes those of the thesaurus;
-- ``folders``: a folder or zip with ``docsutf8/NAME.txt`` and ``keys/NAME.key``, a phrase a line (SemEval-2010 and -2017
-  and others as the LIAAD collection packs them);
-- ``jsonl``: a JSON object a line with ``text`` (and ``title`` where there is one) and ``keyphrases``, a list.
+- ``inspec``: a folder or zip with ``NAME.abstr`` (title and abstract), ``NAME.uncontr`` and ``NAME.contr``, the latter
+  with phrases separated by semicolons (Hulth 2003). Usually the uncontrolled phrases are used; ``inspec-controlled``
+  uses those of the thesaurus;
+- ``folders``: a folder or zip with ``docsutf8/NAME.txt`` and ``keys/NAME.key``, one phrase per line (SemEval-2010 and
+  -2017 and others as the LIAAD collection packs them);
+- ``jsonl``: a JSON object per line with ``text``, optionally ``title``, and ``keyphrases``, a list.
 
 ``auto`` tells them apart by the names of the files.
 """
@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Literal, get_args
 
@@ -36,10 +36,10 @@ _TEXTS, _KEYS = "docsutf8", "keys"
 class KeyphraseDocument:
     """A text and its keyphrases, each as its file spells it."""
 
-    id: str  # "file.name": the file's number in reading order, the document's own name or its line
+    id: str  # "file.name": the number of the file in reading order, the name of the document or its line
     path: Path
-    line: int | None  # from 1, where a file holds many
-    text: str  # a line break where a title or paragraph ends
+    line: int | None  # from 1, if a file contains many documents
+    text: str  # with a line break after a title or paragraph
     keyphrases: tuple[str, ...]
 
 
@@ -48,88 +48,95 @@ def read_keyphrases(
 ) -> Iterator[KeyphraseDocument]:
     """Stream the documents of all files, folders and zips, in order.
 
-    A document without text or without keyphrases is passed over and counted in `left_out` by reason.
+    A document without text or without keyphrases is skipped and counted in `left_out` by reason.
     """
-    counted = Counter[str]() if left_out is None else left_out
+    left_out = Counter() if left_out is None else left_out
     for number, path in each_once(paths, "documents"):
-        found = 0
-        for document in _documents(path, number, layout, counted):
+        empty = True
+        for document in _documents(path, number, layout, left_out):
             if not document.text.strip():
-                counted["document_without_text"] += 1
+                left_out["document_without_text"] += 1
             elif not document.keyphrases:
-                counted["document_without_keyphrases"] += 1
+                left_out["document_without_keyphrases"] += 1
             else:
-                found += 1
+                empty = False
                 yield document
-        if not found:
-            raise CorpusError("holds no document with a text and keyphrases.", path)
+        if empty:
+            raise CorpusError("has no document with a text and keyphrases. Check its format.", path)
 
 
-def _documents(path: Path, number: int, layout: KeyphraseFormat, counted: Counter[str]) -> Iterator[KeyphraseDocument]:
+def _documents(path: Path, number: int, layout: KeyphraseFormat, left_out: Counter[str]) -> Iterator[KeyphraseDocument]:
     zipped = path.suffix.lower() == ".zip"
     if not path.is_dir() and not zipped:
         if layout not in ("auto", "jsonl"):
-            raise CorpusError(f"is a file, but {layout} is a folder or a zip.", path)
+            raise CorpusError(f"is a file, but {layout} needs a folder or a zip.", path)
         yield from _json_lines(path, number)
         return
     if layout == "jsonl":
-        raise CorpusError("is no .jsonl file. Name the file.", path)
+        raise CorpusError("is not a .jsonl file. Name the file.", path)
     with open_archive(path) as archive:
         names = archive.names()
         if layout in _INSPEC_KEYS or (layout == "auto" and any(name.suffix == ".abstr" for name in names)):
-            yield from _inspec(archive, names, number, _INSPEC_KEYS.get(layout, ".uncontr"), counted)
+            yield from _inspec(archive, names, number, _INSPEC_KEYS.get(layout, ".uncontr"), left_out)
         elif any(name.parent.name == _TEXTS for name in names):
-            yield from _folders(archive, names, number, counted)
+            yield from _folders(archive, names, number, left_out)
         else:
             raise CorpusError(
-                f"is of no known layout. Give a folder or zip with NAME.abstr and NAME.uncontr, or with "
+                f"is in none of the known formats. Give a folder or zip with NAME.abstr and NAME.uncontr, or with "
                 f"{_TEXTS}/NAME.txt and {_KEYS}/NAME.key, or a .jsonl file with text and keyphrases.",
                 path,
             )
 
 
 def _inspec(
-    archive: Archive, names: list[PurePosixPath], number: int, suffix: str, counted: Counter[str]
+    archive: Archive, names: list[PurePosixPath], number: int, suffix: str, left_out: Counter[str]
 ) -> Iterator[KeyphraseDocument]:
-    there = set(names)
-    for name in names:
-        if name.suffix != ".abstr":
-            continue
-        path, keys = archive.path / name, name.with_suffix(suffix)
-        phrases = decode(archive.read(keys), archive.path / keys, counted) if keys in there else ""
-        text = unfolded(decode(archive.read(name), path, counted))
-        yield KeyphraseDocument(f"{number}.{printable(name.stem)}", path, None, text, _split(phrases, ";"))
+    pairs = {name: name.with_suffix(suffix) for name in names if name.suffix == ".abstr"}
+    for document in _archived(archive, names, pairs, number, ";", left_out):
+        yield replace(document, text=unfolded(document.text))
 
 
 def _folders(
-    archive: Archive, names: list[PurePosixPath], number: int, counted: Counter[str]
+    archive: Archive, names: list[PurePosixPath], number: int, left_out: Counter[str]
 ) -> Iterator[KeyphraseDocument]:
-    there = set(names)
-    for name in names:
-        if name.parent.name != _TEXTS or name.suffix != ".txt":
-            continue
-        path, keys = archive.path / name, name.parent.parent / _KEYS / f"{name.stem}.key"
-        phrases = decode(archive.read(keys), archive.path / keys, counted) if keys in there else ""
-        text = decode(archive.read(name), path, counted)
-        yield KeyphraseDocument(f"{number}.{printable(name.stem)}", path, None, text, _split(phrases, "\n"))
+    texts = [name for name in names if name.parent.name == _TEXTS and name.suffix == ".txt"]
+    pairs = {name: name.parent.parent / _KEYS / f"{name.stem}.key" for name in texts}
+    return _archived(archive, names, pairs, number, "\n", left_out)
+
+
+def _archived(
+    archive: Archive,
+    names: list[PurePosixPath],
+    pairs: dict[PurePosixPath, PurePosixPath],
+    number: int,
+    mark: str,
+    left_out: Counter[str],
+) -> Iterator[KeyphraseDocument]:
+    """The documents of an archive. pairs: the file of keyphrases of each text; mark: what separates the phrases."""
+    present = set(names)
+    for name, keys in pairs.items():
+        path = archive.path / name
+        phrases = decode(archive.read(keys), archive.path / keys, left_out) if keys in present else ""
+        text = decode(archive.read(name), path, left_out)
+        yield KeyphraseDocument(f"{number}.{printable(name.stem)}", path, None, text, _split(phrases, mark))
 
 
 def _json_lines(path: Path, number: int) -> Iterator[KeyphraseDocument]:
     for line, raw in read_lines(path):
         if not raw.strip():
             continue
-        found = json_object(raw, path, line)
-        text, title, phrases = found.get("text"), found.get("title", ""), found.get("keyphrases")
+        record = json_object(raw, path, line)
+        text, title, phrases = record.get("text"), record.get("title", ""), record.get("keyphrases")
         if not isinstance(text, str) or not isinstance(title, str):
-            raise CorpusError(f"has no text 'text'. It has: {', '.join(found)}.", path, line)
+            raise CorpusError(f"has no text 'text'. It has: {', '.join(record)}.", path, line)
         if not isinstance(phrases, list) or not all(isinstance(phrase, str) for phrase in phrases):
-            raise CorpusError("needs 'keyphrases', a list of texts.", path, line)
+            raise CorpusError('has no list of texts \'keyphrases\'. Add it: "keyphrases": ["..."].', path, line)
         whole = f"{title}\n{text}" if title else text
         yield KeyphraseDocument(f"{number}.{line}", path, line, whole, _split("\n".join(phrases), "\n"))
 
 
 def unfolded(text: str) -> str:
-    """Inspec breaks long lines and lets the rest begin with a tab: put them together again.
+    """Join the long lines that Inspec breaks, continuing them after a tab.
 
     >>> unfolded("  A title\\r\\nThe abstract\\n\\tgoes on.\\r\\n")
     'A title\\nThe abstract goes on.'
@@ -145,5 +152,5 @@ def unfolded(text: str) -> str:
 
 def _split(phrases: str, mark: str) -> tuple[str, ...]:
     """Phrases with single spaces, each once."""
-    found = (" ".join(phrase.split()) for phrase in phrases.split(mark))
-    return tuple(dict.fromkeys(phrase for phrase in found if phrase))
+    spaced = (" ".join(phrase.split()) for phrase in phrases.split(mark))
+    return tuple(dict.fromkeys(phrase for phrase in spaced if phrase))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def sample_text() -> Path:
-    """The sample as plain text: one sentence a line, an empty line between documents."""
+    """The sample as plain text: one sentence per line, an empty line between documents."""
     return Path(__file__).with_name("sample.txt")
 
 

@@ -1,6 +1,6 @@
-"""Which span tasks there are, which of them a file can answer, and how its texts are read.
+"""The span tasks, which of them a file can answer, and how its texts are read.
 
-A new task is a line in TASKS, and one in TEXT_READERS with what reads its files.
+A new task is a line in TASKS, and one in TEXT_READERS with the reader of its files.
 """
 
 from __future__ import annotations
@@ -15,14 +15,9 @@ from headatlas.corpora.coreference.read import detect_format
 from headatlas.corpora.keyphrases import key_words
 from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.lines import read_lines
-from headatlas.corpora.spans import coreference_pairs, tree_spans
-from headatlas.corpora.spans.bio import TAG, read_bio
-from headatlas.corpora.spans.jiant import read_jiant
-from headatlas.corpora.spans.marked_relations import is_marked, read_marked_relations
-from headatlas.corpora.spans.spans import SpanText
-from headatlas.corpora.spans.tree_spans import TREE_TASKS, tree_targets
-from headatlas.corpora.treebanks.blocks import COLUMNS
-from headatlas.corpora.treebanks.head_label import HEAD_LABEL
+from headatlas.corpora.spans.spans import BIO_TAG, SpanText, is_marked, read_bio, read_jiant, read_marked_relations
+from headatlas.corpora.spans.targets import NONE, TREE_TASKS, tree_targets
+from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.spacy_docs import is_doc_bin
 from headatlas.errors import CorpusError, SettingError
@@ -34,11 +29,11 @@ KEYPHRASES = "keyphrases"
 
 @dataclass(frozen=True)
 class SpanTask:
-    """What is asked of spans."""
+    """A question about spans."""
 
     name: str
-    negative: str | None = None  # the label that says there is nothing
-    links: bool = False  # asks whether two spans are joined, yes or no, which attention between them can say
+    negative: str | None = None  # the label that means there is nothing
+    links: bool = False  # asks whether two spans are joined, which attention between them can answer
 
 
 TASKS = {
@@ -46,9 +41,9 @@ TASKS = {
     for task in (
         SpanTask("pos"),
         SpanTask("dependencies"),
-        SpanTask("arcs", tree_spans.NONE, links=True),
+        SpanTask("arcs", NONE, links=True),
         SpanTask("entities"),
-        SpanTask(COREFERENCE, coreference_pairs.NONE, links=True),
+        SpanTask(COREFERENCE, NONE, links=True),
         SpanTask("relations", "Other"),
         SpanTask(KEYPHRASES, key_words.OTHER),
     )
@@ -60,20 +55,20 @@ TEXT_READERS: dict[str, Callable[[Path, int, str], Iterator[SpanText]]] = {
 
 
 def choose_tasks(names: Sequence[str], parts: Sequence[Sequence[Path]]) -> list[SpanTask]:
-    """The tasks meant by these names, `all` being those that every part's first file can answer."""
+    """The tasks of these names; `all` are those that the first file of every part can answer."""
     chosen = dict.fromkeys(names)
     if ALL in chosen:
-        found = [tasks_in(paths[0]) for paths in parts]
-        shared = [name for name in found[0] if all(name in others for others in found[1:])]
+        answered = [tasks_in(paths[0]) for paths in parts]
+        shared = [name for name in answered[0] if all(name in others for others in answered[1:])]
         if not shared:
-            asked = " and ".join(
-                f"{paths[0].name} ({', '.join(tasks)})" for paths, tasks in zip(parts, found, strict=True)
+            files = " and ".join(
+                f"{paths[0].name} ({', '.join(tasks)})" for paths, tasks in zip(parts, answered, strict=True)
             )
-            raise SettingError(f"{asked} have no task in common. Give two parts of one corpus.")
+            raise SettingError(f"{files} have no task in common. Give two parts of one corpus.")
         chosen = dict.fromkeys(name for given in chosen for name in (shared if given == ALL else [given]))
     for name in chosen:
         if not re.fullmatch(r"\w[\w.-]*", name):
-            raise SettingError(f"--task {name}: a name has letters, digits, points, hyphens and underscores alone.")
+            raise SettingError(f"--task {name}: use only letters, digits, dots, hyphens and underscores in a name.")
         if name not in TASKS and not all(is_json(path) for paths in parts for path in paths):
             known = ", ".join((*TASKS, ALL))
             raise SettingError(f"--task {name} is unknown. Use one of: {known}; or any name with files in JSON lines.")
@@ -83,7 +78,7 @@ def choose_tasks(names: Sequence[str], parts: Sequence[Sequence[Path]]) -> list[
 def tasks_in(path: Path) -> tuple[str, ...]:
     """The tasks that a file can answer, by its first lines."""
     if is_json(path):
-        raise SettingError(f"{path}: JSON lines do not say what is asked. Name the task yourself: --task NAME.")
+        raise SettingError(f"{path}: JSON lines do not say which task they are for. Name it: --task NAME.")
     if path.is_dir() or path.suffix.lower() == ".zip":
         return (KEYPHRASES,)
     if path.suffix == ".spacy" or is_doc_bin(path):
@@ -101,32 +96,31 @@ def tasks_in(path: Path) -> tuple[str, ...]:
         if line.count("\t") == COLUMNS - 1:
             marked = any("Entity=" in row for _, row in read_lines(path))
             return (*_tree_tasks(path), COREFERENCE) if marked else _tree_tasks(path)
-        if len(line.split()) > 1 and TAG.fullmatch(line.split()[-1]):
+        if len(line.split()) > 1 and BIO_TAG.fullmatch(line.split()[-1]):
             return ("entities",)
         break
     try:
         detect_format(path)
     except CorpusError as error:
         problem = (
-            "is in no format that tasks on spans are read from: a treebank, coreference, B- and I- tags in columns, "
-            "marked relations, folders and zips with keyphrases, JSON lines. Name its task with --task for a message "
-            "on what is wrong."
+            "is in none of the formats of span tasks: a treebank, coreference, B- and I- tags in columns, marked "
+            "relations, folders and zips with keyphrases, JSON lines. Name its task with --task to see what is wrong."
         )
         raise CorpusError(problem, path, error.line) from error
     return (COREFERENCE,)
 
 
 def is_json(path: Path) -> bool:
-    """Whether the file's name says that it holds JSON lines."""
+    """Whether the name of the file says that it contains JSON lines."""
     return bool({".jsonl", ".json"} & set(path.suffixes))
 
 
 def read_span_texts(
     paths: Iterable[Path], tasks: Sequence[str], seed: int, left_out: Counter[str]
 ) -> Iterator[SpanText]:
-    """Stream the texts of all files with the targets of these tasks; not of coreference, whose texts are documents.
+    """Stream the texts of all files with the targets of these tasks, except coreference, whose texts are documents.
 
-    seed: of the pairs of words that are no arc. What is left out is counted by reason.
+    seed: of the sampled pairs of words that are not an arc. What is left out is counted by reason.
     """
     paths = list(paths)
     trees = [task for task in tasks if task in TREE_TASKS and not all(map(is_json, paths))]
@@ -139,15 +133,15 @@ def read_span_texts(
         yield from key_words.key_word_texts(read_keyphrases(paths, left_out=left_out), task)
         return
     for file, path in enumerate(paths):
-        found = 0
+        empty = True
         for text in (read_jiant if is_json(path) else TEXT_READERS[task])(path, file, task):
-            found += 1
+            empty = False
             yield text
-        if not found:
-            raise CorpusError(f"holds no text for the task {task}.", path)
+        if empty:
+            raise CorpusError(f"has no text for the task {task}. Give a file with labelled spans.", path)
 
 
 def _tree_tasks(path: Path) -> tuple[str, ...]:
-    """Those of the treebank's tasks that its first sentence can answer."""
+    """The tasks of a treebank that its first sentence can answer."""
     first = next(read_treebank([path], "auto", Counter()), None)
     return tuple(task for task in TREE_TASKS if task != "pos" or (first and all(first.tags)))

@@ -1,1 +1,1 @@
-"""Sentences with dependency trees: one reader per format, one class for a sentence, the sets of labels."""
+"""Sentences with dependency trees: readers of every format, one class for a sentence, label sets."""

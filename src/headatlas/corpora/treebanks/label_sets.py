@@ -1,7 +1,7 @@
 """Label sets of dependency relations: what each calls the root, punctuation and possessors (paper, section 4.2).
 
-Stanford Dependencies are the paper's, Universal Dependencies those of most treebanks, ClearNLP's those of spaCy's
-English pipelines. Any other set works too: its relations are scored as they stand.
+The paper uses Stanford Dependencies, most treebanks Universal Dependencies, and spaCy's English pipelines ClearNLP's
+labels. Any other set works too: its relations are scored as they are.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 
-CLITICS = frozenset({"'s", "’s", "'", "’"})  # noqa: RUF001
+CLITICS = frozenset({"'s", "\u2019s", "'", "\u2019"})
 
 
 @dataclass(frozen=True)
 class LabelSet:
-    """The relations of a set that are treated in their own way, and all it has, to know it by."""
+    """The relations of a set with a special treatment, and all its relations, by which it is recognised."""
 
     name: str
     root: frozenset[str]
@@ -71,22 +71,19 @@ LABEL_SETS = {label_set.name: label_set for label_set in (STANFORD, UNIVERSAL, C
 
 
 def punctuation_of(name: str) -> frozenset[str]:
-    """What the label set of that name calls punctuation; one that is not known by name is taken to say punct."""
+    """What the label set of that name calls punctuation; an unknown set is assumed to call it punct."""
     return LABEL_SETS[name].punct if name in LABEL_SETS else frozenset({"punct"})
 
 
 def detect_label_set(relations: Collection[str], root_relations: Collection[str] = ()) -> LabelSet:
     """The set that knows the most of a treebank's relations, if more than half.
 
-    Otherwise a set named ``other``, whose root relations are those given: the relations of words without a head.
+    Otherwise a set named ``other`` with these root relations, which are those of words without a head.
     """
-    found = set(relations)
-    kinds = {relation: relation.partition(":")[0] for relation in found}
-    known = {
-        label_set: sum(kind in label_set.relations for kind in kinds.values()) for label_set in LABEL_SETS.values()
-    }
+    main_types = [relation.partition(":")[0] for relation in set(relations)]
+    known = {label_set: sum(name in label_set.relations for name in main_types) for label_set in LABEL_SETS.values()}
     best = max(known, key=lambda label_set: known[label_set])
-    if 2 * known[best] > len(found):
+    if 2 * known[best] > len(main_types):
         return best
     return LabelSet(
         name="other",
@@ -94,14 +91,14 @@ def detect_label_set(relations: Collection[str], root_relations: Collection[str]
         punct=frozenset({"punct"}),
         possessive=STANFORD.possessive | UNIVERSAL.possessive,
         clitic=STANFORD.clitic | UNIVERSAL.clitic,
-        relations=frozenset(kinds.values()),
+        relations=frozenset(main_types),
     )
 
 
 def possessive_clitic(sentence: Sentence, label_set: LabelSet) -> tuple[int, ...]:
     """For each word the word whose prediction counts: the clitic for a possessor right before it, else the word itself.
 
-    The clitic is told by its spelling and its relation, so that a quotation mark after `her` is none.
+    The clitic is recognised by its spelling and its relation, so that a quotation mark after `her` does not count.
     """
     counts = list(range(len(sentence.words)))
     for clitic in range(1, len(sentence.words)):

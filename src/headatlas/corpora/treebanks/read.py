@@ -1,28 +1,26 @@
 """Treebanks: sentences with a dependency tree (paper, section 4.2), from files of several formats.
 
 - ``conllu``: CoNLL-U, the format of Universal Dependencies;
-- ``conllx``: CoNLL-X, ten columns without ranges, as Stanford Dependencies are usually given;
-- ``head-label``: ``word head-label`` a line, the format of the paper's released code;
+- ``conllx``: CoNLL-X, ten columns without ranges, in which Stanford Dependencies are usually distributed;
+- ``head-label``: ``word head-label`` per line, the format of the paper's released code;
 - ``spacy``: a spaCy DocBin.
 
-``auto`` looks at the first sentence and, where that leaves two formats, at the file's name. A file that marks no
-documents is one document. Text without a treebank can be parsed: see `parsing`.
+``auto`` looks at the first sentence and, if two formats fit it, at the name of the file. A file that marks no
+documents is one document. Text without a treebank can be parsed: see `spacy_docs`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
 from headatlas.corpora.files import each_once
-from headatlas.corpora.treebanks.blocks import COLUMNS, read_blocks
-from headatlas.corpora.treebanks.checks import FoundTree, make_sentence
-from headatlas.corpora.treebanks.conllu import read_conllu
-from headatlas.corpora.treebanks.conllx import read_conllx
-from headatlas.corpora.treebanks.head_label import HEAD_LABEL, read_head_label
-from headatlas.corpora.treebanks.sentence import Sentence
+from headatlas.corpora.lines import read_blocks
+from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL, read_conllu, read_conllx, read_head_label
+from headatlas.corpora.treebanks.sentence import NO_TREE, Sentence, is_tree
 from headatlas.corpora.treebanks.spacy_docs import is_doc_bin, read_doc_bin
 from headatlas.errors import CorpusError
 
@@ -40,27 +38,29 @@ def read_treebank(
 ) -> Iterator[Sentence]:
     """Stream the sentences of all files, in order.
 
-    A sentence whose heads form no tree (see `checks`) is counted in `left_out` by reason and keeps its number, so that
-    the ids of the others do not depend on it; without `left_out` it raises. Anything malformed raises CorpusError.
+    A sentence whose heads do not form a tree is counted in `left_out` by reason and keeps its number, so that the ids
+    of the others do not depend on it; without `left_out` it raises. Anything malformed raises CorpusError.
     """
     for file, path in each_once(paths, "sentences"):
         document = number = 0
-        found = False
-        for tree in _READERS[_detect(path) if layout == "auto" else layout](path):
-            if tree.starts_document and found:
+        empty = True
+        for sentence in _READERS[_detect(path) if layout == "auto" else layout](path):
+            if NO_TREE in sentence.heads:
+                problem = "the sentence has no dependency tree: all its heads are _. Use a file with heads."
+                raise CorpusError(problem, path, sentence.line)
+            if sentence.starts_document and not empty:
                 document += 1
                 number = 0
-            found = True
-            sentence = make_sentence(tree, f"{file}.{document}.{number}", left_out)
+            empty = False
+            if is_tree(sentence, left_out):
+                yield replace(sentence, id=f"{file}.{document}.{number}")
             number += 1
-            if sentence:
-                yield sentence
-        if not found:
-            raise CorpusError("holds no sentence. Give a treebank: one word a line, with its head.", path)
+        if empty:
+            raise CorpusError("has no sentence. Give a treebank: one word per line, with its head.", path)
 
 
 def _detect(path: Path) -> str:
-    """The format of a file by its first sentence; of an empty one any, since each reader finds nothing in it."""
+    """The format of a file by its first sentence; any for an empty file, in which no reader finds a sentence."""
     if path.is_fifo():
         raise CorpusError("is a pipe, which can be read only once. Name its format instead of auto.", path)
     if path.suffix == ".spacy" or is_doc_bin(path):
@@ -74,8 +74,8 @@ def _detect(path: Path) -> str:
             if line.count("\t") == COLUMNS - 1:
                 return _conllu_or_conllx(path, [row for _, row in block if not row.startswith("#")])
             raise CorpusError(
-                f"is in none of the formats known: {', '.join(TREEBANK_FORMATS[1:])}. Convert it, "
-                "or name its format for a message on what is wrong with the line.",
+                f"is in none of the known formats: {', '.join(TREEBANK_FORMATS[1:])}. Convert it, "
+                "or name its format to see what is wrong with the line.",
                 path,
                 number,
             )
@@ -83,7 +83,7 @@ def _detect(path: Path) -> str:
 
 
 def _conllu_or_conllx(path: Path, rows: list[str]) -> str:
-    """By name, else by whether the fourth column holds universal parts of speech."""
+    """By name, else by whether the fourth column contains universal parts of speech."""
     suffixes = path.suffixes
     if ".conllu" in suffixes:
         return "conllu"
@@ -92,16 +92,8 @@ def _conllu_or_conllx(path: Path, rows: list[str]) -> str:
     return "conllu" if {row.split("\t")[3] for row in rows if row.count("\t") > 3} <= UNIVERSAL_TAGS else "conllx"
 
 
-def _conllu_trees(path: Path) -> Iterator[FoundTree]:
-    for found in read_conllu(path):
-        if found.heads is None:
-            problem = "the sentence has no dependency tree: all its heads are _. Give a file with heads, a parsed one."
-            raise CorpusError(problem, path, found.lines[0])
-        yield FoundTree(path, found.lines, found.starts_document, found.words, found.heads, found.relations, found.tags)
-
-
-_READERS: dict[str, Callable[[Path], Iterator[FoundTree]]] = {
-    "conllu": _conllu_trees,
+_READERS: dict[str, Callable[[Path], Iterator[Sentence]]] = {
+    "conllu": read_conllu,
     "conllx": read_conllx,
     "head-label": read_head_label,
     "spacy": read_doc_bin,

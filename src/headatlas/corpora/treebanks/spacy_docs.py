@@ -1,9 +1,11 @@
-"""spaCy's `Doc` and its file format, the DocBin (``.spacy``): parsed text, gold or predicted.
+"""Trees by spaCy: its file format, the DocBin (``.spacy``), and text that an installed pipeline parses.
 
-Tokens of white space, which spaCy keeps so that no character is lost, are not words: they are dropped, and what hangs
-on one hangs on its head instead. A DocBin holds msgpack, whose reading runs no code; the free-form data it may carry
-beside the annotation are not unpacked at all. It has no lines: in sentences and errors the line is the document's
-number, from 1.
+Whitespace tokens, which spaCy keeps so that no character is lost, are not words: they are dropped, and their dependents
+move to their heads. A DocBin contains msgpack, which runs no code when it is read; the free-form data it may carry
+beside the annotation are not unpacked at all. It has no lines: in sentences and errors the line is the number of the
+document, from 1.
+
+Scores on text that a pipeline parsed include its mistakes, so use a treebank if there is one.
 """
 
 from __future__ import annotations
@@ -11,20 +13,23 @@ from __future__ import annotations
 import gc
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headatlas.corpora.treebanks.checks import FoundTree, make_sentence
-from headatlas.corpora.treebanks.sentence import ROOT, Sentence
-from headatlas.errors import CorpusError, SettingError
-from headatlas.limits import LARGEST_DOC_BIN, RAISE
+from headatlas.corpora.lines import cannot_read, too_large
+from headatlas.corpora.text import TextLine
+from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree
+from headatlas.errors import CorpusError, SettingError, first_line
+from headatlas.limits import LARGEST_DOC_BIN
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Token
 
+LINES_AT_ONCE = 128
 _CHUNK_BYTES = 1 << 20
-_MAGIC = b"x\x9c"  # zlib at its usual strength; no UTF-8 text begins so
+_MAGIC = b"x\x9c"  # zlib at its default level; no UTF-8 text begins like this
 
 
 def import_spacy() -> Any:
@@ -37,16 +42,16 @@ def import_spacy() -> Any:
 
 
 def is_doc_bin(path: Path) -> bool:
-    """Whether the file's first bytes are a DocBin's."""
+    """Whether the file begins like a DocBin."""
     try:
         with path.open("rb") as file:
             return file.read(len(_MAGIC)) == _MAGIC
     except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
+        raise cannot_read(path, error) from error
 
 
-def read_doc_bin(path: Path) -> Iterator[FoundTree]:
-    """The sentences of a ``.spacy`` file, each Doc a document."""
+def read_doc_bin(path: Path) -> Iterator[Sentence]:
+    """Stream the sentences of a ``.spacy`` file; each Doc is a document."""
     spacy = import_spacy()
     try:
         _refuse_too_large(path)
@@ -54,63 +59,93 @@ def read_doc_bin(path: Path) -> Iterator[FoundTree]:
         doc_bin.user_data = []
         doc_bin.span_groups = [b""] * len(doc_bin)
         for number, doc in enumerate(doc_bin.get_docs(spacy.blank("xx").vocab), start=1):
-            yield from find_trees(doc, path, number, starts_document=True)
+            yield from read_doc(doc, path, number, starts_document=True)
     except CorpusError:
         raise
     except OSError as error:
-        raise CorpusError(f"cannot be read ({error.strerror or error}). Check the path.", path) from error
-    except Exception as error:  # damaged msgpack fails in many ways, some of them when a token is looked at
-        problem = f"is no DocBin of spaCy ({_first_line(error)}). Write it with DocBin(docs=docs).to_disk(FILE)."
+        raise cannot_read(path, error) from error
+    except Exception as error:  # damaged msgpack fails in many ways, some only when a token is read
+        problem = f"is not a valid DocBin ({first_line(error)[:120]}). Write it with DocBin(docs=docs).to_disk(FILE)."
         raise CorpusError(problem, path) from error
 
 
-def from_doc(
-    doc: Doc, document: str = "0.0", path: Path = Path("doc"), left_out: Counter[str] | None = None
-) -> Iterator[Sentence]:
-    """The sentences of a Doc you hold; `document` is its id, `path` the file that errors name.
-
-    >>> import spacy
-    >>> from spacy.tokens import Doc
-    >>> doc = Doc(spacy.blank("en").vocab, ["She", "sleeps"], heads=[1, 1], deps=["nsubj", "ROOT"])
-    >>> [(sentence.id, sentence.words, sentence.heads) for sentence in from_doc(doc)]
-    [('0.0.0', ('She', 'sleeps'), (1, -1))]
-    """
-    for number, tree in enumerate(find_trees(doc, path)):
-        sentence = make_sentence(tree, f"{document}.{number}", left_out)
-        if sentence:
-            yield sentence
-
-
-def find_trees(doc: Doc, path: Path, line: int = 1, starts_document: bool = False) -> Iterator[FoundTree]:
-    """The sentences of a Doc that hold a word, not yet numbered."""
+def read_doc(doc: Doc, path: Path, line: int = 1, starts_document: bool = False) -> Iterator[Sentence]:
+    """The sentences of a Doc that contain a word, not yet numbered. path, line: how errors name the Doc."""
     if not doc.has_annotation("DEP"):
         raise CorpusError("has no dependency tree. Parse it with a spaCy pipeline that has a parser.", path, line)
     for span in doc.sents:
         words = [token for token in span if not token.is_space]
         if words:
-            yield _tree(words, path, line, starts_document)
+            yield _sentence(words, path, line, starts_document)
             starts_document = False
 
 
-def _tree(words: list[Token], path: Path, line: int, starts_document: bool) -> FoundTree:
+def parse_text(lines: Iterable[TextLine], pipeline: str, left_out: Counter[str] | None = None) -> Iterator[Sentence]:
+    """Stream the parsed sentences of the lines; `pipeline` is the name of a spaCy pipeline or its folder.
+
+    Sentences keep the document of their line and are numbered through each document. One whose heads do not form a
+    tree is counted in `left_out`, without which it raises.
+    """
+    files: dict[Path, int] = {}
+    next_number: Counter[str] = Counter()
+    parser = load_parser(pipeline)
+    for doc, line in parser.pipe(((line.text, line) for line in lines), as_tuples=True, batch_size=LINES_AT_ONCE):
+        document = f"{files.setdefault(line.path, len(files))}.{line.document}"
+        for sentence in read_doc(doc, line.path, line.number):
+            if is_tree(sentence, left_out):
+                yield replace(sentence, id=f"{document}.{next_number[document]}")
+            next_number[document] += 1
+
+
+def load_parser(pipeline: str) -> Any:
+    """Load a spaCy pipeline by name or folder; it must have a dependency parser."""
+    nlp = load_pipeline(pipeline)
+    if not any("token.dep" in nlp.get_pipe_meta(name).assigns for name in nlp.pipe_names):
+        parts = ", ".join(nlp.pipe_names) or "nothing"
+        raise SettingError(
+            f"The spaCy pipeline {pipeline} has no parser (it has {parts}). Use one that has, such as en_core_web_sm."
+        )
+    return nlp
+
+
+def load_pipeline(pipeline: str) -> Any:
+    """Load a spaCy pipeline by name or folder."""
+    spacy = import_spacy()
+    try:
+        return spacy.load(pipeline)
+    except OSError as error:
+        if Path(pipeline).exists():
+            problem = f"{pipeline} does not contain a spaCy pipeline. Give the folder with its config.cfg, or a name."
+            raise SettingError(problem) from error
+        raise SettingError(
+            f"The spaCy pipeline {pipeline} is not installed. Install it: python -m spacy download {pipeline}; "
+            "or give its folder."
+        ) from error
+    except (ImportError, ValueError) as error:
+        problem = f"The spaCy pipeline {pipeline} cannot be loaded ({error}). Install what it needs, or fetch it again."
+        raise SettingError(problem) from error
+
+
+def _sentence(words: list[Token], path: Path, line: int, starts_document: bool) -> Sentence:
     for token in words:
         if not token.dep_:
-            raise CorpusError(f"the word {token.text!r} has no relation to its head. Give it one.", path, line)
+            raise CorpusError(f"the word {token.text!r} has no relation to its head. Add one.", path, line)
     places = {token.i: place for place, token in enumerate(words)}
     outside = len(words)
-    return FoundTree(
+    return Sentence(
+        id="",
         path=path,
-        lines=(line,) * len(words),
-        starts_document=starts_document,
+        line=line,
         words=tuple(token.text for token in words),
         heads=tuple(ROOT if (head := _head(token)) is None else places.get(head.i, outside) for token in words),
         relations=tuple(token.dep_ for token in words),
         tags=tuple(token.tag_ or token.pos_ for token in words),
+        starts_document=starts_document,
     )
 
 
 def _head(token: Token) -> Token | None:
-    """The nearest head that is a word; None for a root, or what hangs on a root of white space."""
+    """The nearest head that is a word; None for a root, or a dependent of a whitespace root."""
     climbed = {token.i}
     while token.head.i != token.i:
         token = token.head
@@ -121,25 +156,21 @@ def _head(token: Token) -> Token | None:
 
 
 def _refuse_too_large(path: Path) -> None:
-    """Unpack piece by piece, keeping nothing, since a small file may unpack to more than the memory holds."""
+    """Unpack piece by piece without keeping anything, since a small file may unpack to more than fits in memory."""
     unpacker, size = zlib.decompressobj(), 0
     with path.open("rb") as file:
         while not unpacker.eof and (packed := unpacker.unconsumed_tail or file.read(_CHUNK_BYTES)):
             size += len(unpacker.decompress(packed, _CHUNK_BYTES))
             if size > LARGEST_DOC_BIN:
-                problem = f"unpacks to more than {LARGEST_DOC_BIN:,} bytes. Write the docs to several smaller files."
-                raise CorpusError(f"{problem} {RAISE}", path)
+                remedy = "Write the docs to several smaller files."
+                raise too_large("unpacks to", f"{LARGEST_DOC_BIN:,} bytes", remedy, path)
 
 
 def _load(path: Path, spacy: Any) -> Any:
-    """Unpack the file; where that fails, spaCy's unpacking would leave Python's garbage collection off."""
+    """Unpack the file; if that fails, spaCy would leave Python's garbage collection off."""
     collects_garbage = gc.isenabled()
     try:
         return spacy.tokens.DocBin().from_disk(path)
     finally:
         if collects_garbage:
             gc.enable()
-
-
-def _first_line(error: Exception) -> str:
-    return next(iter(str(error).splitlines()), type(error).__name__)[:120]

@@ -11,13 +11,13 @@ from numba import njit, prange
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.encoding.kinds import Kind
+from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.kernels.fast_log import REORDER, fast_log
 from headatlas.statistics.kernels.threads import numba_threads
 
 SMALL = 100_000  # numbers; less work than this is not worth a second thread
 COLUMNS = 12  # of Sum; written out, since compiled code is cached and cannot follow a Python enum
-_CLS, _SEP, _PERIOD_COMMA = int(Kind.CLS), int(Kind.SEP), int(Kind.PERIOD_COMMA)
+_CLS, _SEP, _PERIOD_COMMA = int(TokenKind.CLS), int(TokenKind.SEP), int(TokenKind.PERIOD_COMMA)
 _ONE = np.float32(1.0)
 
 
