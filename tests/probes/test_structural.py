@@ -78,7 +78,7 @@ def test_states_that_hold_the_tree_give_it_back(tmp_path, monkeypatch):
         above = np.zeros((8, 8), np.float32)
         for word in range(8):
             above[word, walk(heads, word)[:-1]] = 1
-        held._kept["states", place] = (
+        held._cache["states", place] = (
             torch.from_numpy(np.stack([dice.normal(size=(8, 8)).astype(np.float32), above, above])),
         )
     monkeypatch.setattr(StructuralProbe, "learning_rate", 0.02)

@@ -45,7 +45,7 @@ def predict(
     tree: dict[int, NDArray[np.int64]] = {}
     bits: dict[int, float] = {}
     with torch.no_grad():
-        for batch in sentences.batches(sentences.plan(places, parser.reads, most), parser.reads, heads):
+        for batch in sentences.batches(places, parser.reads, most, heads):
             found = parser.log_probabilities(batch)  # [B, W, W + 1]
             true = found.gather(-1, batch.targets.clamp_min(0)[..., None])[..., 0].masked_fill(~batch.mask, 0)
             spent = (-true.double().sum(1) / np.log(2)).cpu().numpy()

@@ -58,8 +58,7 @@ def score_spans(
     """Score probes on these texts. answers: what counts as right in place of the targets' own."""
     labels, row_of = targets.labels, {place: row for row, place in enumerate(places)}
     sums = {name: np.zeros((probe.side_by_side, len(places))) for name in ("right", "found", "said", "bits")}
-    for some in targets.plan(places, probe.reads, MOST_SCORED):
-        batch = targets.batch(some, probe.reads, answers)
+    for batch in targets.batches(places, probe.reads, MOST_SCORED, answers):
         with torch.no_grad():
             logits = probe.logits(batch)
             said = predicted(logits, labels)
@@ -74,9 +73,9 @@ def score_spans(
                 "bits": nats / np.log(2),
             }
             see(batch, logits.sigmoid().log() if labels.several else logits.log_softmax(-1))
-        rows = [row_of[place] for place in some]
+        rows = [row_of[place] for place in batch.places]
         for name, value in values.items():
-            by_text = torch.zeros(len(value), len(some), dtype=torch.float64)
+            by_text = torch.zeros(len(value), len(batch.places), dtype=torch.float64)
             sums[name][:, rows] = by_text.index_add(1, torch.from_numpy(batch.text), value.cpu().double()).numpy()
         tick()
     given = np.array([_given(targets.targets[place], answers[place] if answers else None, labels) for place in places])

@@ -50,7 +50,7 @@ def structural_scores(
     number = {place: row for row, place in enumerate(places)}
     by_length: dict[str, dict[int, list[Numbers]]] = {"distance": defaultdict(list), "depth": defaultdict(list)}
     with torch.no_grad():
-        for batch in sentences.batches(sentences.plan(places, "states", most), "states"):
+        for batch in sentences.batches(places, "states", most):
             found = [tensor.double().cpu().numpy() for tensor in (probe.distances(batch), probe.depths(batch))]
             true = [
                 tensor.double().cpu().numpy() for tensor in (tree_distances(batch.targets), tree_depths(batch.targets))

@@ -78,12 +78,12 @@ def fit(
         probe = make().to(examples.device)
     fused = examples.device.type in ("cpu", "cuda")
     optimizer = torch.optim.Adam(probe.parameter_groups(), fused=fused)
-    dice = np.random.default_rng([seed, 2])
+    rng = np.random.default_rng([seed, 2])
     kept = _Kept(probe, probe.side_by_side)
     waited = passes = 0
     for _ in range(settings.epochs):
         probe.train()
-        for places in examples.plan(train, probe.reads, settings.batch_size, dice):
+        for places in examples.plan(train, probe.reads, settings.batch_size, rng):
             losses, counts = probe.losses(examples.batch(places, probe.reads, answers))
             optimizer.zero_grad()
             (losses / counts.clamp_min(1)).sum().backward()  # type: ignore[no-untyped-call]
@@ -113,8 +113,8 @@ def _held_out(
     """Mean loss of each probe on these examples."""
     total = count = np.zeros(probe.side_by_side)
     with torch.no_grad():
-        for some in examples.plan(places, probe.reads, settings.batch_size):
-            losses, counts = probe.losses(examples.batch(some, probe.reads, answers))
+        for batch in examples.batches(places, probe.reads, settings.batch_size, answers):
+            losses, counts = probe.losses(batch)
             total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
     found: NDArray[np.float64] = total / np.maximum(count, 1)
     if not np.isfinite(found).all():

@@ -32,7 +32,7 @@ def head_use(parser: AttentionParser, sentences: Sentences, places: Sequence[int
     contribution = np.zeros(2 * parser.heads)
     arcs = 0
     with torch.no_grad():
-        for batch in sentences.batches(sentences.plan(places, parser.reads, most), parser.reads):
+        for batch in sentences.batches(places, parser.reads, most):
             if batch.maps is None:
                 raise ValueError("an attention probe needs maps")
             words = batch.mask.shape[1]
