@@ -14,8 +14,8 @@ from headatlas.corpora.sample import sample_treebank
 from headatlas.corpora.spans.tasks import read_span_texts
 from headatlas.encoding.span_segments import span_segments
 from headatlas.models.loading import load_model
-from headatlas.probes.edge import EdgeProbe
 from headatlas.probes.span_batches import SpanTargets, labels_of
+from headatlas.probes.span_probes import EdgeProbe
 from headatlas.probes.training import TrainingSettings, fit
 
 GOAL = 0.3

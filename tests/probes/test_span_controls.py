@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 
-from headatlas.probes.span_controls import control_answers
+from headatlas.probes.controls import control_answers
 from tests.probes.random_spans import random_spans
 
 

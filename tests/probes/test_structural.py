@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from headatlas.corpora.treebanks.sentence import ROOT
-from headatlas.probes.structural import StructuralProbe, tree_depths, tree_distances
-from headatlas.probes.structural_scores import right_edges, right_root, spearman, structural_scores
+from headatlas.probes.structural import (
+    StructuralProbe,
+    right_edges,
+    right_root,
+    spearman,
+    structural_scores,
+    tree_depths,
+    tree_distances,
+)
 from headatlas.probes.training import TrainingSettings, fit
 from tests.probes.random_stores import data, random_store, random_tree
 

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from headatlas.errors import CorpusError, SettingError
 from headatlas.probes import vectors as module
-from headatlas.probes.vector_files import read_vector_file
-from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors
+from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors, read_vector_file
 
 TABLE = {"the": [0.5, -1.25, 2.0], "dog": [1e-3, 4.0, -0.0], "café": [1.0, 1.5, 0.25], "at x@y.z": [3.0, 2.0, 1.0]}
 

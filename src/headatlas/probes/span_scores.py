@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.span_segments import TokenTarget
-from headatlas.probes.mixing import SpanProbe, target_nats
 from headatlas.probes.span_batches import UNSEEN, Labels, SpanBatch, SpanTargets
+from headatlas.probes.span_probes import SpanProbe, target_nats
 
 Floats = NDArray[np.float64]
 MOST_SCORED = 512  # targets of a batch that is scored

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.probes.edge import EdgeProbe, softmax_within
-from headatlas.probes.head_mix import HeadMixProbe
-from headatlas.probes.mixing import mixing_weights
 from headatlas.probes.span_batches import labels_of
+from headatlas.probes.span_probes import EdgeProbe, HeadMixProbe, mixing_weights, softmax_within
 from headatlas.probes.span_scores import score_spans
 from headatlas.probes.training import TrainingSettings, fit, hold_out
 from headatlas.statistics.resampling import poisson_weights
