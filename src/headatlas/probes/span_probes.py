@@ -131,8 +131,8 @@ class EdgeProbe(SpanProbe):
         for name, (rows, columns) in shapes.items():
             bound = math.sqrt(1 / rows)
 
-            def draw(dice: torch.Generator, rows: int = rows, columns: int = columns, bound: float = bound) -> Tensor:
-                return torch.empty(rows, columns).uniform_(-bound, bound, generator=dice)
+            def draw(rng: torch.Generator, rows: int = rows, columns: int = columns, bound: float = bound) -> Tensor:
+                return torch.empty(rows, columns).uniform_(-bound, bound, generator=rng)
 
             setattr(self, name, alike(draw, seeds, len(lasts)))
             setattr(self, f"{name}_bias", nn.Parameter(torch.zeros(self.side_by_side, 1, columns)))

@@ -29,7 +29,7 @@ INDEX = "index.json"
 
 
 @dataclass(frozen=True)
-class Shard:
+class MapFile:
     """One file of maps, as it was when it was written."""
 
     file: str
@@ -51,7 +51,7 @@ class Index:
     corpora: dict[str, Any]  # as in the manifest of an atlas
     versions: dict[str, str]
     examples: list[StoredExample] = field(repr=False)
-    shards: list[Shard] = field(default_factory=list)  # those that are written
+    shards: list[MapFile] = field(default_factory=list)  # those that are written
     complete: bool = False
     maps: bool = True  # whether maps are kept, or hidden states alone
 
@@ -73,8 +73,8 @@ class Index:
         return list(windows(self.example_bytes(), self.shard_bytes))
 
 
-def shard_file(number: int) -> str:
-    """The name of a shard's file."""
+def map_file_name(number: int) -> str:
+    """The name of a shard of this number."""
     return f"maps-{number:05}.safetensors"
 
 
@@ -98,7 +98,7 @@ def read_index(folder: Path) -> Index:
         found = parse_json(read_within(path, LARGEST_JSON).decode("utf-8"))
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
             raise AtlasError(f"{path}: not the index of a store of maps.")
-        shards = [Shard(**shard) for shard in found.pop("shards")]
+        shards = [MapFile(**shard) for shard in found.pop("shards")]
         examples = [_example(record, number) for number, record in enumerate(found.pop("examples"))]
         index = Index(**found, shards=shards, examples=examples)
         check_index(index)
@@ -181,7 +181,7 @@ def check_index(index: Index) -> None:
     planned, listed = [len(places) for places in plan], [shard.examples for shard in index.shards]
     if listed != (planned if index.complete else planned[: len(listed)]):
         raise ValueError("the shards listed do not hold the examples listed")
-    if [shard.file for shard in index.shards] != [shard_file(number) for number in range(len(index.shards))]:
+    if [shard.file for shard in index.shards] != [map_file_name(number) for number in range(len(index.shards))]:
         raise ValueError("the shards are not in order")
     for shard, places in zip(index.shards, plan, strict=False):  # of a store that is not complete, the first ones
         if (declared := sum(sizes[place] for place in places)) > shard.bytes:

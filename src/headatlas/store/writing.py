@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically
 from headatlas.store.examples import Tensors
-from headatlas.store.index import Index, Shard, shard_file, write_index
+from headatlas.store.index import Index, MapFile, map_file_name, write_index
 from headatlas.wording import megabytes
 
 OVERHEAD_BYTES = 400  # of an example, beside its numbers: names in the shard, a line in the index
@@ -35,13 +35,13 @@ def write_store(folder: Path, index: Index, produce: Produce) -> Index:
         index = replace(index, complete=True)
         write_index(folder, index)
     for number in range(len(index.shards), len(plan)):
-        shard = _write_shard(folder / shard_file(number), produce(plan[number]))
+        shard = _write_shard(folder / map_file_name(number), produce(plan[number]))
         index = replace(index, shards=[*index.shards, shard], complete=number + 1 == len(plan))
         write_index(folder, index)
     return index
 
 
-def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
+def _write_shard(path: Path, examples: Iterator[Tensors]) -> MapFile:
     tensors: dict[str, NDArray[np.floating]] = {}
     number = -1
     for number, example in enumerate(examples):
@@ -60,7 +60,7 @@ def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
                 file.write(piece)
 
     write_atomically(path, write)
-    return Shard(path.name, number + 1, sum(map(len, pieces)), digest.hexdigest())
+    return MapFile(path.name, number + 1, sum(map(len, pieces)), digest.hexdigest())
 
 
 def _header(tensors: Mapping[str, NDArray[np.floating]]) -> bytes:

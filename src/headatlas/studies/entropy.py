@@ -19,7 +19,7 @@ from headatlas.statistics.surface import Sum
 from headatlas.studies.study import LayerMap, SegmentMeans, State
 
 SOURCES = ("all", "cls")
-AUTHORS_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
+ENTROPY_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
 
 
 def mean_entropy(sums: Tensor, lengths: Tensor, cls_rows: Tensor) -> Tensor:

@@ -31,7 +31,7 @@ from headatlas.statistics.surface import widest
 from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
 from headatlas.studies.study import REPLICATES, LayerMap, State, Study, refuse_non_finite
 
-AUTHORS_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
+SIMILARITY_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 CLUSTERS = 8
 MapDistance = Literal["sqrt_js", "js"]
 MAP_DISTANCES: tuple[str, ...] = get_args(MapDistance)

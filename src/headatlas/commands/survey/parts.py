@@ -30,7 +30,7 @@ from headatlas.studies import TEXT_STUDIES, Study
 from headatlas.studies.coreference import Coreference
 from headatlas.studies.dependencies import Dependencies
 from headatlas.studies.keyphrases import Keyphrases
-from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
+from headatlas.studies.similarity import SIMILARITY_SMOOTHING, Similarity
 
 FEWEST_DOCUMENTS = 8  # to choose a head on half of them and score it on the other; with fewer, sentences are halved
 
@@ -94,7 +94,7 @@ def text_studies(names: Sequence[str], settings: SurveySettings, causal: bool) -
     own: dict[str, dict[str, Any]] = {
         Similarity.name: {
             "per_token": settings.per_token,
-            "smoothing": AUTHORS_SMOOTHING if settings.smooth_similarity else 0.0,
+            "smoothing": SIMILARITY_SMOOTHING if settings.smooth_similarity else 0.0,
             "clusters": settings.clusters,
             "map_distance": settings.map_distance,
         }

@@ -44,7 +44,7 @@ from headatlas.results.finished import already_done
 from headatlas.results.relation_examples import save_relation_examples
 from headatlas.statistics.words import FromTokens
 from headatlas.studies import Study
-from headatlas.studies.entropy import AUTHORS_SMOOTHING
+from headatlas.studies.entropy import ENTROPY_SMOOTHING
 from headatlas.studies.similarity import CLUSTERS, MapDistance
 from headatlas.versions import moment, versions
 
@@ -207,7 +207,7 @@ def survey(
             batch_tokens=batch_tokens,
             seed=seed,
             stack=subject.stack,
-            smoothing=AUTHORS_SMOOTHING if smooth_entropy else 0.0,
+            smoothing=ENTROPY_SMOOTHING if smooth_entropy else 0.0,
             checkpoint=Checkpoint(folder / STATES / f"{name}.safetensors", decisive),
             crew=crew,
             description=f"{Path(observed.name).name}: {name}",
