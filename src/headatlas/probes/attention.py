@@ -77,7 +77,6 @@ class AttentionParser(Parser):
         """What each pair's attention is multiplied by, the order of `both_directions`: [B or 1, W or 1, W or 1, 2A]."""
 
     def scores(self, batch: ProbeBatch) -> Tensor:
-        """Score of each candidate for each dependent, ROOT last: [B, W, W + 1]."""
         if batch.maps is None or batch.special is None:
             raise ValueError("an attention probe needs maps")
         root = batch.special.flatten(2) @ self.root.flatten()  # [B, W]
@@ -99,12 +98,10 @@ class AttentionProbe(AttentionParser):
         self.weight = nn.Parameter(torch.empty(2 * heads).normal_(std=FIRST_SPREAD))  # u, then w
 
     def pair_scores(self, maps: Tensor, batch: ProbeBatch) -> Tensor:  # noqa: ARG002
-        """Scores of words for words: [B, W, W]."""
         up, down = (maps @ self.weight.view(2, self.heads).T).unbind(-1)
         return up + down.transpose(1, 2)
 
     def coefficients(self, batch: ProbeBatch) -> Tensor:  # noqa: ARG002
-        """The same for every pair: [1, 1, 1, 2A]."""
         return self.weight[None, None, None]
 
 
@@ -121,7 +118,6 @@ class AttentionWordsProbe(AttentionParser):
         self.candidate = nn.Parameter(torch.empty(width, 2 * heads).normal_(std=FIRST_SPREAD))
 
     def pair_scores(self, maps: Tensor, batch: ProbeBatch) -> Tensor:
-        """Scores of words for words: [B, W, W]."""
         parts = self._parts(batch)
         if maps.device.type == "cpu" and maps.dtype == torch.float32:
             from headatlas.statistics.kernels.pair_scores import PairScores

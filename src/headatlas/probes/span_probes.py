@@ -54,7 +54,6 @@ class SpanProbe(Probe[SpanBatch]):
 
     @property
     def side_by_side(self) -> int:
-        """How many probes these are: P."""
         return len(self.scores)
 
     @abstractmethod
@@ -146,7 +145,6 @@ class EdgeProbe(SpanProbe):
     classify_bias: nn.Parameter
 
     def logits(self, batch: SpanBatch) -> Tensor:
-        """Scores of the labels: [P, B, C]."""
         if batch.states is None:
             raise ValueError("an edge probe needs hidden states")
         states = batch.states[: self.layers]

@@ -21,8 +21,6 @@ from headatlas.probes.span_probes import SpanProbe, target_nats
 
 Floats = NDArray[np.float64]
 MOST_SCORED = 512  # targets of a batch that is scored
-SeeBatch = Callable[[SpanBatch, Tensor], None]
-"""Called with a batch and the log probabilities of its labels [P, B, C]."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +50,13 @@ def score_spans(
     places: Sequence[int],
     *,
     answers: Sequence[NDArray[np.int64]] | None = None,
-    see: SeeBatch = lambda _batch, _found: None,
+    see: Callable[[SpanBatch, Tensor], None] = lambda _batch, _log_probabilities: None,
     tick: Callable[[], None] = lambda: None,
 ) -> SpanCounts:
-    """Score probes on these texts. answers: what counts as right in place of the targets' own."""
+    """Score probes on these texts. answers: what counts as right in place of the targets' own.
+
+    see: gets each batch and the log probabilities of its labels [P, B, C].
+    """
     labels, row_of = targets.labels, {place: row for row, place in enumerate(places)}
     sums = {name: np.zeros((probe.side_by_side, len(places))) for name in ("right", "found", "said", "bits")}
     for batch in targets.batches(places, probe.reads, MOST_SCORED, answers):
@@ -110,13 +111,7 @@ def _counted(labels: Labels, device: torch.device) -> Tensor:
 def _given(targets: Sequence[TokenTarget], answers: NDArray[np.int64] | None, labels: Labels) -> float:
     """Labels of a text's targets but for the negative one, unseen ones among them."""
     if answers is not None:
-        return float(
-            answers.sum()
-            if labels.several
-            else (answers != labels.uncounted).sum()
-            if labels.uncounted is not None
-            else len(answers)
-        )
+        return float(answers.sum() if labels.several else (answers != labels.uncounted).sum())
     uncounted = None if labels.uncounted is None else labels.names[labels.uncounted]
     return float(sum(label != uncounted for target in targets for label in target.labels))
 

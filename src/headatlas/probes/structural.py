@@ -71,7 +71,6 @@ class StructuralProbe(Probe[ProbeBatch]):
 
     @property
     def side_by_side(self) -> int:
-        """How many probes these are."""
         return 2 * self.layers
 
     def distances(self, batch: ProbeBatch) -> Tensor:

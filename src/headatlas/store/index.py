@@ -139,19 +139,18 @@ def _example(record: Mapping[str, Any], number: int) -> StoredExample:
 def _check_types(index: Index) -> None:
     """What a survey of the maps will look up."""
     heads_told(index.model["heads"])
-    if not isinstance(index.model["name"], str) or index.model["attention"] not in get_args(Stack):
-        raise ValueError("the model has no name, or its attention is of an unknown kind")
-    if not (type(index.states) is int and index.states >= 0 and type(index.shard_bytes) is int):
-        raise ValueError("sizes are no numbers")
+    corpora = index.corpora.values()
+    texts = [index.model["name"]]
+    texts += [dict(file)[key] for corpus in corpora for file in corpus["files"] for key in ("file", "sha256")]
+    sizes = [index.states, index.shard_bytes]
+    sizes += [size for shard in index.shards for size in (shard.examples, shard.bytes)]
+    sizes += [count for corpus in corpora for count in corpus["left_out"].values()]
+    if not all(type(size) is int and size >= 0 for size in sizes):
+        raise ValueError("a size or a count is not a number")
+    if not all(isinstance(text, str) for text in texts) or index.model["attention"] not in get_args(Stack):
+        raise ValueError("the model or a file has no name, or the model's attention is unknown")
     if not (isinstance(index.settings, dict) and type(index.complete) is type(index.maps) is bool):
-        raise ValueError("the settings are no object, or it is not told what is kept")
-    if not all(type(shard.examples) is type(shard.bytes) is int for shard in index.shards):
-        raise ValueError("the sizes of shards are no numbers")
-    for about in index.corpora.values():
-        if not all(type(count) is int for count in about["left_out"].values()):
-            raise ValueError("what was left out is not counted")
-        if not all(isinstance(dict(record).get(key), str) for record in about["files"] for key in ("file", "sha256")):
-            raise ValueError("the files of a corpus are not told by file and sha256")
+        raise ValueError("the settings, or whether the store is complete and has maps, are missing")
 
 
 def _check_sizes(index: Index) -> None:
@@ -168,7 +167,7 @@ def _check_sizes(index: Index) -> None:
 
 
 def check_index(index: Index) -> None:
-    """ValueError where an index does not say what a store must, or declares more than fits into the memory."""
+    """ValueError if an index does not say what a store must, or declares more than fits into memory."""
     _check_types(index)
     if index.level not in ("words", "tokens") or index.dtype not in STORED_TYPES:
         raise ValueError(f"level {index.level!r} or dtype {index.dtype!r} is unknown")

@@ -1,4 +1,4 @@
-"""Writing a store shard by shard, each atomically, so that a stopped run goes on at the next one."""
+"""Writing a store shard by shard, each atomically, so that a stopped run resumes with the next one."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from headatlas.wording import megabytes
 OVERHEAD_BYTES = 400  # of an example, beside its numbers: names in the shard, a line in the index
 ALIGNMENT = 8  # bytes, of a safetensors file's header and of its length
 
-Produce = Callable[[range], Iterator[Tensors]]
-"""The numbers of a run of examples, in order."""
 
+def write_store(folder: Path, index: Index, produce: Callable[[range], Iterator[Tensors]]) -> Index:
+    """Write the shards that `index` does not list yet, then the index as complete.
 
-def write_store(folder: Path, index: Index, produce: Produce) -> Index:
-    """Write the shards that `index` does not list yet, then the index as complete."""
+    produce: gives the numbers of a run of examples, in order.
+    """
     make_folder(folder)
     write_index(folder, index)
     plan = index.plan()
@@ -79,15 +79,15 @@ def _header(tensors: Mapping[str, NDArray[np.floating]]) -> bytes:
 
 
 def bytes_to_write(index: Index) -> int:
-    """About what the shards that are still to be written will take."""
+    """About how many bytes the missing shards will take."""
     sizes = index.example_bytes()
     return sum(sizes[place] + OVERHEAD_BYTES for places in index.plan()[len(index.shards) :] for place in places)
 
 
 def refuse_without_room(folder: Path, needed: int) -> int:
-    """The free bytes where the folder is to be; AtlasError where they do not suffice."""
-    there = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
-    free = shutil.disk_usage(there).free
+    """The free bytes on the folder's disk; AtlasError if they do not suffice."""
+    existing = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
     if needed > free:
         raise AtlasError(
             f"{folder}: the maps take about {megabytes(needed)}, but only {megabytes(free)} are free there. Free some "
