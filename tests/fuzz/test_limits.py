@@ -174,7 +174,7 @@ def test_mentions_within_mentions_without_end(tmp_path, reader, row, monkeypatch
     ],
 )
 def test_a_sentence_or_document_without_end(tmp_path, monkeypatch, reader, row, limit, remedy):
-    for module in ("blocks", "column_documents", "conllu", "rows"):
+    for module in ("treebanks.blocks", "coreference.column_documents", "treebanks.conllu", "rows"):
         monkeypatch.setattr(f"headatlas.corpora.{module}.{limit}", 10_000, raising=False)
     path = tmp_path / f"endless{SUFFIXES.get(reader, '.txt')}.gz"
     first = b'text,"\n' if reader == "labelled" else b""
