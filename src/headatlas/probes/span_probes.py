@@ -184,7 +184,7 @@ class HeadMixProbe(SpanProbe):
     positive: Tensor
 
     def __init__(self, lasts: Sequence[int], shape: HeadShape, labels: Labels) -> None:
-        """lasts: the last layer whose heads each probe sees, 0 for none."""
+        """lasts: each probe sees the heads up to this layer; 0 for none."""
         layers = torch.tensor([layer + 1 for layer, _ in shape.places])
         super().__init__(cumulative(layers.repeat(2), lasts, 1), several=False, gamma=FIRST_GAMMA)
         self.bias = nn.Parameter(torch.zeros(self.side_by_side))

@@ -1,4 +1,4 @@
-"""Training a probe: Adam over shuffled batches, stopped when held-out sentences of the training part say so.
+"""Training a probe: Adam over shuffled batches, stopped when the loss on held-out sentences no longer falls.
 
 What one network holds may be several probes side by side (a structural probe for each layer): their losses are added,
 which trains each as if it were alone, and each keeps the weights of its own best pass.
@@ -48,7 +48,7 @@ class Fitted:
 
 
 def hold_out(count: int, seed: int) -> tuple[list[int], list[int]]:
-    """Places to train on and places to stop by, out of so many sentences."""
+    """Split `count` sentences into places to train on and places that decide when to stop."""
     if count < FEWEST_SENTENCES:
         raise SettingError(
             f"{count} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with --treebank."
@@ -69,7 +69,7 @@ def fit(
     answers: Answers | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> tuple[Network, Fitted]:
-    """A network that `make` begins and the training part teaches, with the weights that served the held-out part best.
+    """Train a network that `make` creates, and keep the weights with the lowest loss on the held-out part.
 
     answers: to be learned in place of the examples' own. tick: called after every batch.
     """
@@ -119,7 +119,7 @@ def _held_out(
     found: NDArray[np.float64] = total / np.maximum(count, 1)
     if not np.isfinite(found).all():
         raise ModelError(
-            "The probe's loss is not finite any more: are the stored numbers? headatlas extract --check DIR"
+            "The probe's loss is no longer finite. Check the stored numbers: headatlas extract --check DIR"
         )
     return found
 

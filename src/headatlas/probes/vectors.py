@@ -162,7 +162,7 @@ def _header(path: Path) -> tuple[int, int] | None:
 
 
 def _is_binary(path: Path, width: int) -> bool:
-    """Whether what follows the header is no line of a word and its numbers."""
+    """Whether the header is not followed by a line with a word and its numbers."""
     line = _beginning(path, 64 + 64 * width + _LONGEST_WORD).partition(b"\n")[2].partition(b"\n")[0]
     try:
         return len([float(field) for field in line.decode("utf-8").split(" ")[-width:] if field]) < min(2, width)
@@ -180,12 +180,12 @@ def _read_text(path: Path, wanted: Container[str], header: tuple[int, int] | Non
         text = line.rstrip(" \r\n")
         width = width or text.count(" ")
         if not 1 <= width <= WIDEST:
-            raise CorpusError(f"is no word with 1 to {WIDEST:,} numbers. {_REMEDY}", path, number)
+            raise CorpusError(f"is not a word with 1 to {WIDEST:,} numbers. {_REMEDY}", path, number)
         word, *numbers = text.rsplit(" ", width)
         if len(numbers) < width or (_is_number(word.rpartition(" ")[2]) and " " in word):
             raise CorpusError(
                 f"has {text.count(' ')} numbers, the lines before {width}: the vectors are of mixed width, or the "
-                "file is damaged. Fetch it again.",
+                "file is damaged. Download it again.",
                 path,
                 number,
             )
@@ -193,7 +193,7 @@ def _read_text(path: Path, wanted: Container[str], header: tuple[int, int] | Non
             yield word, _vector(numbers, path, number)
     if not lines or (header and header[0] != lines):
         promised = f"{header[0]:,}" if header else "some"
-        raise CorpusError(f"holds {lines:,} vectors, not {promised}: it was cut short. Fetch it again.", path)
+        raise CorpusError(f"holds {lines:,} vectors, not {promised}: it was cut short. Download it again.", path)
 
 
 def _is_number(text: str) -> bool:
@@ -208,13 +208,13 @@ def _vector(numbers: list[str], path: Path, line: int) -> Vector:
     try:
         vector = np.array(numbers, dtype=np.float64).astype(np.float32)
     except ValueError as error:
-        raise CorpusError(f"holds something that is no number ({error}). {_REMEDY}", path, line) from error
+        raise CorpusError(f"contains something that is not a number ({error}). {_REMEDY}", path, line) from error
     return _finite(vector, path, line)
 
 
 def _finite(vector: Vector, path: Path, line: int) -> Vector:
     if not np.isfinite(vector).all():
-        raise CorpusError("holds a number that is not finite. Fetch the file again.", path, line)
+        raise CorpusError("contains a number that is not finite. Download the file again.", path, line)
     return vector
 
 
@@ -235,13 +235,13 @@ def _read_binary(path: Path, wanted: Container[str], header: tuple[int, int]) ->
                     vector = np.frombuffer(buffer, dtype="<f4", count=width, offset=space + 1).astype(np.float32)
                     yield name, _finite(vector, path, number)
     except (OSError, EOFError, gzip.BadGzipFile, zlib.error) as error:
-        raise CorpusError(f"cannot be read ({error}). Fetch the file again.", path) from error
+        raise CorpusError(f"cannot be read ({error}). Download the file again.", path) from error
 
 
 def _filled(file: BufferedReader | gzip.GzipFile, rest: bytes, has_word: bool, path: Path, number: int) -> bytes:
     more = file.read(_CHUNK_BYTES)
     if not more or (not has_word and len(rest) > _LONGEST_WORD):
-        raise CorpusError("ends or loses its form before the last vector. Fetch the file again.", path, number)
+        raise CorpusError("ends or loses its form before the last vector. Download the file again.", path, number)
     return rest + more
 
 

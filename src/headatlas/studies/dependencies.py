@@ -48,7 +48,7 @@ _NOWHERE = -2  # neither a word nor ROOT
 
 @dataclass(frozen=True)
 class Instances:
-    """The words of a batch whose heads are to be found, N of them, in reading order."""
+    """The words of a batch, N of them in reading order, with the heads that are to be predicted."""
 
     segment: NDArray[np.int64]  # [N], row of the batch
     predictor: NDArray[np.int64]  # [N], the word whose prediction counts
