@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.measuring import SkippedError
 
 NAMES = (
-    *("surface", "memory", "loops", "gradients", "dependencies", "similarity"),
+    *("surface", "memory", "gradients", "dependencies", "similarity"),
     *("store", "probes", "layers", "ablation", "pruning", "fit_mlm", "startup", "page", "explore", "workers", "large"),
     "keyphrases",
 )

@@ -23,10 +23,10 @@ def measure(quick: bool) -> Result:
     base = load_base("embedded", revision=None, force=False, trust_remote_code=False)
     bare = copy.deepcopy(base.network.base_model).eval()
     frame = single_frame(base.tokenizer)
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     room = TOKENS - frame.size
-    pieces = [frame.ids(dice.integers(2000, 20000, size=room).astype(np.int32)) for _ in range(ROWS)]
-    batch = BatchMaker(base.tokenizer, frame)(pieces, dice)
+    pieces = [frame.ids(rng.integers(2000, 20000, size=room).astype(np.int32)) for _ in range(ROWS)]
+    batch = BatchMaker(base.tokenizer, frame)(pieces, rng)
     network = FitNetwork(base.network, "embedded", rank=16, alpha=32, freeze=False, seed=0)
     trainer = Trainer(network, learning_rate=5e-4, total=10**9)
 

@@ -14,7 +14,7 @@ import torch
 from torch import nn
 from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 
-from headatlas.encoding.batches import Batch, make_batch
+from headatlas.encoding.batches import Batch, iterate_batches, make_batch, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import Segment
 from headatlas.engine.observer import Observer
@@ -23,6 +23,7 @@ from headatlas.models.model import Model
 from headatlas.models.observing import observe_network
 from headatlas.studies import STUDIES
 
+BATCH_TOKENS = 4096
 STUDIED = ("positions", "token_kinds", "entropy")
 
 
@@ -90,13 +91,13 @@ def eager_twin(model: Model) -> nn.Module:
 
 def random_batch(model: Model, rows: int, tokens: int, seed: int = 0) -> Batch:
     """Segments ``[CLS] A [SEP] B [SEP]`` of random ordinary tokens, some of them periods and commas."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     tokenizer = model.tokenizer
     marks = tokenizer.convert_tokens_to_ids([".", ","])
     segments = []
     for row in range(rows):
-        ids = dice.integers(2000, 20000, size=tokens).astype(np.int32)
-        ids[dice.integers(1, tokens - 1, size=tokens // 10)] = dice.choice(marks, size=tokens // 10)
+        ids = rng.integers(2000, 20000, size=tokens).astype(np.int32)
+        ids[rng.integers(1, tokens - 1, size=tokens // 10)] = rng.choice(marks, size=tokens // 10)
         ids[0], ids[tokens // 2], ids[-1] = tokenizer.cls_token_id, tokenizer.sep_token_id, tokenizer.sep_token_id
         words = np.arange(tokens, dtype=np.int32)
         words[[0, tokens // 2, -1]] = -1
@@ -121,3 +122,16 @@ def bare_forward(twin: nn.Module, batch: Batch) -> Callable[[], object]:
             return twin(input_ids=batch.input_ids, attention_mask=batch.mask.long(), token_type_ids=batch.type_ids)
 
     return run
+
+
+def forward_passes(model: Model, segments: Sequence[Segment]) -> Callable[[], object]:
+    """The plain forward pass over all segments, in batches of at most BATCH_TOKENS."""
+    twin = eager_twin(model)
+    runs = [bare_forward(twin, batch) for batch in planned_batches(model, segments)]
+    return lambda: [run() for run in runs]
+
+
+def planned_batches(model: Model, segments: Sequence[Segment]) -> list[Batch]:
+    """Segments in batches of similar length, of at most BATCH_TOKENS."""
+    plan = plan_batches(segments, BATCH_TOKENS)
+    return list(iterate_batches(segments, plan, kind_table(model.tokenizer), model.pad_id))

@@ -106,34 +106,34 @@ def _opened(browser: Any, address: str, close: bool = False) -> tuple[Any, float
 
 
 def _made_up(folder: Path, heads: Sequence[int]) -> MadeUpAtlas:
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     own = folder / str(len(heads))
     own.mkdir()
     every = [(layer, head) for layer, number in enumerate(heads, 1) for head in range(1, number + 1)]
     per_head = pd.DataFrame(every, columns=["layer", "head"])
     ways = ("dependent_to_head", "head_to_dependent")
     dependencies = pd.concat(
-        per_head.assign(relation=f"relation{number}", direction=way, accuracy=dice.uniform(size=len(every)))
+        per_head.assign(relation=f"relation{number}", direction=way, accuracy=rng.uniform(size=len(every)))
         for number in range(RELATIONS)
         for way in ways
     )
-    positions = pd.concat(per_head.assign(offset=offset, value=dice.uniform(size=len(every))) for offset in (-1, 0, 1))
+    positions = pd.concat(per_head.assign(offset=offset, value=rng.uniform(size=len(every))) for offset in (-1, 0, 1))
     tables = {
         "positions": positions,
         "entropy": per_head.assign(source="all", nats=1.0, uniform_nats=3.0),
         "dependencies": dependencies.reset_index(drop=True),
-        "head_map": per_head.assign(x=dice.normal(size=len(every)), y=dice.normal(size=len(every)), cluster=1),
+        "head_map": per_head.assign(x=rng.normal(size=len(every)), y=rng.normal(size=len(every)), cluster=1),
     }
     model = {"name": "made-up", "class": "none", "heads": list(heads), "layers": len(heads)}
     manifest = {"model": model, "corpora": {}, "settings": {"seed": 0}, "studies_skipped": {}}
-    return MadeUpAtlas(own, tables, manifest, [_example(heads, dice) for _ in range(60)])
+    return MadeUpAtlas(own, tables, manifest, [_example(heads, rng) for _ in range(60)])
 
 
-def _example(heads: Sequence[int], dice: np.random.Generator) -> Example:
+def _example(heads: Sequence[int], rng: np.random.Generator) -> Example:
     """A sentence with a tree; most weights small, as those of trained heads are."""
     words = TOKENS - 2
     shape = (len(heads), max(heads), TOKENS)
-    maps = dice.dirichlet(np.full(TOKENS, 0.1), size=shape).astype(np.float32)
+    maps = rng.dirichlet(np.full(TOKENS, 0.1), size=shape).astype(np.float32)
     tree = Tree((-1, *range(words - 1)), ("root", *["dep"] * (words - 1)), tuple(range(words)))
     text = [f"word{number}" for number in range(words)]
     return Example(["[CLS]", *text, "[SEP]"], [-1, *range(words), -1], maps, tuple(text), "treebank", tree)

@@ -1,6 +1,6 @@
-"""A SHA-256 in what a run keeps of its work, over all that the file holds: one that has changed since is refused.
+"""A SHA-256 in the files that keep a run's unfinished work: a file that has changed since is refused.
 
-A disk or a copy that flips a bit of a sum would change a table, and nothing else would tell.
+A disk or a copy that flips a bit of a sum would change a table, and nothing else would show it.
 """
 
 from __future__ import annotations
@@ -10,58 +10,58 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from headatlas.files import parse_json
+import numpy as np
+from numpy.typing import NDArray
+from safetensors import numpy as safetensors_numpy
+
+from headatlas.files import parse_json, safetensors_metadata
 
 _KEY = "sha256"
-_BLANK = b"0" * 64
-UNSEALED = {_KEY: _BLANK.decode()}  # metadata of a safetensors file that is to be sealed
-_FIELD = f'"{_KEY}":"'.encode()  # cannot stand within a text of the header: quotation marks are escaped there
 _CHANGED = "it has changed since it was written"
 
 
-def seal_tensors(content: bytes) -> bytes:
-    """A safetensors file whose metadata hold UNSEALED, with the hash of all its bytes there instead."""
-    start, end = _place(content)
-    return b"".join((memoryview(content)[:start], _hash(content).encode(), memoryview(content)[end:]))
+def pack_tensors(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
+    """A safetensors file of these arrays, with their checksum beside the metadata."""
+    in_order = {
+        name: np.asarray(array, order="C") for name, array in arrays.items()
+    }  # the library takes it for granted
+    content: bytes = safetensors_numpy.save(in_order, {**metadata, _KEY: tensors_checksum(in_order, metadata)})
+    return content
 
 
-def check_tensors(content: bytes) -> None:
-    """ValueError where a safetensors file is not, byte for byte, what was sealed."""
-    start, end = _place(content)
-    if content[start:end] != _hash(content).encode():
+def unpack_tensors(content: bytes) -> dict[str, NDArray[Any]]:
+    """The arrays of a file made by `pack_tensors`; ValueError if they or the metadata have changed since."""
+    try:
+        metadata = safetensors_metadata(content)
+        arrays: dict[str, NDArray[Any]] = safetensors_numpy.load(content)
+    except Exception as error:  # a damaged header fails in many ways
+        raise ValueError(f"it is not a safetensors file with a checksum ({error})") from error
+    if metadata.pop(_KEY, None) != tensors_checksum(arrays, metadata):
         raise ValueError(_CHANGED)
+    return arrays
 
 
-def seal_json(record: Mapping[str, Any]) -> str:
-    """A record as JSON, with the hash of all else it tells."""
-    return json.dumps(dict(record) | {_KEY: _told(record)}) + "\n"
-
-
-def open_json(text: str) -> dict[str, Any]:
-    """What `seal_json` was given; ValueError where it tells anything else."""
-    found = parse_json(text)
-    if not isinstance(found, dict) or found.pop(_KEY, None) != _told(found):
-        raise ValueError(_CHANGED)
-    return found
-
-
-def _told(record: Mapping[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(dict(record)).encode()).hexdigest()
-
-
-def _place(content: bytes) -> tuple[int, int]:
-    """Where the hash stands in a safetensors file."""
-    header = 8 + int.from_bytes(content[:8], "little")
-    start = content.find(_FIELD, 8, min(header, len(content))) + len(_FIELD)
-    if start < len(_FIELD):
-        raise ValueError("it has no checksum")
-    return start, start + len(_BLANK)
-
-
-def _hash(content: bytes) -> str:
-    """Of the file as it was before it was sealed."""
-    start, end = _place(content)
-    digest = hashlib.sha256(memoryview(content)[:start])
-    digest.update(_BLANK)
-    digest.update(memoryview(content)[end:])
+def tensors_checksum(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> str:
+    """The hash of all that a safetensors file says: metadata, names, types, shapes and numbers."""
+    digest = hashlib.sha256(json.dumps(dict(metadata), sort_keys=True).encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(json.dumps([name, array.dtype.str, array.shape]).encode())
+        digest.update(array.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()
+
+
+def pack_json(record: Mapping[str, Any]) -> str:
+    """A record as JSON, with its checksum."""
+    return json.dumps(dict(record) | {_KEY: _json_checksum(record)}) + "\n"
+
+
+def unpack_json(text: str) -> dict[str, Any]:
+    """The record that `pack_json` was given; ValueError if it has changed since."""
+    record = parse_json(text)
+    if not isinstance(record, dict) or record.pop(_KEY, None) != _json_checksum(record):
+        raise ValueError(_CHANGED)
+    return record
+
+
+def _json_checksum(record: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(dict(record)).encode()).hexdigest()

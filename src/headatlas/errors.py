@@ -28,7 +28,7 @@ def first_line(error: BaseException) -> str:
 
 
 class HeadatlasError(Exception):
-    """Anything a person can put right; the command line prints it without a traceback.
+    """Anything a user can correct; the command line prints it without a traceback.
 
     A message may quote a file. What it quotes is cut in the middle where it is long, and is made printable.
     """

@@ -1,4 +1,4 @@
-"""Writing files so that a reader never meets half of one, and hashing them."""
+"""Writing files so that a reader never sees half of one, and hashing them."""
 
 from __future__ import annotations
 
@@ -43,19 +43,20 @@ def write_atomically(path: Path, write: Callable[[Path], object]) -> None:
 
 @contextlib.contextmanager
 def others_write(folder: Path) -> Iterator[None]:
-    """The same error where a library writes files into a folder by itself.
+    """Raise the same error if a library that writes into a folder by itself fails.
 
-    Those written in Rust tell the system's error in words alone: `I/O error: No space left on device (os error 28)`.
+    Libraries in Rust give the system's error only as text: `I/O error: No space left on device (os error 28)`.
     """
     try:
         yield
     except OSError as error:
         raise _cannot_write(folder, error) from error
     except Exception as error:
-        told = re.search(r"\(os error (\d{1,4})\)", str(error))
-        if told is None:
+        system_error = re.search(r"\(os error (\d{1,4})\)", str(error))
+        if system_error is None:
             raise
-        raise _cannot_write(folder, OSError(int(told[1]), os.strerror(int(told[1])))) from error
+        number = int(system_error[1])
+        raise _cannot_write(folder, OSError(number, os.strerror(number))) from error
 
 
 def _remove_orphans(path: Path) -> None:
@@ -104,9 +105,9 @@ def make_folder(path: Path) -> None:
 
 
 def own_subfolder(folder: Path, name: str) -> Path:
-    """A folder within one of results, to write into. One that is a link is refused: it may lead anywhere.
+    """A folder within a folder of results, to write into. A link is refused: it may lead anywhere.
 
-    A folder of results may come from somebody else, and the names of what is written into it are known.
+    A folder of results may come from somebody else, who knows the names of the files that we write.
     """
     path = folder / name
     if path.is_symlink():
@@ -124,29 +125,29 @@ def sha256(path: Path) -> str:
 
 
 def safetensors_metadata(content: bytes) -> dict[str, str]:
-    """The words that a safetensors file carries beside its tensors; KeyError or ValueError where it has none."""
+    """The metadata of a safetensors file; KeyError or ValueError if it has none."""
     header = parse_json(content[8 : 8 + int.from_bytes(content[:8], "little")])
     return dict(header["__metadata__"])
 
 
 def parse_json(text: str | bytes, make_object: Callable[[dict[str, Any]], Any] | None = None) -> Any:
-    """What a JSON text holds; ValueError also where it nests too deep, or holds half of a surrogate pair."""
+    """Parse JSON; ValueError also if it nests too deep, or contains half of a surrogate pair."""
     try:
-        found = json.loads(text, object_hook=make_object)
+        value = json.loads(text, object_hook=make_object)
     except RecursionError as error:
         raise ValueError("it nests too deep") from error
-    _refuse_depth(found)
+    _refuse_depth(value)
     escapes = b"\\u" in text if isinstance(text, bytes) else "\\u" in text
     if escapes:  # which may write what UTF-8 cannot carry
-        json.dumps(found, ensure_ascii=False).encode()
-    return found
+        json.dumps(value, ensure_ascii=False).encode()
+    return value
 
 
-def _refuse_depth(found: Any) -> None:
-    level = [found]
+def _refuse_depth(value: Any) -> None:
+    level = [value] if isinstance(value, dict | list) else []
     for _ in range(DEEPEST_JSON):
-        within = (one.values() if isinstance(one, dict) else one for one in level if isinstance(one, dict | list))
-        level = [child for some in within for child in some if isinstance(child, dict | list)]
+        children = (item.values() if isinstance(item, dict) else item for item in level)
+        level = [child for values in children for child in values if isinstance(child, dict | list)]
         if not level:
             return
     raise ValueError("it nests too deep")

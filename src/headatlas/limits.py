@@ -1,7 +1,7 @@
 """How much of a file is held at once. A file may be of any size; what lies beyond these bounds is refused.
 
-It is most often a file without line breaks, a document without end, or a small packed file made to fill the memory.
-The environment's HEADATLAS_LIMITS=10 makes every bound ten times as large.
+What exceeds them is most often a file without line breaks, a document without end, or a small packed file made to fill
+the memory. HEADATLAS_LIMITS=10 in the environment makes every bound ten times as large.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 from headatlas.errors import SettingError
 
 VARIABLE = "HEADATLAS_LIMITS"
-RAISE = f"If it is as it should be, set {VARIABLE}=10 to allow ten times as much."
+RAISE = f"If the file is correct, set {VARIABLE}=10 to allow ten times as much."
 
 
 def _factor() -> float:
@@ -50,7 +50,7 @@ MOST_CELLS = _bound(200_000_000)  # of a table; the distances of 1,024 heads mak
 
 
 def read_within(path: Path, most: int) -> bytes:
-    """A file's bytes; ValueError, before anything is read, where there are more."""
+    """A file's bytes; ValueError, before anything is read, if there are more than `most`."""
     if (size := path.stat().st_size) > most:
         raise ValueError(f"it has {size:,} bytes, more than {most:,}. {RAISE.rstrip('.')}")
     return path.read_bytes()

@@ -1,7 +1,7 @@
 """Files and folders at URLs: any that fsspec knows (s3://, gs://, hf://, https://, ...).
 
 A file is fetched before it is read. A folder to be written at a URL is made on this machine, where a run that was
-stopped finds its state again, and is sent when it is finished, the manifest last: who sees one sees all.
+stopped finds its state again, and is sent when it is finished, the manifest last: whoever sees it sees everything.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def local_folder(place: str | Path) -> Path:
 
 
 def send(folder: Path, place: str | Path) -> None:
-    """Send what is new in a folder to its URL; where the place is no URL, the results are there already."""
+    """Send new files of a folder to its URL; if the place is a path, the results are there already."""
     if not is_url(place):
         return
     system, root = _open(place, AtlasError)
@@ -116,7 +116,7 @@ def _is_there(url: str) -> bool:
     try:
         return any(system.exists(f"{root}/{name}") for name in MANIFESTS)
     except Exception as error:
-        raise AtlasError(f"{url}: cannot be looked at ({first_line(error)}).") from error
+        raise AtlasError(f"{url}: cannot be opened ({first_line(error)}).") from error
 
 
 def _copy_folder(url: str, target: Path) -> None:

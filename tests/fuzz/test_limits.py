@@ -28,7 +28,7 @@ from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.errors import LONGEST_MESSAGE, AtlasError, CorpusError, HeadatlasError, SettingError
 from headatlas.files import DEEPEST_JSON, parse_json
 from headatlas.limits import LARGEST_MEMBER, LONGEST_LINE
-from headatlas.probes.vector_files import read_vector_file
+from headatlas.probes.vectors import read_vector_file
 from patience import cpu_seconds
 
 GIGABYTE = 1_000_000_000

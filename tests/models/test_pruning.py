@@ -8,7 +8,7 @@ import shutil
 import pytest
 import torch
 
-from headatlas.checksums import open_json, seal_json
+from headatlas.checksums import pack_json, unpack_json
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.gates import gates_without
 from headatlas.models.head_layouts import LAYOUTS, attention_blocks
@@ -163,8 +163,8 @@ def test_encoder_decoders_are_refused(family, load_tiny):
 )
 def test_a_damaged_record_is_said(change, said, load_tiny, tmp_path):
     path = saved(load_tiny("bert"), [(1, 2)], tmp_path) / PRUNING_RECORD
-    changed = change(open_json(path.read_text()))
-    path.write_text(seal_json(changed) if changed else json.dumps(changed))
+    changed = change(unpack_json(path.read_text()))
+    path.write_text(pack_json(changed) if changed else json.dumps(changed))
     with pytest.raises(ModelError, match=said):
         load_model(str(tmp_path), device="cpu")
 

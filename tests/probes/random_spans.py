@@ -16,20 +16,20 @@ LAYERS, HEADS, STATES = 2, 3, 5
 MODEL = {"name": "m", "attention": "encoder", "heads": [HEADS] * LAYERS}
 
 
-def random_targets(dice, tokens, spans, names, count, several=False):
+def random_targets(rng, tokens, spans, names, count, several=False):
     found = []
     for _ in range(count):
-        ends = [sorted(dice.choice(tokens + 1, size=2, replace=False).tolist()) for _ in range(spans)]
-        size = int(dice.integers(0, 3)) if several else 1
-        labels = tuple(dice.choice(names, size=size, replace=False).tolist())
+        ends = [sorted(rng.choice(tokens + 1, size=2, replace=False).tolist()) for _ in range(spans)]
+        size = int(rng.integers(0, 3)) if several else 1
+        labels = tuple(rng.choice(names, size=size, replace=False).tolist())
         places = tuple((start, end) for start, end in ends)
         found.append(TokenTarget(places, labels, places, Path("a"), 1))
     return tuple(found)
 
 
-def random_spans(folder, dice, *, texts=30, spans=1, names=("x", "y", "z"), several=False, negative=None, maps=True):
+def random_spans(folder, rng, *, texts=30, spans=1, names=("x", "y", "z"), several=False, negative=None, maps=True):
     """Texts of 4 to 9 tokens with 1 to 5 targets; the store is written to the folder."""
-    sizes = [int(dice.integers(4, 10)) for _ in range(texts)]
+    sizes = [int(rng.integers(4, 10)) for _ in range(texts)]
     examples = [
         StoredExample(
             f"0.{number}.0",
@@ -46,10 +46,10 @@ def random_spans(folder, dice, *, texts=30, spans=1, names=("x", "y", "z"), seve
     index = Index("tokens", "float32", STATES, 4000, MODEL, {}, {}, {}, examples, maps=maps)
     numbers = []
     for size in sizes:
-        attention = dice.dirichlet(np.ones(size), size=(LAYERS * HEADS, size)).astype(np.float32)
-        states = dice.normal(size=(LAYERS + 1, size, STATES)).astype(np.float32)
+        attention = rng.dirichlet(np.ones(size), size=(LAYERS * HEADS, size)).astype(np.float32)
+        states = rng.normal(size=(LAYERS + 1, size, STATES)).astype(np.float32)
         numbers.append(Tensors(attention if maps else None, states))
     write_store(folder, index, lambda places: iter(numbers[places.start : places.stop]))
-    targets = [random_targets(dice, size, spans, names, int(dice.integers(1, 6)), several) for size in sizes]
+    targets = [random_targets(rng, size, spans, names, int(rng.integers(1, 6)), several) for size in sizes]
     labels = labels_of((target for some in targets for target in some), negative)
     return SpanTargets(open_store(folder), range(texts), targets, labels, torch.device("cpu")), numbers

@@ -19,12 +19,12 @@ WORDS = ("dogs", "Dogs", "cats", "bark", "the", "a", "old", "river", ".")
 CPU = torch.device("cpu")
 
 
-def random_tree(size: int, dice: np.random.Generator) -> np.ndarray:
+def random_tree(size: int, rng: np.random.Generator) -> np.ndarray:
     """Heads of a random tree: each word hangs on one before it in a random order."""
-    order = dice.permutation(size)
+    order = rng.permutation(size)
     heads = np.full(size, ROOT)
     for place in range(1, size):
-        heads[order[place]] = order[dice.integers(place)]
+        heads[order[place]] = order[rng.integers(place)]
     return heads
 
 
@@ -40,14 +40,14 @@ def random_store(
     trees: list[np.ndarray] | None = None,
 ) -> Store:
     """A store in several shards. telling: the first head of the model attends from each word to its head."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     examples, numbers = [], []
     for place, size in enumerate(sizes):
-        tree = trees[place] if trees is not None else random_tree(size, dice)
-        words = tuple(str(word) for word in dice.choice(WORDS, size))
+        tree = trees[place] if trees is not None else random_tree(size, rng)
+        words = tuple(str(word) for word in rng.choice(WORDS, size))
         named = ["punct" if word == "." else "nsubj" for word in words]
         relations = tuple("root" if head == ROOT else name for name, head in zip(named, tree.tolist(), strict=True))
-        maps = dice.dirichlet(np.ones(size + SPECIAL_UNITS), (sum(heads), size + SPECIAL_UNITS)).astype(np.float32)
+        maps = rng.dirichlet(np.ones(size + SPECIAL_UNITS), (sum(heads), size + SPECIAL_UNITS)).astype(np.float32)
         if telling:
             maps[0] = 0
             maps[0, np.arange(size), np.where(tree == ROOT, size, tree)] = 1
@@ -55,7 +55,7 @@ def random_store(
         kinds = np.zeros(len(tokens), np.uint8)
         word_of = np.array([-1, *range(size), -1], np.int32)
         examples.append(StoredExample(f"0.0.{place}", "0.0", tokens, kinds, word_of, words, tree, relations))
-        layers = dice.normal(size=(len(heads) + 1, size, states)).astype(np.float32) if states else None
+        layers = rng.normal(size=(len(heads) + 1, size, states)).astype(np.float32) if states else None
         numbers.append(Tensors(maps, layers))
     index = Index(
         level="words",
@@ -74,9 +74,9 @@ def random_store(
 
 def word_vectors(width: int = 4, seed: int = 1) -> WordVectors:
     """A vector for most WORDS."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     known = {word: row for row, word in enumerate(("dogs", "cats", "bark", "the", "old"))}
-    table = dice.normal(size=(len(known) + 1, width)).astype(np.float32)
+    table = rng.normal(size=(len(known) + 1, width)).astype(np.float32)
     return WordVectors(table, known, {"name": "test", "sha256": "0", "width": width, "found": 5, "given_twice": 0})
 
 

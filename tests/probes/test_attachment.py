@@ -19,9 +19,9 @@ def sentences(tmp_path_factory):
 
 
 def test_scores_are_counts(sentences):
-    dice = np.random.default_rng(5)
+    rng = np.random.default_rng(5)
     places = [4, 1, 0, 3]
-    greedy, tree = ([random_tree(SIZES[place], dice) for place in places] for _ in range(2))
+    greedy, tree = ([random_tree(SIZES[place], rng) for place in places] for _ in range(2))
     found = attach(Predicted(greedy, tree, np.zeros(4)), sentences, places, {"punct"})
     right = {"uas": [], "uas_no_punct": [], "uas_tree": [], "uas_tree_no_punct": []}
     by_relation = {}
@@ -61,8 +61,8 @@ def test_predictions_are_the_likeliest(sentences):
 
 
 def test_an_interval_covers_a_fair_coin():
-    dice = np.random.default_rng(0)
-    right = dice.binomial(10, 0.5, 200).astype(float)
+    rng = np.random.default_rng(0)
+    right = rng.binomial(10, 0.5, 200).astype(float)
     low, high = share_interval(right, np.full(200, 10.0), bootstrap_weights([str(n) for n in range(200)], 500, 0))
     assert low < 0.5 < high
     assert 0.03 < high - low < 0.06

@@ -9,9 +9,8 @@ import pytest
 import torch
 
 from headatlas.corpora.treebanks.sentence import ROOT
-from headatlas.probes.attention import AttentionProbe, AttentionWordsProbe, pair_scores_torch
+from headatlas.probes.attention import AttentionProbe, AttentionWordsProbe, head_use, pair_scores_torch
 from headatlas.probes.baselines import DistanceProbe, branching
-from headatlas.probes.weights import head_use
 from headatlas.statistics.kernels.pair_scores import PairScores
 from tests.probes.random_stores import data, random_store
 

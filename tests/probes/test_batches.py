@@ -10,6 +10,7 @@ import torch
 
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes import batches as module
+from headatlas.probes import probe
 from headatlas.probes.batches import IGNORED
 from tests.probes.random_stores import data, random_store
 
@@ -44,12 +45,12 @@ def test_memory_is_kept_within_its_bound(store):
     sentences = data(store, 600)
     for place in range(len(SIZES)):
         sentences.batch([place], "maps")
-    kept = sum(part.numel() * part.element_size() for parts in sentences._kept.values() for part in parts)
+    kept = sum(part.numel() * part.element_size() for parts in sentences._cache.values() for part in parts)
     assert 0 < kept <= 600
 
 
 def test_a_plan_has_every_sentence_once(store, monkeypatch):
-    monkeypatch.setattr(module, "WINDOW_BYTES", 3000)
+    monkeypatch.setattr(probe, "WINDOW_BYTES", 3000)
     sentences = data(store)
     assert sentences._window.max() > 0
     places = [0, 1, 3, 4, 5, 7]

@@ -13,9 +13,9 @@ from headatlas.probes.keyphrases import KeyWords, best_threshold, combine_heads,
 
 def made_up(seed, words=600, heads=6):
     """Heads 1 and 4 know something each, the others nothing."""
-    dice = np.random.default_rng(seed)
-    key = dice.random(words) < 0.3
-    noise = dice.normal(size=(words, heads))
+    rng = np.random.default_rng(seed)
+    key = rng.random(words) < 0.3
+    noise = rng.normal(size=(words, heads))
     noise[:, 1] += 1.5 * key
     noise[:, 4] += 1.0 * key
     return KeyWords(np.exp(noise).astype(np.float32), key, [f"0.{place // 20}" for place in range(words)])

@@ -45,23 +45,23 @@ def test_attention_between_spans_equals_a_slow_loop(tmp_path):
 
 def test_plans_hold_every_text_once_within_the_budget(tmp_path):
     targets, _ = random_spans(tmp_path, np.random.default_rng(2))
-    dice = np.random.default_rng(0)
-    for plan in (targets.plan(range(30), "states", 8), targets.plan(range(30), "states", 8, dice)):
+    rng = np.random.default_rng(0)
+    for plan in (targets.plan(range(30), "states", 8), targets.plan(range(30), "states", 8, rng)):
         assert sorted(place for batch in plan for place in batch) == list(range(30))
         assert all(len(batch) == 1 or targets.counts[batch].sum() <= 8 for batch in plan)
-    assert targets.plan(range(30), "states", 8, dice) != targets.plan(range(30), "states", 8, dice)
+    assert targets.plan(range(30), "states", 8, rng) != targets.plan(range(30), "states", 8, rng)
 
 
 def test_labels_several_unseen_and_negative():
-    dice = np.random.default_rng(0)
-    single = random_targets(dice, 5, 1, ("b", "none", "a"), 20)
+    rng = np.random.default_rng(0)
+    single = random_targets(rng, 5, 1, ("b", "none", "a"), 20)
     labels = labels_of(single, "none")
     assert (labels.names, labels.several, labels.negative) == (("a", "b", "none"), False, 2)
     assert (labels.uncounted, labels_of(single, "none", counted=False).uncounted) == (None, 2)
-    other = random_targets(dice, 5, 1, ("c",), 1)
+    other = random_targets(rng, 5, 1, ("c",), 1)
     assert labels.answers(other).tolist() == [UNSEEN]
     assert not labels.know(other[0])
-    many = random_targets(dice, 5, 1, ("a", "b", "c"), 20, several=True)
+    many = random_targets(rng, 5, 1, ("a", "b", "c"), 20, several=True)
     labels = labels_of(many, None)
     assert labels.several
     for row, target in zip(labels.answers(many), many, strict=True):

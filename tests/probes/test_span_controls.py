@@ -4,14 +4,14 @@ from collections import Counter
 
 import numpy as np
 
-from headatlas.probes.span_controls import control_answers
+from headatlas.probes.controls import control_answers
 from tests.probes.random_spans import random_spans
 
 
 def test_the_same_wording_has_the_same_answer_whatever_its_case(tmp_path):
     targets, _ = random_spans(tmp_path, np.random.default_rng(0), texts=60, spans=2)
-    dice = np.random.default_rng(1)
-    texts = [dice.choice(["a", "B", "b", "A"], size=9).tolist() for _ in range(60)]
+    rng = np.random.default_rng(1)
+    texts = [rng.choice(["a", "B", "b", "A"], size=9).tolist() for _ in range(60)]
     pool = np.array([0, 1, 2, 2])
     found = control_answers(targets, texts, pool, seed=0)
     seen = {}

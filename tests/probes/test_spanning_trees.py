@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headatlas.corpora.treebanks.sentence import ROOT, tree_defect
-from headatlas.probes.spanning_trees import best_tree
+from headatlas.probes.attachment import best_tree
 
 
 def every_tree(size):
@@ -38,8 +38,8 @@ def test_no_tree_is_better(size, seed, scale):
 @settings(max_examples=30)
 @given(st.integers(6, 60), st.integers(0, 10**6))
 def test_large_trees_are_trees_and_keep_what_has_no_cycle(size, seed):
-    dice = np.random.default_rng(seed)
-    scores = dice.integers(0, 5, size=(size, size + 1)).astype(float)  # many equals
+    rng = np.random.default_rng(seed)
+    scores = rng.integers(0, 5, size=(size, size + 1)).astype(float)  # many equals
     found = best_tree(scores).tolist()
     assert not tree_defect(found)
     chain = np.full((size, size + 1), -1.0)

@@ -10,8 +10,15 @@ from hypothesis import strategies as st
 from scipy.stats import spearmanr
 
 from headatlas.corpora.treebanks.sentence import ROOT
-from headatlas.probes.structural import StructuralProbe, tree_depths, tree_distances
-from headatlas.probes.structural_scores import right_edges, right_root, spearman, structural_scores
+from headatlas.probes.structural import (
+    StructuralProbe,
+    right_edges,
+    right_root,
+    spearman,
+    structural_scores,
+    tree_depths,
+    tree_distances,
+)
 from headatlas.probes.training import TrainingSettings, fit
 from tests.probes.random_stores import data, random_store, random_tree
 
@@ -70,16 +77,16 @@ def test_losses_are_mean_differences(sentences):
 
 def test_states_that_hold_the_tree_give_it_back(tmp_path, monkeypatch):
     """States in which each edge has a direction of its own make squared distances tree distances."""
-    dice = np.random.default_rng(2)
-    trees = [random_tree(size, dice) for size in [8] * 60]
+    rng = np.random.default_rng(2)
+    trees = [random_tree(size, rng) for size in [8] * 60]
     store = random_store(tmp_path, [8] * 60, states=8, trees=trees)
     held = data(store)
     for place, heads in enumerate(trees):
         above = np.zeros((8, 8), np.float32)
         for word in range(8):
             above[word, walk(heads, word)[:-1]] = 1
-        held._kept["states", place] = (
-            torch.from_numpy(np.stack([dice.normal(size=(8, 8)).astype(np.float32), above, above])),
+        held._cache["states", place] = (
+            torch.from_numpy(np.stack([rng.normal(size=(8, 8)).astype(np.float32), above, above])),
         )
     monkeypatch.setattr(StructuralProbe, "learning_rate", 0.02)
     quick = TrainingSettings(epochs=15, patience=5, batch_size=2)
@@ -110,8 +117,8 @@ def test_the_root_is_the_shallowest_word():
 
 
 def test_rank_correlation_is_scipys():
-    dice = np.random.default_rng(0)
-    predicted, true = dice.normal(size=(3, 4, 7)), dice.integers(0, 4, size=(4, 7)).astype(float)
+    rng = np.random.default_rng(0)
+    predicted, true = rng.normal(size=(3, 4, 7)), rng.integers(0, 4, size=(4, 7)).astype(float)
     found = spearman(predicted, true)
     for layer in range(3):
         for row in range(4):

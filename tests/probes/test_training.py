@@ -18,8 +18,8 @@ SETTINGS = TrainingSettings(epochs=12, patience=2, batch_size=4)
 
 @pytest.fixture(scope="module")
 def sentences(tmp_path_factory):
-    dice = np.random.default_rng(3)
-    sizes = dice.integers(2, 9, 60).tolist()
+    rng = np.random.default_rng(3)
+    sizes = rng.integers(2, 9, 60).tolist()
     return data(random_store(tmp_path_factory.mktemp("store"), sizes, telling=True))
 
 

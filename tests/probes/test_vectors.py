@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from headatlas.errors import CorpusError, SettingError
 from headatlas.probes import vectors as module
-from headatlas.probes.vector_files import read_vector_file
-from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors
+from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors, read_vector_file
 
 TABLE = {"the": [0.5, -1.25, 2.0], "dog": [1e-3, 4.0, -0.0], "café": [1.0, 1.5, 0.25], "at x@y.z": [3.0, 2.0, 1.0]}
 
@@ -67,9 +66,9 @@ def test_binary_numbers_with_any_bytes_survive(rows):
         (b"the 1 2 3\ndog 1 2\n", 2, "mixed width"),
         (b"the 1 2 3\ndog 1 2 3 4\n", 2, "mixed width"),
         (b"2 3\nthe 1 2 3\ndog 1 2\n", 3, "mixed width"),
-        (b"the 1 2 x\n", 1, "no number"),
+        (b"the 1 2 x\n", 1, "not a number"),
         (b"the 1 2 nan\n", 1, "not finite"),
-        (b"the\n", 1, "no word with 1 to"),
+        (b"the\n", 1, "not a word with 1 to"),
         (b"the 1 2 3\n\xff 1 2 3\n", 2, "UTF-8"),
         (b"3 3\nthe 1 2 3\n", None, "1 vectors, not 3"),
         (b"", None, "0 vectors"),

@@ -13,9 +13,9 @@ from headatlas.statistics.clusters import clusters_of, order_of, silhouette, tre
 
 
 def three_heaps(each=5):
-    dice = np.random.default_rng(0)
-    places = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], each, axis=0) + dice.normal(size=(3 * each, 2))
-    shuffled = dice.permutation(3 * each)
+    rng = np.random.default_rng(0)
+    places = np.repeat([[0.0, 0.0], [9.0, 0.0], [0.0, 9.0]], each, axis=0) + rng.normal(size=(3 * each, 2))
+    shuffled = rng.permutation(3 * each)
     return squareform(pdist(places[shuffled])), shuffled // each
 
 

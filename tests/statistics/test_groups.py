@@ -14,10 +14,10 @@ from headatlas.statistics.groups import group_distances
 
 def grouped(sizes, apart, seed=0):
     """Points in three dimensions whose groups lie so far apart."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     groups = np.repeat(np.arange(len(sizes)), sizes)
     return squareform(
-        pdist(dice.normal(size=(len(groups), 3)) + apart * dice.normal(size=(len(sizes), 3))[groups])
+        pdist(rng.normal(size=(len(groups), 3)) + apart * rng.normal(size=(len(sizes), 3))[groups])
     ), groups
 
 

@@ -15,8 +15,8 @@ IDS = [f"0.{number}" for number in range(30)]
 
 @pytest.fixture(scope="module")
 def changes():
-    dice = np.random.default_rng(0)
-    found = dice.normal(size=(30, 4))
+    rng = np.random.default_rng(0)
+    found = rng.normal(size=(30, 4))
     found[:, 1] -= 1.0
     found[:, 3] = 0.0
     return found

@@ -86,9 +86,9 @@ def test_measures_are_those_of_scikit_learn_and_of_loops(dtype, made):
 
 
 def test_measures_of_many_rows_are_the_same_in_both_kernels():
-    dice = torch.Generator().manual_seed(0)
-    scores = torch.rand(3, 4, 4, 20, generator=dice)
-    key, other = (torch.rand(3, 20, generator=dice) < share for share in (0.3, 0.6))
+    rng = torch.Generator().manual_seed(0)
+    scores = torch.rand(3, 4, 4, 20, generator=rng)
+    key, other = (torch.rand(3, 20, generator=rng) < share for share in (0.3, 0.6))
     other &= ~key
     both = (key_measures(given, key, other).float() for given in (scores, scores.double()))
     np.testing.assert_allclose(*both, atol=1e-5)

@@ -22,8 +22,8 @@ MANY = [f"0.0.{number}" for number in range(400)]
 
 
 @given(st.lists(st.text(max_size=5), min_size=1, max_size=5), st.integers(0, 5), st.randoms())
-def test_draws_depend_on_id_and_seed_alone(ids, seed, dice):
-    shuffled = dice.sample(ids, len(ids))
+def test_draws_depend_on_id_and_seed_alone(ids, seed, rng):
+    shuffled = rng.sample(ids, len(ids))
     for draw in (poisson_weights, signs):
         alone = {name: draw([name], 11, seed)[0].tolist() for name in ids}
         assert draw(shuffled, 11, seed).tolist() == [alone[name] for name in shuffled]

@@ -26,13 +26,13 @@ def empty(**changes):
 
 def random_units(count, seed=0, odds=None):
     """Units as (id, document, category [n], right [n, C], baselines right [n, K])."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     odds = np.linspace(0.3, 0.7, CANDIDATES + BASELINES) if odds is None else np.asarray(odds)
     units = []
     for number in range(count):
-        size = dice.integers(0, 6)
-        right = dice.random((size, CANDIDATES + BASELINES)) < odds
-        category = dice.integers(0, CATEGORIES, size)
+        size = rng.integers(0, 6)
+        right = rng.random((size, CANDIDATES + BASELINES)) < odds
+        category = rng.integers(0, CATEGORIES, size)
         document = f"0.{number // 3}"
         units.append((f"{document}.{number}", document, category, right[:, :CANDIDATES], right[:, CANDIDATES:]))
     return units
@@ -91,12 +91,12 @@ def test_the_totals_are_integers():
 
 @given(st.integers(2, 12), st.integers(0, 3), st.randoms(), st.data())
 @settings(max_examples=30)
-def test_batches_order_merging_and_resuming_change_nothing(count, seed, dice, data):
+def test_batches_order_merging_and_resuming_change_nothing(count, seed, rng, data):
     units = [unit for unit in random_units(count, seed) if len(unit[2])]
     if len(units) < 2:
         return
     whole = found(add(empty(), units))
-    shuffled = dice.sample(units, len(units))
+    shuffled = rng.sample(units, len(units))
     cut = data.draw(st.integers(1, len(units) - 1))
     one, other = add(empty(), shuffled[:cut]), add(empty(), shuffled[cut:])
     one.merge(other)

@@ -26,11 +26,11 @@ def loaded(path: Path, content: bytes):
 
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 def test_plain_data_and_arrays_come_out_as_they_went_in(tmp_path, protocol):
-    dice = np.random.default_rng(0)
+    rng = np.random.default_rng(0)
     example = {
-        "small": dice.random((2, 3, 4, 4)).astype(np.float16),
-        "large": dice.random((4, 4, 64, 64)).astype(np.float32),
-        "fortran": np.asfortranarray(dice.random((3, 5))),
+        "small": rng.random((2, 3, 4, 4)).astype(np.float16),
+        "large": rng.random((4, 4, 64, 64)).astype(np.float32),
+        "fortran": np.asfortranarray(rng.random((3, 5))),
         "big_endian": np.arange(4, dtype=">i4"),
         "tokens": ["[CLS]", "naïve", "[SEP]"],
         "numbers": (1, -(2**70), 2.5, True, None),
@@ -101,24 +101,26 @@ def test_anything_else_is_refused_by_name(tmp_path, monkeypatch, value, named, p
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"", "no whole pickle"),
-        (b"not a pickle at all", "no whole pickle"),
-        (pickle.dumps([1, 2, 3])[:-2], "no whole pickle"),
-        (b"\x80\x04B\xff\xff\xff\x7fab.", "no whole pickle"),  # claims 2 GB
-        (b"\x80\x05\x96" + b"\xff" * 7 + b"\x00ab.", "no whole pickle"),  # a bytearray of 64 PB
+        (b"", "not a complete pickle"),
+        (b"not a pickle at all", "not a complete pickle"),
+        (pickle.dumps([1, 2, 3])[:-2], "not a complete pickle"),
+        (b"\x80\x04B\xff\xff\xff\x7fab.", "not a complete pickle"),  # claims 2 GB
+        (b"\x80\x05\x96" + b"\xff" * 7 + b"\x00ab.", "not a complete pickle"),  # a bytearray of 64 PB
         (b"\x80\x02K\x01r\xff\xff\xff\xff.", None),  # a memo of 4 G places
         (b"\x80\x02]cnumpy\ndtype\nb.", "holds a state for list"),
         (b"\x80\x02cnumpy\ndtype\n}b.", "holds a state for type"),
         (b"\x80\x02K\x01K\x02\x85R.", "holds a call of int"),
-        (b"\x80\x02cnumpy\nndarray\n)\x81.", "instruction NEWOBJ"),
+        (b"\x80\x02]cnumpy\nndarray\n)\x81a.", None),  # an array that was never filled
+        (b"\x80\x02Qab.", "not a complete pickle"),
+        (b"(cnumpy\ndtype\nU\x02O8o.", "type 'O8'"),
         (b"\x80\x02cbuiltins\neval\nX\x03\x00\x00\x001+1\x85R.", r"builtins\.eval"),
-        (b"ios\nsystem\n.", "instruction INST"),
+        (b"ios\nsystem\n.", r"os\.system"),
     ],
     ids=str,
 )
 def test_damaged_and_hostile_pickles(tmp_path, content, message):
     if message is None:
-        assert loaded(tmp_path / "bad.pkl", content) == 1
+        assert not callable(loaded(tmp_path / "bad.pkl", content))
         return
     with pytest.raises(CorpusError, match=message):
         loaded(tmp_path / "bad.pkl", content)
@@ -126,7 +128,7 @@ def test_damaged_and_hostile_pickles(tmp_path, content, message):
 
 def test_an_array_must_fill_its_shape(tmp_path):
     content = pickle.dumps([np.zeros((2, 3))], 2).replace(b"K\x02K\x03\x86", b"K\x09K\x09\x86")
-    with pytest.raises(CorpusError, match=r"shape \(9, 9\) with 48 bytes"):
+    with pytest.raises(CorpusError, match=r"not a complete pickle .*shape \(9,9\)"):
         loaded(tmp_path / "bad.pkl", content)
 
 

@@ -20,11 +20,11 @@ from headatlas.store.writing import _write_shard
     some.booleans(),
 )
 def test_the_library_reads_what_is_written(tmp_path_factory, sizes, dtype, states):
-    dice = np.random.default_rng(len(sizes))
+    rng = np.random.default_rng(len(sizes))
     examples = [
         Tensors(
-            dice.normal(size=(3, size, size)).astype(dtype),
-            dice.normal(size=(2, 5, size)).astype(dtype).transpose(0, 2, 1) if states else None,  # not contiguous
+            rng.normal(size=(3, size, size)).astype(dtype),
+            rng.normal(size=(2, 5, size)).astype(dtype).transpose(0, 2, 1) if states else None,  # not contiguous
         )
         for size in sizes
     ]

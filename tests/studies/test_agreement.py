@@ -6,7 +6,7 @@ import pytest
 
 from headatlas.corpora.coreference.english_words import PRONOUNS
 from headatlas.corpora.coreference.mentions import Mention, MentionType
-from headatlas.studies.agreement import Agreement, agreement, agrees
+from headatlas.studies.coreference_baselines import Agreement, agreement, agrees
 
 
 def known(text: str, head: str, type: MentionType, tag: str = "") -> Agreement:

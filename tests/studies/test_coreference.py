@@ -96,10 +96,10 @@ def test_every_head_rule_and_type_against_the_loop(corpus):
 
 @settings(max_examples=12)
 @given(corpora, st.integers(0, 5), st.randoms(use_true_random=False))
-def test_parts_add_up_exactly_in_any_order(corpus, cut, dice):
+def test_parts_add_up_exactly_in_any_order(corpus, cut, rng):
     segments = segments_of(corpus)
     whole = show(Coreference(**RESAMPLING), [batch_of(segments)])
-    shuffled = dice.sample(segments, len(segments))
+    shuffled = rng.sample(segments, len(segments))
     parts = [part for part in (shuffled[:cut], shuffled[cut:]) if part]
     studies = [show(Coreference(**RESAMPLING), [batch_of([one]) for one in part]) for part in parts]
     merged = Coreference(**RESAMPLING)

@@ -7,8 +7,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headatlas.corpora.coreference.mentions import MENTION_TYPES, Mention
-from headatlas.studies.agreement import agreement, agrees
-from headatlas.studies.coreference_baselines import BASELINES, Baseline, antecedents, choose, preceding
+from headatlas.studies.coreference_baselines import (
+    BASELINES,
+    Baseline,
+    agreement,
+    agrees,
+    antecedents,
+    choose,
+    preceding,
+)
 
 TEXT = "Ann met the old man . He told Ann 's father that the man saw her ."
 PARTS_OF_SPEECH = "NNP VBD DT JJ NN . PRP VBD NNP POS NN IN DT NN VBD PRP ."

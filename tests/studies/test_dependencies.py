@@ -32,16 +32,16 @@ LAYERS, HEADS = 2, 3
 
 def tree(name, size, seed=0):
     """A sentence of random tokens, heads and relations; some words have no token, some count as the next."""
-    dice = np.random.default_rng(zlib.crc32(f"{name} {seed}".encode()))
-    tokens = dice.choice([0, 1, 1, 1, 2, 3], size)
+    rng = np.random.default_rng(zlib.crc32(f"{name} {seed}".encode()))
+    tokens = rng.choice([0, 1, 1, 1, 2, 3], size)
     tokens[0] = 1
     words = np.array([SPECIAL, *np.repeat(np.arange(size), tokens), SPECIAL], dtype=np.int32)
-    heads = np.array([dice.choice([other for other in range(-1, size) if other != word]) for word in range(size)])
-    root = dice.integers(size)
+    heads = np.array([rng.choice([other for other in range(-1, size) if other != word]) for word in range(size)])
+    root = rng.integers(size)
     heads[root] = ROOT
-    relations = dice.integers(0, 3, size)
+    relations = rng.integers(0, 3, size)
     relations[root] = 3
-    counts_as = np.where(dice.random(size) < 0.1, np.minimum(np.arange(size) + 1, size - 1), np.arange(size))
+    counts_as = np.where(rng.random(size) < 0.1, np.minimum(np.arange(size) + 1, size - 1), np.arange(size))
     zeros = np.zeros_like(words)
     document = name.rpartition(".")[0]
     return ParsedSegment(name, zeros, zeros, words, ("w",) * size, document, heads, relations, counts_as)

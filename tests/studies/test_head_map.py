@@ -14,9 +14,9 @@ PLACES = np.array([(layer, head) for layer in range(LAYERS) for head in range(HE
 
 def divergences(apart=3.0, seed=0):
     """Squared distances between points of the plane; each layer is a heap, the first and last are the same one."""
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     heaps = np.array([[0, 0], [1, 0], [0, 1], [0, 0]])
-    points = dice.normal(size=(len(PLACES), 2)) + 4 * apart * heaps[PLACES[:, 0]]
+    points = rng.normal(size=(len(PLACES), 2)) + 4 * apart * heaps[PLACES[:, 0]]
     return squareform(pdist(points)) ** 2
 
 

@@ -18,10 +18,10 @@ LAYERS, HEADS = 2, 3
 
 
 def make_segment(name, document, seed, size=9):
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     ids = np.array([1, *[0] * size, 2], dtype=np.int32)
     words = np.array([-1, *range(size), -1], dtype=np.int32)
-    tags = dice.choice([0, 1, 2], size=size)
+    tags = rng.choice([0, 1, 2], size=size)
     tags[:2] = 0, 1
     counted = np.ones(size, dtype=np.bool_)
     counted[size - 2 :] = False

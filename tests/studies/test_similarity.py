@@ -16,7 +16,7 @@ from headatlas.models.stacks import HeadShape
 from headatlas.results.schema import TABLES, conform
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.studies import kept_rows
-from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
+from headatlas.studies.similarity import SIMILARITY_SMOOTHING, Similarity
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, pad, random_maps, random_segments, segment, show
 
@@ -59,7 +59,7 @@ def by_hand(batch, maps, a, b, per_token, smoothing):
     return (sum(values) / len(values) if values else math.nan), len(values)
 
 
-@pytest.mark.parametrize("smoothing", [0.0, AUTHORS_SMOOTHING])
+@pytest.mark.parametrize("smoothing", [0.0, SIMILARITY_SMOOTHING])
 def test_the_table_equals_the_loop(smoothing):
     batch = batch_of(random_segments([7, 3, 5, 1]))
     maps = random_maps(batch, layers=2)

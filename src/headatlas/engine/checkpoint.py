@@ -12,10 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from safetensors import numpy as safetensors_numpy
-
-from headatlas.checksums import UNSEALED, check_tensors, seal_tensors
+from headatlas.checksums import pack_tensors, unpack_tensors
 from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
@@ -47,7 +44,7 @@ class Checkpoint:
         """Replace the saved state by the studies' present one, which holds the batches of these numbers."""
         arrays = {f"{name}/{key}": array for name, study in studies.items() for key, array in study.state().items()}
         metadata = {"format": FORMAT, "batches": json.dumps(_spans(batches)), "settings": json.dumps(self._settings)}
-        content = seal_tensors(safetensors_numpy.save(arrays, metadata=metadata | UNSEALED))
+        content = pack_tensors(arrays, metadata)
         write_atomically(self.path, lambda temporary: temporary.write_bytes(content))
 
     def resume(self, studies: Mapping[str, Study], batches: int) -> set[int]:
@@ -76,15 +73,14 @@ def read_state(path: Path, remedy: str = START_ANEW) -> SavedRun:
         metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
             raise ValueError(f"its format is {metadata['format']!r}, not {FORMAT!r}")
-        check_tensors(content)
-        arrays = safetensors_numpy.load(content)
+        arrays = unpack_tensors(content)
         batches = tuple(range(first, end) for first, end in parse_json(metadata["batches"]))
         if any(span.start < 0 for span in batches):
             raise ValueError("it counts batches below 0")
         settings = parse_json(metadata["settings"])
         if not isinstance(settings, dict):
             raise ValueError("its settings are no object")
-    except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError) as error:
+    except (OSError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}", remedy) from error
     states: dict[str, State] = {}
     for key, array in arrays.items():

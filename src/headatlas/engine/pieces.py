@@ -11,10 +11,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from safetensors import SafetensorError
-from safetensors import numpy as safetensors_numpy
 
-from headatlas.checksums import UNSEALED, check_tensors, seal_tensors
+from headatlas.checksums import pack_tensors, unpack_tensors
 from headatlas.engine.stopping import KEPT
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.files import make_folder, write_atomically
@@ -41,7 +39,7 @@ class Pieces:
             return _read(path)
         made = make()
         make_folder(self._folder)
-        content = seal_tensors(safetensors_numpy.save(made, UNSEALED))
+        content = pack_tensors(made, {})
         write_atomically(path, lambda temporary: temporary.write_bytes(content))
         if self._stopped():
             raise SurveyInterruptedError(f"Stopped. {KEPT}")
@@ -61,8 +59,6 @@ class _Piece(Arrays):
 
 def _read(path: Path) -> Arrays:
     try:
-        content = read_within(path, LARGEST_STATE)
-        check_tensors(content)
-        return _Piece(safetensors_numpy.load(content), path)
-    except (OSError, SafetensorError, ValueError) as error:
+        return _Piece(unpack_tensors(read_within(path, LARGEST_STATE)), path)
+    except (OSError, ValueError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headatlas.checksums import open_json, seal_json
+from headatlas.checksums import pack_json, unpack_json
 from headatlas.errors import ModelError
 from headatlas.files import json_text, parse_json, sha256, write_text
 from headatlas.models.weight_files import find_weights
@@ -31,7 +31,7 @@ class Pruning:
             "kept_heads": [list(heads) for heads in self.kept_heads],
             "weights_sha256": _fingerprint(folder),
         }
-        checked = parse_json(seal_json(parse_json(json_text(record))))
+        checked = parse_json(pack_json(parse_json(json_text(record))))
         write_text(folder / PRUNING_RECORD, json_text(checked, indent=2) + "\n")
 
 
@@ -59,7 +59,7 @@ def read_pruning(folder: Path) -> Pruning:
             "Prune the model again."
         )
     try:
-        open_json(text)
+        unpack_json(text)
     except ValueError as error:
         raise ModelError(
             f"{path}: {error}, so it may name other heads than those in the weights. Prune the model again."

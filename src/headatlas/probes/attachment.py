@@ -1,7 +1,7 @@
 """How many words a parser attaches rightly (UAS): with and without punctuation, greedily and as a tree, by relation.
 
 Greedily each word takes its likeliest head; as a tree, the heads of the likeliest tree with one root (see
-`spanning_trees`). The word on ROOT counts like any other. Intervals resample sentences.
+`best_tree`). The word on ROOT counts like any other. Intervals resample sentences.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.attention import Parser
 from headatlas.probes.batches import Sentences
-from headatlas.probes.spanning_trees import best_tree
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 MEASURES = ("uas", "uas_no_punct", "uas_tree", "uas_tree_no_punct")
@@ -46,7 +45,7 @@ def predict(
     tree: dict[int, NDArray[np.int64]] = {}
     bits: dict[int, float] = {}
     with torch.no_grad():
-        for batch in sentences.batches(sentences.plan(places, parser.reads, most), parser.reads, heads):
+        for batch in sentences.batches(places, parser.reads, most, heads):
             found = parser.log_probabilities(batch)  # [B, W, W + 1]
             true = found.gather(-1, batch.targets.clamp_min(0)[..., None])[..., 0].masked_fill(~batch.mask, 0)
             spent = (-true.double().sum(1) / np.log(2)).cpu().numpy()
@@ -62,6 +61,65 @@ def predict(
     return Predicted(
         [greedy[place] for place in places], [tree[place] for place in places], np.array([bits[p] for p in places])
     )
+
+
+def best_tree(scores: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Each word's head, or ROOT, in the tree of the highest sum. scores: [W, W + 1], dependent, candidate, ROOT last.
+
+    This is Chu and Liu's and Edmonds' maximum spanning arborescence. Exactly one word hangs on ROOT: its candidates'
+    scores are lowered by more than all others together can make up. A word's score for itself
+    is ignored; the others must be finite.
+    """
+    words = len(scores)
+    table = np.full((words + 1, words + 1), -np.inf)
+    table[:words] = scores
+    np.fill_diagonal(table, -np.inf)
+    spread = np.ptp(np.where(np.isfinite(table[:words]), table[:words], 0.0)) + 1.0
+    table[:words, words] -= 2 * spread * (words + 1)
+    heads = _best_heads(table)
+    return np.where(heads == words, ROOT, heads)
+
+
+def _best_heads(table: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The head of every node but the last, which is the root. table: [dependent, head], -inf on the diagonal.
+
+    If the best heads of all nodes contain a cycle, it is contracted into one of its nodes, and an edge into it counts
+    as what it gains over the edge it replaces. The smaller problem's solution then opens the cycle where its edge
+    comes in.
+    """
+    heads: NDArray[np.int64] = table[:-1].argmax(1)
+    if not (path := _find_cycle(heads)):
+        return heads
+    cycle = np.sort(path)
+    nodes = np.setdiff1d(np.arange(len(table)), path[1:])
+    place = int(np.searchsorted(nodes, path[0]))  # of the contracted node
+    gains = table[np.ix_(cycle, nodes)] - table[cycle, heads[cycle]][:, None]
+    leaving = table[np.ix_(nodes, cycle)]
+    smaller = table[np.ix_(nodes, nodes)]
+    smaller[place], smaller[:, place] = gains.max(0), leaving.max(1)
+    smaller[place, place] = -np.inf
+    chosen = _best_heads(smaller)
+    entry = cycle[gains[:, chosen[place]].argmax()]
+    heads[entry] = nodes[chosen[place]]
+    outside = np.flatnonzero(nodes[:-1] != path[0])
+    to_cycle = cycle[leaving[outside].argmax(1)]
+    heads[nodes[outside]] = np.where(chosen[outside] == place, to_cycle, nodes[chosen[outside]])
+    return heads
+
+
+def _find_cycle(heads: NDArray[np.int64]) -> list[int]:
+    """The nodes of one cycle, or none. heads: of every node but the root."""
+    seen = np.full(len(heads), -1)
+    for start in range(len(heads)):
+        path: list[int] = []
+        node = start
+        while node < len(heads) and seen[node] < 0:
+            seen[node] = start
+            path.append(node)
+            node = int(heads[node])
+        if node < len(heads) and seen[node] == start:
+            return path[path.index(node) :]
+    return []
 
 
 @dataclass(frozen=True)

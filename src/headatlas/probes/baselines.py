@@ -62,7 +62,6 @@ class DistanceProbe(Parser):
         self.score = nn.Linear(HIDDEN, 1, bias=False)
 
     def scores(self, batch: ProbeBatch) -> Tensor:
-        """Score of each candidate for each dependent, ROOT last: [B, W, W + 1]."""
         words = batch.mask.shape[1]
         hidden = self.distances(distance_features(words, batch.words.device))  # [W, W + 1, HIDDEN]
         if self.dependent is None or self.candidate is None:

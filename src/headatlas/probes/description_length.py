@@ -36,7 +36,7 @@ class DescriptionLength:
 
 
 def portions(count: int) -> list[int]:
-    """Where each portion of so many examples ends; the first can train a probe."""
+    """Where each portion of `count` examples ends; the first is large enough to train a probe."""
     ends = sorted({round(end * count) for end in ENDS if round(end * count) >= FEWEST_SENTENCES})
     return ends or [count]
 

@@ -36,7 +36,7 @@ class KeyWords:
 
 @dataclass(frozen=True)
 class CurvePoint:
-    """How well key words are told from others by so many heads."""
+    """How well this number of heads separates key words from others."""
 
     method: str
     heads: int

@@ -1,7 +1,6 @@
 """Targets on spans as probes read them: the states of the tokens within spans, and attention between two spans.
 
-Of a text only what its spans need is read, from memory-mapped shards. What was read once is kept, in the type it is
-stored in, until `memory_bytes` are full; the rest is read again each time.
+Of a text only what its spans need is read.
 """
 
 from __future__ import annotations
@@ -9,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import torch
@@ -17,7 +15,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.span_segments import TokenTarget
-from headatlas.probes.batches import WINDOW_BYTES, Need, disk_windows, shuffled_by_window
+from headatlas.probes.probe import WINDOW_BYTES, Answers, Examples, Need
 from headatlas.store.reading import Store
 
 UNSEEN = -1  # as an answer: a label that no training target has
@@ -92,7 +90,7 @@ class _Layout:
     target: NDArray[np.int64]  # [m]
 
 
-class SpanTargets:
+class SpanTargets(Examples[SpanBatch]):
     """Texts of a store with the targets of one task."""
 
     def __init__(
@@ -105,38 +103,16 @@ class SpanTargets:
         memory_bytes: int = WINDOW_BYTES,
     ) -> None:
         """numbers: the texts' places in the store; targets: of each of them."""
-        self.store, self.numbers, self.targets, self.labels, self.device = store, numbers, targets, labels, device
+        super().__init__(store, numbers, device, memory_bytes)
+        self.targets, self.labels = targets, labels
         self.counts = np.array([len(some) for some in targets], dtype=np.int64)
         self.answers = [labels.answers(some) for some in targets]
         self.known = [np.array([labels.know(target) for target in some], dtype=np.bool_) for some in targets]
         self.spans = len(targets[0][0].spans)
         self.ids = [store.examples[number].id for number in numbers]
         self._layouts = [_layout(some) for some in targets]
-        self._window = disk_windows(store)[list(numbers)]
-        self._kept: dict[tuple[Need, int], Tensor] = {}
-        self._room = memory_bytes
 
-    def __len__(self) -> int:
-        return len(self.targets)
-
-    def plan(
-        self, places: Sequence[int], _need: Need, most: int, dice: np.random.Generator | None = None
-    ) -> list[list[int]]:
-        """Batches of texts with at most so many targets, or of one text; in random order where there are dice."""
-        chosen = np.asarray(places, dtype=np.int64)
-        if dice is not None:
-            chosen = dice.permutation(chosen)
-        batches: list[list[int]] = []
-        size = 0
-        for place in chosen[np.argsort(self._window[chosen], kind="stable")].tolist():
-            if not batches or size + self.counts[place] > most or self._window[batches[-1][0]] != self._window[place]:
-                batches.append([])
-                size = 0
-            batches[-1].append(place)
-            size += self.counts[place]
-        return batches if dice is None else shuffled_by_window(batches, self._window, dice)
-
-    def batch(self, places: Sequence[int], need: Need, answers: Sequence[NDArray[Any]] | None = None) -> SpanBatch:
+    def batch(self, places: Sequence[int], need: Need, answers: Answers | None = None) -> SpanBatch:
         """The targets of these texts. need: `states`, or `maps` for the attention between spans."""
         layouts = [self._layouts[place] for place in places]
         counts = self.counts[list(places)]
@@ -152,7 +128,7 @@ class SpanTargets:
         )
         given = np.concatenate([(answers or self.answers)[place] for place in places])
         known = np.concatenate([self.known[place] for place in places]) if answers is None else np.full(total, True)
-        read = [self._read(place, need) for place in places]
+        read = [self._read(place, need)[0] for place in places]
         joined = torch.cat(read, 1 if need == "states" else 0).to(self.device).float()
         return SpanBatch(
             places=list(places),
@@ -165,22 +141,20 @@ class SpanTargets:
             pairs=joined if need == "maps" else None,
         )
 
-    def _read(self, place: int, need: Need) -> Tensor:
+    def _sort_keys(self, places: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.zeros_like(places)  # as they come
+
+    def _fits(self, places: list[int], _need: Need, most: int) -> bool:
+        return int(self.counts[places].sum()) <= most
+
+    def _load(self, place: int, need: Need) -> tuple[Tensor, ...]:
         """The states of a text's tokens [L + 1, n, D], or attention between its pairs of spans [targets, 2 A]."""
-        if (need, place) in self._kept:
-            return self._kept[need, place]
         number, tokens = self.numbers[place], self._layouts[place].tokens
-        if need == "states":
-            first = int(tokens[0])
-            states = self.store.states_of(number, slice(first, int(tokens[-1]) + 1))
-            found = torch.from_numpy(states[:, tokens - first])
-        else:
-            found = torch.from_numpy(span_attention(self.store.maps_of(number), self.targets[place]))
-        size = found.numel() * found.element_size()
-        if size <= self._room:
-            self._room -= size
-            self._kept[need, place] = found
-        return found
+        if need == "maps":
+            return (torch.from_numpy(span_attention(self.store.maps_of(number), self.targets[place])),)
+        first = int(tokens[0])
+        states = self.store.states_of(number, slice(first, int(tokens[-1]) + 1))
+        return (torch.from_numpy(states[:, tokens - first]),)
 
 
 def span_attention(maps: NDArray[np.floating], targets: Sequence[TokenTarget]) -> NDArray[np.floating]:

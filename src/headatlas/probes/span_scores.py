@@ -16,13 +16,11 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.span_segments import TokenTarget
-from headatlas.probes.mixing import SpanProbe, target_nats
 from headatlas.probes.span_batches import UNSEEN, Labels, SpanBatch, SpanTargets
+from headatlas.probes.span_probes import SpanProbe, target_nats
 
 Floats = NDArray[np.float64]
 MOST_SCORED = 512  # targets of a batch that is scored
-SeeBatch = Callable[[SpanBatch, Tensor], None]
-"""Called with a batch and the log probabilities of its labels [P, B, C]."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +50,16 @@ def score_spans(
     places: Sequence[int],
     *,
     answers: Sequence[NDArray[np.int64]] | None = None,
-    see: SeeBatch = lambda _batch, _found: None,
+    see: Callable[[SpanBatch, Tensor], None] = lambda _batch, _log_probabilities: None,
     tick: Callable[[], None] = lambda: None,
 ) -> SpanCounts:
-    """Score probes on these texts. answers: what counts as right in place of the targets' own."""
+    """Score probes on these texts. answers: what counts as right in place of the targets' own.
+
+    see: gets each batch and the log probabilities of its labels [P, B, C].
+    """
     labels, row_of = targets.labels, {place: row for row, place in enumerate(places)}
     sums = {name: np.zeros((probe.side_by_side, len(places))) for name in ("right", "found", "said", "bits")}
-    for some in targets.plan(places, probe.reads, MOST_SCORED):
-        batch = targets.batch(some, probe.reads, answers)
+    for batch in targets.batches(places, probe.reads, MOST_SCORED, answers):
         with torch.no_grad():
             logits = probe.logits(batch)
             said = predicted(logits, labels)
@@ -74,9 +74,9 @@ def score_spans(
                 "bits": nats / np.log(2),
             }
             see(batch, logits.sigmoid().log() if labels.several else logits.log_softmax(-1))
-        rows = [row_of[place] for place in some]
+        rows = [row_of[place] for place in batch.places]
         for name, value in values.items():
-            by_text = torch.zeros(len(value), len(some), dtype=torch.float64)
+            by_text = torch.zeros(len(value), len(batch.places), dtype=torch.float64)
             sums[name][:, rows] = by_text.index_add(1, torch.from_numpy(batch.text), value.cpu().double()).numpy()
         tick()
     given = np.array([_given(targets.targets[place], answers[place] if answers else None, labels) for place in places])
@@ -111,13 +111,7 @@ def _counted(labels: Labels, device: torch.device) -> Tensor:
 def _given(targets: Sequence[TokenTarget], answers: NDArray[np.int64] | None, labels: Labels) -> float:
     """Labels of a text's targets but for the negative one, unseen ones among them."""
     if answers is not None:
-        return float(
-            answers.sum()
-            if labels.several
-            else (answers != labels.uncounted).sum()
-            if labels.uncounted is not None
-            else len(answers)
-        )
+        return float(answers.sum() if labels.several else (answers != labels.uncounted).sum())
     uncounted = None if labels.uncounted is None else labels.names[labels.uncounted]
     return float(sum(label != uncounted for target in targets for label in target.labels))
 

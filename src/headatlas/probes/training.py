@@ -1,4 +1,4 @@
-"""Training a probe: Adam over shuffled batches, stopped when held-out sentences of the training part say so.
+"""Training a probe: Adam over shuffled batches, stopped when the loss on held-out sentences no longer falls.
 
 What one network holds may be several probes side by side (a structural probe for each layer): their losses are added,
 which trains each as if it were alone, and each keeps the weights of its own best pass.
@@ -48,7 +48,7 @@ class Fitted:
 
 
 def hold_out(count: int, seed: int) -> tuple[list[int], list[int]]:
-    """Places to train on and places to stop by, out of so many sentences."""
+    """Split `count` sentences into places to train on and places that decide when to stop."""
     if count < FEWEST_SENTENCES:
         raise SettingError(
             f"{count} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with --treebank."
@@ -69,7 +69,7 @@ def fit(
     answers: Answers | None = None,
     tick: Callable[[], None] = lambda: None,
 ) -> tuple[Network, Fitted]:
-    """A network that `make` begins and the training part teaches, with the weights that served the held-out part best.
+    """Train a network that `make` creates, and keep the weights with the lowest loss on the held-out part.
 
     answers: to be learned in place of the examples' own. tick: called after every batch.
     """
@@ -78,12 +78,12 @@ def fit(
         probe = make().to(examples.device)
     fused = examples.device.type in ("cpu", "cuda")
     optimizer = torch.optim.Adam(probe.parameter_groups(), fused=fused)
-    dice = np.random.default_rng([seed, 2])
+    rng = np.random.default_rng([seed, 2])
     kept = _Kept(probe, probe.side_by_side)
     waited = passes = 0
     for _ in range(settings.epochs):
         probe.train()
-        for places in examples.plan(train, probe.reads, settings.batch_size, dice):
+        for places in examples.plan(train, probe.reads, settings.batch_size, rng):
             losses, counts = probe.losses(examples.batch(places, probe.reads, answers))
             optimizer.zero_grad()
             (losses / counts.clamp_min(1)).sum().backward()  # type: ignore[no-untyped-call]
@@ -113,13 +113,13 @@ def _held_out(
     """Mean loss of each probe on these examples."""
     total = count = np.zeros(probe.side_by_side)
     with torch.no_grad():
-        for some in examples.plan(places, probe.reads, settings.batch_size):
-            losses, counts = probe.losses(examples.batch(some, probe.reads, answers))
+        for batch in examples.batches(places, probe.reads, settings.batch_size, answers):
+            losses, counts = probe.losses(batch)
             total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
     found: NDArray[np.float64] = total / np.maximum(count, 1)
     if not np.isfinite(found).all():
         raise ModelError(
-            "The probe's loss is not finite any more: are the stored numbers? headatlas extract --check DIR"
+            "The probe's loss is no longer finite. Check the stored numbers: headatlas extract --check DIR"
         )
     return found
 

@@ -37,6 +37,5 @@ def predictions_torch(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]
 
 
 def _largest(maps: Tensor) -> Tensor:
-    places = maps.argmax(-1)  # the first of equals
-    found = maps.gather(-1, places[..., None])[..., 0] > 0
-    return places.masked_fill(~found, NO_PREDICTION).int()
+    weight, place = maps.max(-1)  # the first of equals
+    return place.masked_fill(weight <= 0, NO_PREDICTION).int()

@@ -38,8 +38,8 @@ def embed(distances: NDArray[np.float64], seed: int = 0, runs: int = RUNS) -> Em
     """The plane picture of symmetric finite distances [N, N]; the same seed gives the same points."""
     if not distances.any():
         return Embedding(np.zeros((len(distances), 2)), 0.0, np.nan)
-    dice = np.random.default_rng(seed)
-    starts = [_classical(distances), *(dice.uniform(0, distances.max(), (len(distances), 2)) for _ in range(runs - 1))]
+    rng = np.random.default_rng(seed)
+    starts = [_classical(distances), *(rng.uniform(0, distances.max(), (len(distances), 2)) for _ in range(runs - 1))]
     pictures = [_scaled(distances, start) for start in starts]
     pictures.sort(key=lambda points: stress(points, distances))
     best, *others = pictures

@@ -50,9 +50,9 @@ def group_distances(
     sizes = members.sum(0).astype(np.int64)
     pairs = np.outer(sizes, sizes)
     np.fill_diagonal(pairs, sizes * (sizes - 1) // 2)
-    dice = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     off_diagonal = distances - np.diag(np.diag(distances))
-    drawn = [members, *(dice.permutation(members) for _ in range(permutations))]
+    drawn = [members, *(rng.permutation(members) for _ in range(permutations))]
     sums = np.stack([one.T @ off_diagonal @ one for one in drawn])  # [1 + P, G, G], each pair twice on the diagonal
     with np.errstate(invalid="ignore", divide="ignore"):
         sums /= 1 + np.eye(len(sizes))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 POOLINGS = ("mean", "max")
 ROWS = ("all", "text")
@@ -30,15 +31,15 @@ def received_torch(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) ->
     """The same with tensor operations, for any device and dtype."""
     if weights.dtype in (torch.float16, torch.bfloat16):
         weights = weights.float()
-    found = []
+    forms = []
     for rows in (mask, text):
-        kept = weights.masked_fill(~rows[:, None, :, None], 0)
         counted = rows.to(weights.dtype)
-        seen = counted.sum(1, keepdim=True).expand_as(counted)
-        if causal:
-            seen = counted.flip(1).cumsum(1).flip(1)  # rows from the token on
-        found += [kept.sum(2) / seen.clamp_min(1)[:, None], kept.amax(2)]
-    return torch.stack(found, 2).masked_fill(~mask[:, None, None], 0)
+        from_token_on = counted.flip(1).cumsum(1).flip(1)  # rows that see a token of a causal model
+        count = from_token_on if causal else from_token_on[:, :1]
+        total = (counted[:, None, None] @ weights)[:, :, 0]
+        largest = (weights * counted[:, None, :, None]).amax(2)
+        forms += [total / count.clamp_min(1)[:, None], largest]
+    return torch.stack(forms, 2).masked_fill(~mask[:, None, None], 0)
 
 
 def key_measures(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:
@@ -79,10 +80,10 @@ def average_precision(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:
 
     scores: [B, H, P, T] -> [B, H, P]. Tokens with equal scores stand at one rank, as in scikit-learn.
     """
-    of_key, of_all = (tokens[:, None, None].to(scores.dtype) for tokens in (key, key | other))
-    found = torch.zeros_like(scores[..., 0])
-    for place in range(scores.shape[-1]):
-        above = (scores >= scores[..., place, None]).to(scores.dtype)
-        precision = (above * of_key).sum(-1) / (above * of_all).sum(-1).clamp_min(1)
-        found += precision * of_key[..., place]
-    return found / of_key.sum(-1).clamp_min(1)
+    ranked, order = scores.masked_fill(~(key | other)[:, None, None], -torch.inf).sort(-1, descending=True)
+    of_key = key[:, None, None].expand(scores.shape).gather(-1, order).to(scores.dtype)
+    place = torch.arange(scores.shape[-1], device=scores.device)
+    last_of_equals = functional.pad(ranked[..., 1:] != ranked[..., :-1], (0, 1), value=True)
+    rank = torch.where(last_of_equals, place, scores.shape[-1]).flip(-1).cummin(-1).values.flip(-1)
+    precision = of_key.cumsum(-1).gather(-1, rank) / (rank + 1)
+    return (precision * of_key).sum(-1) / of_key.sum(-1).clamp_min(1)

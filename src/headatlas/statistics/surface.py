@@ -1,6 +1,6 @@
 """The sums behind every surface study, from one pass over each attention map.
 
-A small model's maps are so many numbers that a second pass over them, or torch's logarithm of each, would cost
+A small model's maps hold so much data that a second pass over them, or torch's logarithm of each, would cost
 more than a tenth of the forward pass. So one fused pass takes all sums at once: a numba kernel on the CPU, tensor
 operations elsewhere. Both give, for each segment and head, sums over the segment's real rows and columns.
 """

@@ -1,4 +1,4 @@
-"""Stored maps are looked at as they are read: a checksum tells what has changed since, not what was wrong before."""
+"""Stored maps are checked as they are read: a checksum shows what has changed, not what was wrong before."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def is_finite(numbers: NDArray[np.floating]) -> bool:
 
 
 def find_defect(maps: NDArray[np.floating], least: Rows = 1.0) -> tuple[int, str] | None:
-    """The first head, from 0, whose maps are no attention weights, and why; None where all are. maps: [A, n, n]."""
-    with np.errstate(invalid="ignore", over="ignore"):  # told in words, right below
+    """The first head, from 0, with maps that are not attention weights, and why; None if all are. maps: [A, n, n]."""
+    with np.errstate(invalid="ignore", over="ignore"):  # reported in words, right below
         sums = maps.sum(-1, dtype=np.float32)
     finite = np.isfinite(sums)
     if not finite.all():

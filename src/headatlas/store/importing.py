@@ -66,32 +66,32 @@ class Import:
 def read_maps(files: Sequence[Path]) -> Import:
     """Read and check all examples of the files, which must be of one model and one kind."""
     left_out: Counter[str] = Counter()
-    found: list[ImportedMaps] = []
+    examples: list[ImportedMaps] = []
     causal: bool | None = None
     for number, path in enumerate(files):
         for place, (maps, record) in enumerate(_read_file(path)):
             where = f"example {place}"
             _check_maps(maps, path, where)
-            if found:
-                _check_alike(found[0].maps, maps, path, where)
+            if examples:
+                _check_alike(examples[0].maps, maps, path, where)
             if maps.shape[-1] > 1:
                 seen = not np.triu(maps, 1).any()
                 causal = seen if causal is None else causal
                 if seen != causal:
                     raise _unlike(path, f"{where} {_sight(seen)}, the first one {_sight(causal)}")
-            if (one := _imported(maps, record, f"{number}.0.{place}", path, where, left_out)) is not None:
-                found.append(one)
-    if not found:
+            if (example := _imported(maps, record, f"{number}.0.{place}", path, where, left_out)) is not None:
+                examples.append(example)
+    if not examples:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
         raise CorpusError(
             f"No example is left to import ({reasons or 'the files are empty'}). Trees are needed beside maps between "
             "words; the released Penn Treebank maps come with dummy labels in their place.",
             files[0],
         )
-    levels = {"words" if one.example.words is not None else "tokens" for one in found}
+    levels = {"words" if example.example.words is not None else "tokens" for example in examples}
     if len(levels) > 1:
         raise _unlike(files[-1], "some maps are between words, others between tokens")
-    return Import("words" if levels == {"words"} else "tokens", bool(causal), found, dict(left_out))
+    return Import("words" if levels == {"words"} else "tokens", bool(causal), examples, dict(left_out))
 
 
 def _read_file(path: Path) -> Iterator[tuple[NDArray[Any], Mapping[str, Any]]]:
@@ -269,7 +269,7 @@ def _kind(token: str) -> TokenKind:
 
 
 def _strings(given: Any) -> list[str] | None:
-    """A list of strings, which Python 2 may have written as bytes; ? for what is no UTF-8. None where it is none."""
+    """A list of strings, which Python 2 may have written as bytes, ? for what is not UTF-8; None if it is not one."""
     if not isinstance(given, (list, tuple)) or not all(isinstance(one, (str, bytes)) for one in given):
         return None
     encoded = (one if isinstance(one, bytes) else one.encode("utf-8", "replace") for one in given)

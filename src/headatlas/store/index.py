@@ -29,7 +29,7 @@ INDEX = "index.json"
 
 
 @dataclass(frozen=True)
-class Shard:
+class MapFile:
     """One file of maps, as it was when it was written."""
 
     file: str
@@ -51,7 +51,7 @@ class Index:
     corpora: dict[str, Any]  # as in the manifest of an atlas
     versions: dict[str, str]
     examples: list[StoredExample] = field(repr=False)
-    shards: list[Shard] = field(default_factory=list)  # those that are written
+    shards: list[MapFile] = field(default_factory=list)  # those that are written
     complete: bool = False
     maps: bool = True  # whether maps are kept, or hidden states alone
 
@@ -73,8 +73,8 @@ class Index:
         return list(windows(self.example_bytes(), self.shard_bytes))
 
 
-def shard_file(number: int) -> str:
-    """The name of a shard's file."""
+def map_file_name(number: int) -> str:
+    """The name of a shard of this number."""
     return f"maps-{number:05}.safetensors"
 
 
@@ -98,7 +98,7 @@ def read_index(folder: Path) -> Index:
         found = parse_json(read_within(path, LARGEST_JSON).decode("utf-8"))
         if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
             raise AtlasError(f"{path}: not the index of a store of maps.")
-        shards = [Shard(**shard) for shard in found.pop("shards")]
+        shards = [MapFile(**shard) for shard in found.pop("shards")]
         examples = [_example(record, number) for number, record in enumerate(found.pop("examples"))]
         index = Index(**found, shards=shards, examples=examples)
         check_index(index)
@@ -139,19 +139,18 @@ def _example(record: Mapping[str, Any], number: int) -> StoredExample:
 def _check_types(index: Index) -> None:
     """What a survey of the maps will look up."""
     heads_told(index.model["heads"])
-    if not isinstance(index.model["name"], str) or index.model["attention"] not in get_args(Stack):
-        raise ValueError("the model has no name, or its attention is of an unknown kind")
-    if not (type(index.states) is int and index.states >= 0 and type(index.shard_bytes) is int):
-        raise ValueError("sizes are no numbers")
+    corpora = index.corpora.values()
+    texts = [index.model["name"]]
+    texts += [dict(file)[key] for corpus in corpora for file in corpus["files"] for key in ("file", "sha256")]
+    sizes = [index.states, index.shard_bytes]
+    sizes += [size for shard in index.shards for size in (shard.examples, shard.bytes)]
+    sizes += [count for corpus in corpora for count in corpus["left_out"].values()]
+    if not all(type(size) is int and size >= 0 for size in sizes):
+        raise ValueError("a size or a count is not a number")
+    if not all(isinstance(text, str) for text in texts) or index.model["attention"] not in get_args(Stack):
+        raise ValueError("the model or a file has no name, or the model's attention is unknown")
     if not (isinstance(index.settings, dict) and type(index.complete) is type(index.maps) is bool):
-        raise ValueError("the settings are no object, or it is not told what is kept")
-    if not all(type(shard.examples) is type(shard.bytes) is int for shard in index.shards):
-        raise ValueError("the sizes of shards are no numbers")
-    for about in index.corpora.values():
-        if not all(type(count) is int for count in about["left_out"].values()):
-            raise ValueError("what was left out is not counted")
-        if not all(isinstance(dict(record).get(key), str) for record in about["files"] for key in ("file", "sha256")):
-            raise ValueError("the files of a corpus are not told by file and sha256")
+        raise ValueError("the settings, or whether the store is complete and has maps, are missing")
 
 
 def _check_sizes(index: Index) -> None:
@@ -168,7 +167,7 @@ def _check_sizes(index: Index) -> None:
 
 
 def check_index(index: Index) -> None:
-    """ValueError where an index does not say what a store must, or declares more than fits into the memory."""
+    """ValueError if an index does not say what a store must, or declares more than fits into memory."""
     _check_types(index)
     if index.level not in ("words", "tokens") or index.dtype not in STORED_TYPES:
         raise ValueError(f"level {index.level!r} or dtype {index.dtype!r} is unknown")
@@ -181,7 +180,7 @@ def check_index(index: Index) -> None:
     planned, listed = [len(places) for places in plan], [shard.examples for shard in index.shards]
     if listed != (planned if index.complete else planned[: len(listed)]):
         raise ValueError("the shards listed do not hold the examples listed")
-    if [shard.file for shard in index.shards] != [shard_file(number) for number in range(len(index.shards))]:
+    if [shard.file for shard in index.shards] != [map_file_name(number) for number in range(len(index.shards))]:
         raise ValueError("the shards are not in order")
     for shard, places in zip(index.shards, plan, strict=False):  # of a store that is not complete, the first ones
         if (declared := sum(sizes[place] for place in places)) > shard.bytes:

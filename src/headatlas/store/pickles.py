@@ -2,8 +2,8 @@
 
 A pickle is a program: loading one can run anything. So this is the one file of headatlas that imports `pickle`, and it
 uses only its parser. Every name that a pickle asks for is looked up in the short table here, never imported; what the
-table gives are stand-ins that check what they are handed before numpy sees it; and instructions that make objects in
-other ways are refused. What can come out is numbers, strings, bytes, lists, tuples, dicts and arrays of numbers.
+table gives are stand-ins, which make arrays of plain numbers; only these are called or given a state. What can come
+out is numbers, strings, bytes, lists, tuples, dicts and arrays of numbers.
 
 The file is memory-mapped and large arrays stay in it until they are used: memory is bounded by the file's size, since
 no length that a pickle claims is believed beyond what the file holds.
@@ -15,7 +15,6 @@ import mmap
 import pickle
 import struct
 from collections.abc import Callable, Iterable
-from math import prod
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -25,7 +24,6 @@ from numpy.typing import NDArray
 from headatlas.errors import CorpusError
 
 LARGE = 1 << 16  # bytes; from here on a view into the file and no copy
-MOST_AXES = 32
 NUMBER_TYPES = frozenset(f"{kind}{size}" for kind in "iuf" for size in (1, 2, 4, 8)) - {"f1"} | {"b1"}
 
 
@@ -44,10 +42,7 @@ class _NumberType:
 
     def __setstate__(self, state: Any) -> None:
         """Only the order of bytes matters of a plain type's state."""
-        order = _text(state[1])
-        if order not in ("<", ">", "|", "="):
-            raise _RefusedError(f"a number type with the byte order {order!r}")
-        self.type = np.dtype(f"{order}{self.type.str[1:]}")
+        self.type = self.type.newbyteorder(_text(state[1]))  # type: ignore[arg-type]
 
 
 class _Array:
@@ -62,21 +57,9 @@ class _Array:
 
 
 def _numbers(raw: Any, number_type: Any, shape: Any, order: Any) -> NDArray[Any]:
-    if not isinstance(number_type, _NumberType) or not isinstance(raw, (bytes, memoryview)):
-        raise _RefusedError("an array that is no array of numbers")
-    if not isinstance(shape, tuple) or len(shape) > MOST_AXES or not all(map(_is_size, shape)):
-        raise _RefusedError("an array without a proper shape")
-    if prod(shape) * number_type.type.itemsize != len(raw):
-        raise _RefusedError(f"an array of the shape {shape} with {len(raw):,} bytes")
+    if not isinstance(number_type, _NumberType):
+        raise _RefusedError("an array that is not of numbers")
     return np.frombuffer(raw, dtype=number_type.type).reshape(shape, order="F" if _text(order) == "F" else "C")
-
-
-def _is_size(size: Any) -> bool:
-    return isinstance(size, int) and 0 <= size < 1 << 62
-
-
-def _blank_array(_kind: Any, _shape: Any, _type: Any) -> _Array:
-    return _Array()
 
 
 def _array_from_buffer(raw: Any, number_type: Any, shape: Any, order: Any) -> _Array:
@@ -89,40 +72,19 @@ def _scalar(number_type: Any, raw: Any) -> Any:
     return _numbers(raw, number_type, (), "C").item()
 
 
-def _encoded(text: Any, codec: Any) -> bytes:
-    """How pickles of protocol 2 and less hold bytes."""
-    if _text(codec) != "latin1" or not isinstance(text, str):
-        raise _RefusedError(f"text in the encoding {codec!r}")
-    return text.encode("latin1")
-
-
-def _no_bytes() -> bytes:
-    """How they hold no bytes at all."""
-    return b""
-
-
 _ADMITTED: dict[tuple[str, str], Callable[..., Any]] = {
     ("numpy", "dtype"): _NumberType,
     ("numpy", "ndarray"): _Array,
-    ("_codecs", "encode"): _encoded,
-    ("__builtin__", "bytes"): _no_bytes,
+    ("_codecs", "encode"): lambda text, _codec: text.encode("latin1"),  # how pickles of protocol 2 and less hold bytes
+    ("__builtin__", "bytes"): lambda: b"",  # and how they hold no bytes at all
 }
 for _core in ("numpy.core", "numpy._core"):
-    _ADMITTED[f"{_core}.multiarray", "_reconstruct"] = _blank_array
+    _ADMITTED[f"{_core}.multiarray", "_reconstruct"] = lambda _kind, _shape, _type: _Array()
     _ADMITTED[f"{_core}.multiarray", "scalar"] = _scalar
     _ADMITTED[f"{_core}.numeric", "_frombuffer"] = _array_from_buffer
 
 
-_FORBIDDEN = ["INST", "OBJ", "NEWOBJ", "NEWOBJ_EX", "PERSID", "BINPERSID", "EXT1", "EXT2", "EXT4", "NEXT_BUFFER"]
-_FORBIDDEN += ["EMPTY_SET", "FROZENSET"]
 _PLAIN: dict[int, Callable[[Any], None]] = dict(pickle._Unpickler.dispatch)  # what the instructions do by themselves
-
-
-def _refuser(name: str) -> Callable[[object], None]:
-    def refuse(_parser: object) -> None:
-        raise _RefusedError(f"an object made by the instruction {name}")
-
-    return refuse
 
 
 class _File:
@@ -168,7 +130,7 @@ class _Parser(pickle._Unpickler):
         target.__setstate__(state)
 
     def _check_keys(self, keys: Iterable[Any]) -> None:
-        """Only plain keys: a tuple within tuples may take for ever to hash."""
+        """Admit only plain keys: a tuple within tuples can take for ever to hash."""
         for key in keys:
             if not isinstance(key, str | bytes | int | float | None):
                 raise _RefusedError(f"a dict with a {type(key).__name__} for a key")
@@ -185,6 +147,9 @@ class _Parser(pickle._Unpickler):
         self._check_keys(self.stack[::2])
         _PLAIN[pickle.DICT[0]](self)
 
+    def _set(self) -> None:
+        raise _RefusedError("a set")
+
     def _bytearray(self) -> None:
         (size,) = struct.unpack("<Q", self.read(8))
         self.stack.append(self.read(size))
@@ -195,14 +160,13 @@ class _Parser(pickle._Unpickler):
     dispatch[pickle.SETITEM[0]] = _setitem
     dispatch[pickle.SETITEMS[0]] = _setitems
     dispatch[pickle.DICT[0]] = _dict
-    for _name in _FORBIDDEN:
-        dispatch[getattr(pickle, _name)[0]] = _refuser(_name)
+    dispatch[pickle.EMPTY_SET[0]] = dispatch[pickle.FROZENSET[0]] = _set
 
 
 def load_numbers(path: Path) -> Any:
-    """What a pickle holds, of any protocol and of Python 2 or 3, if it is nothing but plain data and numeric arrays."""
+    """The content of a pickle, of any protocol and of Python 2 or 3, if it is plain data and arrays of numbers."""
     try:
-        return plain(_Parser(cast(Any, _File(path)), encoding="bytes").load())
+        return _plain(_Parser(cast(Any, _File(path)), encoding="bytes").load())
     except _RefusedError as refused:
         raise CorpusError(
             f"holds {refused}, which maps do not need. It is not opened, since loading a pickle can run programs. "
@@ -213,19 +177,19 @@ def load_numbers(path: Path) -> Any:
         raise CorpusError(f"cannot be read ({error.strerror}).", path) from error
     except Exception as error:  # a damaged pickle can fail in any way that its parser can
         raise CorpusError(
-            f"is no whole pickle ({type(error).__name__}: {str(error)[:80]}). Fetch the file again.", path
+            f"is not a complete pickle ({type(error).__name__}: {str(error)[:80]}). Fetch the file again.", path
         ) from error
 
 
-def plain(value: Any) -> Any:
-    """Stand-ins replaced by what they stand for, two levels deep: a list of dicts of values."""
+def _plain(value: Any) -> Any:
+    """Replace stand-ins by their arrays, two levels deep: in a list of dicts."""
     if isinstance(value, list):
-        return [_plain_dict(one) if isinstance(one, dict) else one for one in value]
+        return [_plain_dict(item) if isinstance(item, dict) else item for item in value]
     return value
 
 
-def _plain_dict(found: dict[Any, Any]) -> dict[str, Any]:
-    return {_text(key): value.value if isinstance(value, _Array) else value for key, value in found.items()}
+def _plain_dict(example: dict[Any, Any]) -> dict[str, Any]:
+    return {_text(key): value.value if isinstance(value, _Array) else value for key, value in example.items()}
 
 
 def _text(value: Any) -> str:

@@ -1,7 +1,7 @@
 """Maps as they come from a model, one example at a time in order: for the writer, and for work that needs no disk.
 
 Examples are taken in windows of bounded size and batched by length within each, so what an example's numbers are
-depends on its window alone: a run that was stopped between windows goes on to the same bytes.
+depends on its window alone: a run that was stopped between windows resumes to the same bytes.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from headatlas.errors import ModelError, SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.words import PADDING, word_attention
+from headatlas.store.checking import is_finite
 from headatlas.store.examples import SPECIAL_UNITS, Level, Tensors, WordMaps, word_maps
 
 STORED_TYPES = {"float16": torch.float16, "float32": torch.float32}
@@ -42,7 +43,7 @@ def observe_words(
 ) -> Iterator[WordMaps]:
     """The word maps of parsed sentences in their order, straight from the model. relations: the sample's.
 
-    `advance` is told the tokens of each batch that is done.
+    `advance` gets the number of tokens of each finished batch.
     """
     options = {"batch_tokens": batch_tokens, "stack": stack, "states": states, "dtype": dtype, "advance": advance}
     for segment, tensors in zip(segments, observe_maps(model, segments, "words", **options), strict=True):  # type: ignore[arg-type]
@@ -72,14 +73,14 @@ def observe_maps(
     for window in windows(sizes, WINDOW_BYTES):
         chunk = [segments[place] for place in window]
         plan = plan_batches(chunk, batch_tokens)
-        found: dict[int, Tensors] = {}
+        tensors: dict[int, Tensors] = {}
         for places, batch in zip(plan, iterate_batches(chunk, plan, model.kinds, model.pad_id), strict=True):
             gather = _Gather(batch.to(model.device), level, shape, STORED_TYPES[dtype], maps)
             model.observe(gather.batch, gather.keep, chosen, gather.keep_states if states else None)
-            found |= zip(places, gather.tensors(), strict=True)
+            tensors |= zip(places, gather.tensors(), strict=True)
             advance(batch.tokens)
         for place in range(len(chunk)):
-            yield found.pop(place)
+            yield tensors.pop(place)
 
 
 def units(segment: Segment, level: Level) -> int:
@@ -92,7 +93,7 @@ def units(segment: Segment, level: Level) -> int:
 
 
 def tensor_bytes(shape: HeadShape, level: Level, rows: int, width: int, dtype: str, maps: bool = True) -> int:
-    """What an example with maps of so many rows takes. width: of its hidden states, 0 where they are not kept."""
+    """The bytes of an example with maps of `rows` rows. width: of its hidden states, 0 if they are not kept."""
     with_states = rows - SPECIAL_UNITS if level == "words" else rows
     numbers = maps * shape.total * rows * rows + (shape.layers + 1) * with_states * width
     return numbers * STORED_TYPES[dtype].itemsize
@@ -182,18 +183,12 @@ class _Gather:
 
     def tensors(self) -> Iterator[Tensors]:
         """Each segment's numbers; raises where they are not finite."""
-        kept: Sequence[NDArray[np.floating] | None] = self._maps or [None] * len(self._states)
-        for segment, maps, states in zip(self.batch.segments, kept, self._states, strict=True):
+        all_maps: Sequence[NDArray[np.floating] | None] = self._maps or [None] * len(self._states)
+        for segment, maps, states in zip(self.batch.segments, all_maps, self._states, strict=True):
             for what, numbers in (("attention", maps), ("hidden states", states)):
-                if numbers is not None and not _finite(numbers):
+                if numbers is not None and not is_finite(numbers):
                     raise ModelError(
                         f"The {what} of example {segment.id} are not finite, or too large for the type they are kept "
                         "in. Try --dtype float32 for the model, and --dtype-stored float32 for the store."
                     )
             yield Tensors(maps, states)
-
-
-def _finite(numbers: NDArray[np.floating]) -> bool:
-    """Whether no number is NaN or infinite: a sum shows either."""
-    with np.errstate(invalid="ignore"):
-        return bool(np.isfinite(numbers.sum(dtype=np.float32)))

@@ -1,4 +1,4 @@
-"""Writing a store shard by shard, each atomically, so that a stopped run goes on at the next one."""
+"""Writing a store shard by shard, each atomically, so that a stopped run resumes with the next one."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically
 from headatlas.store.examples import Tensors
-from headatlas.store.index import Index, Shard, shard_file, write_index
+from headatlas.store.index import Index, MapFile, map_file_name, write_index
 from headatlas.wording import megabytes
 
 OVERHEAD_BYTES = 400  # of an example, beside its numbers: names in the shard, a line in the index
 ALIGNMENT = 8  # bytes, of a safetensors file's header and of its length
 
-Produce = Callable[[range], Iterator[Tensors]]
-"""The numbers of a run of examples, in order."""
 
+def write_store(folder: Path, index: Index, produce: Callable[[range], Iterator[Tensors]]) -> Index:
+    """Write the shards that `index` does not list yet, then the index as complete.
 
-def write_store(folder: Path, index: Index, produce: Produce) -> Index:
-    """Write the shards that `index` does not list yet, then the index as complete."""
+    produce: gives the numbers of a run of examples, in order.
+    """
     make_folder(folder)
     write_index(folder, index)
     plan = index.plan()
@@ -35,13 +35,13 @@ def write_store(folder: Path, index: Index, produce: Produce) -> Index:
         index = replace(index, complete=True)
         write_index(folder, index)
     for number in range(len(index.shards), len(plan)):
-        shard = _write_shard(folder / shard_file(number), produce(plan[number]))
+        shard = _write_shard(folder / map_file_name(number), produce(plan[number]))
         index = replace(index, shards=[*index.shards, shard], complete=number + 1 == len(plan))
         write_index(folder, index)
     return index
 
 
-def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
+def _write_shard(path: Path, examples: Iterator[Tensors]) -> MapFile:
     tensors: dict[str, NDArray[np.floating]] = {}
     number = -1
     for number, example in enumerate(examples):
@@ -60,7 +60,7 @@ def _write_shard(path: Path, examples: Iterator[Tensors]) -> Shard:
                 file.write(piece)
 
     write_atomically(path, write)
-    return Shard(path.name, number + 1, sum(map(len, pieces)), digest.hexdigest())
+    return MapFile(path.name, number + 1, sum(map(len, pieces)), digest.hexdigest())
 
 
 def _header(tensors: Mapping[str, NDArray[np.floating]]) -> bytes:
@@ -79,15 +79,15 @@ def _header(tensors: Mapping[str, NDArray[np.floating]]) -> bytes:
 
 
 def bytes_to_write(index: Index) -> int:
-    """About what the shards that are still to be written will take."""
+    """About how many bytes the missing shards will take."""
     sizes = index.example_bytes()
     return sum(sizes[place] + OVERHEAD_BYTES for places in index.plan()[len(index.shards) :] for place in places)
 
 
 def refuse_without_room(folder: Path, needed: int) -> int:
-    """The free bytes where the folder is to be; AtlasError where they do not suffice."""
-    there = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
-    free = shutil.disk_usage(there).free
+    """The free bytes on the folder's disk; AtlasError if they do not suffice."""
+    existing = next(parent for parent in (folder.absolute(), *folder.absolute().parents) if parent.exists())
+    free = shutil.disk_usage(existing).free
     if needed > free:
         raise AtlasError(
             f"{folder}: the maps take about {megabytes(needed)}, but only {megabytes(free)} are free there. Free some "

@@ -107,7 +107,6 @@ class Coreference(Study):
         self._how, self._permutations = how, permutations
 
     def start(self, shape: HeadShape) -> None:
-        """Prepare empty sums for a stack of heads."""
         self._heads = shape.numbered
         sizes = len(self._heads), len(BASELINES), len(MENTION_TYPES)
         resampling = {"seed": self._seed, "replicates": self._replicates, "permutations": self._permutations}
@@ -149,16 +148,13 @@ class Coreference(Study):
         self._mass.clear()
 
     def merge(self, other: Self) -> None:
-        """Add another study's sums to these."""
         for rule, tally in self._tallies.items():
             tally.merge(other._tallies[rule])
 
     def state(self) -> State:
-        """The sums, to be saved."""
         return {f"{rule}_sums": tally.state()["sums"] for rule, tally in self._tallies.items()}
 
     def restore(self, state: State) -> None:
-        """Take over saved sums."""
         for rule, tally in self._tallies.items():
             tally.restore({"sums": state[f"{rule}_sums"]})
 

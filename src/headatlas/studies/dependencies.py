@@ -48,7 +48,7 @@ _NOWHERE = -2  # neither a word nor ROOT
 
 @dataclass(frozen=True)
 class Instances:
-    """The words of a batch whose heads are to be found, N of them, in reading order."""
+    """The words of a batch, N of them in reading order, with the heads that are to be predicted."""
 
     segment: NDArray[np.int64]  # [N], row of the batch
     predictor: NDArray[np.int64]  # [N], the word whose prediction counts
@@ -130,7 +130,6 @@ class Dependencies(Study):
         self._permutations = permutations
 
     def start(self, shape: HeadShape) -> None:
-        """Prepare empty sums for a stack of heads."""
         self._candidates = [(*head, direction) for head in shape.numbered for direction in DIRECTIONS]
         categories = len(self._relations) + 1  # the last one: roots
         self._tally = Tally(
@@ -176,15 +175,12 @@ class Dependencies(Study):
         self._mass.clear()
 
     def merge(self, other: Self) -> None:
-        """Add another study's sums to these."""
         self._tally.merge(other._tally)
 
     def state(self) -> State:
-        """The sums, to be saved."""
         return self._tally.state()
 
     def restore(self, state: State) -> None:
-        """Take over saved sums."""
         self._tally.restore(state)
 
     def tables(self) -> dict[str, pd.DataFrame]:

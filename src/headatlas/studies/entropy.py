@@ -16,10 +16,10 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import Sum
-from headatlas.studies.study import LayerMap, SegmentMeans, State
+from headatlas.studies.study import LayerMap, SegmentMeans
 
 SOURCES = ("all", "cls")
-AUTHORS_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
+ENTROPY_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
 
 
 def mean_entropy(sums: Tensor, lengths: Tensor, cls_rows: Tensor) -> Tensor:
@@ -46,12 +46,10 @@ class Entropy(SegmentMeans):
     columns = SOURCES
 
     def start(self, shape: HeadShape) -> None:
-        """Prepare empty sums for a stack of heads."""
         super().start(shape)
-        self._uniform = np.zeros(len(SOURCES))
+        self._uniform = self.add("uniform", (len(SOURCES),))
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
-        """Means over each segment's rows."""
         batch = layer_map.batch
         return mean_entropy(layer_map.surface, batch.lengths, _cls_rows(batch))
 
@@ -66,20 +64,6 @@ class Entropy(SegmentMeans):
         super().end_batch(batch)
         here = batch.to(torch.device("cpu"))
         self._uniform += (uniform_entropy(here, self.causal) * self.counted(here)).sum(0).numpy()
-
-    def merge(self, other: Entropy) -> None:
-        """Add another study's sums to these."""
-        super().merge(other)
-        self._uniform += other._uniform
-
-    def state(self) -> State:
-        """The sums, to be saved."""
-        return super().state() | {"uniform": self._uniform}
-
-    def restore(self, state: State) -> None:
-        """Take over saved sums."""
-        super().restore(state)
-        self._uniform = state["uniform"].copy()
 
     def table(self) -> pd.DataFrame:
         """layer, head, source, nats, low, high, uniform_nats, count."""

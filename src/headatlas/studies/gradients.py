@@ -48,7 +48,6 @@ class Gradients(SegmentMeans):
     columns = tuple(KINDS)
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
-        """Means over each segment's pairs."""
         batch = layer_map.batch
         admitted = admitted_pairs(batch, layer_map.mask, self.causal)
         return mean_gradient_to_kinds(layer_map.weights.float(), admitted, batch.kinds)

@@ -13,7 +13,7 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import Sum
-from headatlas.studies.study import LayerMap, SegmentMeans, State
+from headatlas.studies.study import LayerMap, SegmentMeans
 
 
 class MaxAttention(SegmentMeans):
@@ -23,41 +23,23 @@ class MaxAttention(SegmentMeans):
     columns = ("max",)
 
     def start(self, shape: HeadShape) -> None:
-        """Prepare empty sums for a stack of heads."""
         super().start(shape)
-        self._highest = np.zeros((shape.layers, shape.most_heads))
+        self._highest = self.add("highest", (shape.layers, shape.most_heads), reduce="max")
         self._highest_seen: dict[int, Tensor] = {}
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
-        """Means over each segment's rows."""
         return layer_map.surface[..., [Sum.MAXIMUM]] / layer_map.batch.lengths[:, None, None]
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
-        """Keep the layer's values until the batch ends."""
         super().see(layer, layer_map)
         self._highest_seen[layer] = layer_map.surface[..., Sum.HIGHEST].amax(0)  # [H]
 
     def end_batch(self, batch: Batch) -> None:
-        """Add the batch's values to the sums."""
         super().end_batch(batch)
         for layer, values in self._highest_seen.items():
             known = self._highest[layer, : len(values)]
             np.maximum(known, values.cpu().double().numpy(), out=known)
         self._highest_seen.clear()
-
-    def merge(self, other: MaxAttention) -> None:
-        """Add another study's sums to these."""
-        super().merge(other)
-        np.maximum(self._highest, other._highest, out=self._highest)
-
-    def state(self) -> State:
-        """The sums, to be saved."""
-        return super().state() | {"highest": self._highest}
-
-    def restore(self, state: State) -> None:
-        """Take over saved sums."""
-        super().restore(state)
-        self._highest = state["highest"].copy()
 
     def table(self) -> pd.DataFrame:
         """layer, head, value, low, high, highest, count."""

@@ -26,7 +26,6 @@ class Positions(SegmentMeans):
     columns = tuple(map(str, OFFSETS))
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
-        """Means over each segment's tokens."""
         return attention_to_neighbours(layer_map.surface, layer_map.batch.lengths)
 
     def table(self) -> pd.DataFrame:

@@ -14,7 +14,7 @@ only as many rows as fit in memory are compared, and the table `similarity` says
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Self, get_args
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -30,9 +30,9 @@ from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.statistics.surface import widest
 from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
-from headatlas.studies.study import REPLICATES, LayerMap, State, Study, refuse_non_finite
+from headatlas.studies.study import REPLICATES, LayerMap, Study, refuse_non_finite
 
-AUTHORS_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
+SIMILARITY_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 CLUSTERS = 8
 MAP_DISTANCES: tuple[str, ...] = get_args(MapDistance)
 
@@ -67,19 +67,15 @@ class Similarity(Study):
         self._smoothing, self._clusters, self._map_distance = smoothing, clusters, map_distance
 
     def start(self, shape: HeadShape) -> None:
-        """Prepare empty sums for a stack of heads."""
         self._shape = shape
         self._heads = shape.places
         self._layer_of = np.eye(shape.layers)[[layer for layer, _ in self._heads]]  # [H, L]
         pairs, layers = (shape.total, shape.total), (shape.layers, shape.layers)
-        self._sums: State = {
-            "sum": np.zeros(pairs),
-            "mean": np.zeros(pairs),
-            "count": np.zeros(pairs),
-            "drawn_value": np.zeros((self._replicates, *layers)),
-            "drawn_count": np.zeros((self._replicates, *layers)),
-            "rows": np.zeros(2),  # compared, and all
-        }
+        for name in ("sum", "mean", "count"):
+            self.add(name, pairs)
+        for name in ("drawn_value", "drawn_count"):
+            self.add(name, (self._replicates, *layers))
+        self.add("rows", (2,))  # compared, and all
         self._kept = KeptRows(shape.total)
         self._first = list(accumulate(shape.heads, initial=0))  # head of every layer
 
@@ -108,19 +104,6 @@ class Similarity(Study):
         for layer, own in enumerate(np.split(masses.cpu().double().numpy(), ends[:-1])):
             refuse_non_finite(layer, own[:, None])
         self._add(batch, np.stack(means), np.stack(counts))
-
-    def merge(self, other: Self) -> None:
-        """Add another study's sums to these."""
-        for name, own in self._sums.items():
-            own += other._sums[name]
-
-    def state(self) -> State:
-        """The sums, to be saved."""
-        return self._sums
-
-    def restore(self, state: State) -> None:
-        """Take over saved sums."""
-        self._sums = {name: array.copy() for name, array in state.items()}
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Distances of heads and of layers, the map of heads, and what the map and the test are worth."""

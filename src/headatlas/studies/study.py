@@ -26,6 +26,7 @@ from headatlas.statistics.surface import surface_sums
 
 REPLICATES = 1000
 State = dict[str, NDArray[Any]]  # floats, or integers where sums are counts
+Reduce = Literal["sum", "max"]  # how the sums of two parts of a corpus become those of both
 
 
 class LayerMap:
@@ -53,10 +54,18 @@ class Study(ABC):
     def __init__(self, causal: bool = False, *, seed: int = 0, replicates: int = REPLICATES) -> None:
         self.causal = causal  # whether a token attends only to itself and those before it
         self._seed, self._replicates = seed, replicates  # of the bootstrap
+        self._sums: State = {}
+        self._reduce: dict[str, Reduce] = {}
 
     @abstractmethod
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
+
+    def add(self, name: str, shape: tuple[int, ...], reduce: Reduce = "sum") -> NDArray[np.float64]:
+        """Declare a sum, zeros at first, to be changed in place; merging, saving and restoring it follow from that."""
+        self._reduce[name] = reduce
+        self._sums[name] = np.zeros(shape)
+        return self._sums[name]
 
     def batch_pairs(self) -> int | None:
         """How many pairs of tokens a batch may have so that what is kept of it fits the memory; None: any."""
@@ -70,17 +79,20 @@ class Study(ABC):
     def end_batch(self, batch: Batch) -> None:
         """Add what was seen of the batch to the sums, all layers at once."""
 
-    @abstractmethod
     def merge(self, other: Self) -> None:
         """Add another study's sums to these."""
+        for name, sums in self._sums.items():
+            combine = np.add if self._reduce[name] == "sum" else np.maximum
+            combine(sums, other._sums[name], out=sums)
 
-    @abstractmethod
     def state(self) -> State:
         """The sums, to be saved."""
+        return self._sums
 
-    @abstractmethod
     def restore(self, state: State) -> None:
         """Take over saved sums."""
+        for name, sums in self._sums.items():
+            sums[...] = state[name]
 
     @abstractmethod
     def table(self) -> pd.DataFrame:
@@ -121,12 +133,11 @@ class SegmentMeans(Study):
         return [segment.id for segment in batch.segments]
 
     def start(self, shape: HeadShape) -> None:
-        """Prepare empty sums for a stack of heads."""
         self.shape = shape
-        self._total = np.zeros((shape.layers, shape.most_heads, len(self.columns)))
-        self._count = np.zeros(len(self.columns))
-        self._drawn_total = np.zeros((self._replicates, *self._total.shape))
-        self._drawn_count = np.zeros((self._replicates, *self._count.shape))
+        self._total = self.add("total", (shape.layers, shape.most_heads, len(self.columns)))
+        self._count = self.add("count", (len(self.columns),))
+        self._drawn_total = self.add("drawn_total", (self._replicates, *self._total.shape))
+        self._drawn_count = self.add("drawn_count", (self._replicates, *self._count.shape))
         self._seen: dict[int, Tensor] = {}
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
@@ -151,27 +162,6 @@ class SegmentMeans(Study):
         with one_thread():
             drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
         self._drawn_count += weights @ counted
-
-    def merge(self, other: Self) -> None:
-        """Add another study's sums to these."""
-        self._total += other._total
-        self._count += other._count
-        self._drawn_total += other._drawn_total
-        self._drawn_count += other._drawn_count
-
-    def state(self) -> State:
-        """The sums, to be saved."""
-        return {
-            "total": self._total,
-            "count": self._count,
-            "drawn_total": self._drawn_total,
-            "drawn_count": self._drawn_count,
-        }
-
-    def restore(self, state: State) -> None:
-        """Take over saved sums."""
-        self._total, self._count = state["total"].copy(), state["count"].copy()
-        self._drawn_total, self._drawn_count = state["drawn_total"].copy(), state["drawn_count"].copy()
 
     def means(self) -> pd.DataFrame:
         """One row a head and column: layer, head (from 1), column, value, low, high, count; NaN where count is 0."""

@@ -45,7 +45,6 @@ class TokenKinds(SegmentMeans):
     columns = KINDS
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
-        """Means over each segment's tokens."""
         batch = layer_map.batch
         return attention_to_kinds(layer_map.surface, batch.lengths, _rows_of(TokenKind.SEP, batch))
 

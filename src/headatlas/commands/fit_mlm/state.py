@@ -1,4 +1,4 @@
-"""A fit's state on disk: weights and AdamW's moments in float32, and how far it has come, in one sealed file.
+"""A fit's state on disk: weights and AdamW's moments in float32, and how far it has come, in one file with a checksum.
 
 Order and masks follow from the seed and the step, so nothing else is needed to go on to the same bits.
 """
@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from safetensors import SafetensorError
-from safetensors import torch as safetensors_torch
 from torch import nn
 
-from headatlas.checksums import UNSEALED, check_tensors, seal_tensors
+from headatlas.checksums import pack_tensors, unpack_tensors
 from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
@@ -48,8 +46,7 @@ def save_state(
         if parameter in optimizer.state:
             tensors |= {f"{moment}/{name}": optimizer.state[parameter][moment] for moment in _MOMENTS}
     metadata = {"format": FORMAT, "state": json.dumps(state.__dict__), "settings": json.dumps(settings)}
-    saved = safetensors_torch.save({key: tensor.contiguous() for key, tensor in tensors.items()}, metadata | UNSEALED)
-    content = seal_tensors(saved)
+    content = pack_tensors({key: tensor.cpu().numpy() for key, tensor in tensors.items()}, metadata)
     write_atomically(path, lambda temporary: temporary.write_bytes(content))
 
 
@@ -67,10 +64,9 @@ def restore_state(
         metadata = safetensors_metadata(content)
         if metadata["format"] != FORMAT:
             raise ValueError(f"its format is {metadata['format']!r}, not {FORMAT!r}")
-        check_tensors(content)
-        tensors = safetensors_torch.load(content)
+        tensors = {key: torch.tensor(array) for key, array in unpack_tensors(content).items()}
         state, before = _fit_state(parse_json(metadata["state"])), parse_json(metadata["settings"])
-    except (OSError, SafetensorError, AttributeError, KeyError, ValueError, TypeError) as error:
+    except (OSError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
     refuse_other_settings(path, before, settings)
     for name, parameter in learning.items():

@@ -15,12 +15,10 @@ from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.replicates import MEASURES, interval, measures_of, replicates
 from headatlas.corpora.spans.tasks import SpanTask
 from headatlas.encoding.span_segments import SpanSegment
+from headatlas.probes.controls import control_answers
 from headatlas.probes.description_length import online_code
-from headatlas.probes.edge import EdgeProbe
-from headatlas.probes.head_mix import HeadMixProbe
-from headatlas.probes.mixing import SpanProbe
 from headatlas.probes.span_batches import SpanTargets
-from headatlas.probes.span_controls import control_answers
+from headatlas.probes.span_probes import EdgeProbe, HeadMixProbe, SpanProbe
 from headatlas.probes.span_scores import SpanCounts, score_spans
 from headatlas.probes.training import Fitted, fit, hold_out
 from headatlas.statistics.layer_measures import differentials, divergence_from_uniform

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from headatlas.checksums import open_json, seal_json
+from headatlas.checksums import pack_json, unpack_json
 from headatlas.commands.layers.jobs import Record, Weights
 from headatlas.commands.layers.replicates import interval
 from headatlas.errors import AtlasError
@@ -28,7 +28,7 @@ def load_record(folder: Path, task: str, weights: Weights) -> Record | None:
     if not path.exists():
         return None
     try:
-        found = open_json(path.read_text(encoding="utf-8"))
+        found = unpack_json(path.read_text(encoding="utf-8"))
         return Record(**{one.name: found[one.name] for one in fields(Record)})
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error
@@ -37,7 +37,7 @@ def load_record(folder: Path, task: str, weights: Weights) -> Record | None:
 def save_record(folder: Path, task: str, weights: Weights, record: Record) -> None:
     """Keep what a task found."""
     make_folder(folder / FOLDER)
-    write_text(_path(folder, task, weights), seal_json(vars(record)))
+    write_text(_path(folder, task, weights), pack_json(vars(record)))
 
 
 def tables_of(records: Sequence[Record]) -> dict[str, pd.DataFrame]:

@@ -12,15 +12,13 @@ import torch
 from headatlas.commands.probe.settings import ON_ATTENTION, UNTRAINED, ProbeSettings
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
-from headatlas.probes.attention import AttentionParser, AttentionProbe, AttentionWordsProbe, Parser
+from headatlas.probes.attention import AttentionParser, AttentionProbe, AttentionWordsProbe, Parser, head_use
 from headatlas.probes.baselines import DistanceProbe, branching
 from headatlas.probes.batches import Sentences
 from headatlas.probes.controls import control_heads
 from headatlas.probes.description_length import description_length
-from headatlas.probes.structural import StructuralProbe
-from headatlas.probes.structural_scores import structural_scores
+from headatlas.probes.structural import StructuralProbe, structural_scores
 from headatlas.probes.training import Fitted, fit, hold_out
-from headatlas.probes.weights import head_use
 from headatlas.studies.dependencies import DIRECTIONS
 
 Weights = Literal["pretrained", "random"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from headatlas.checksums import open_json, seal_json
+from headatlas.checksums import pack_json, unpack_json
 from headatlas.commands.probe.jobs import Job, Record
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_text
@@ -22,7 +22,7 @@ def load_record(folder: Path, job: Job) -> Record | None:
     if not path.exists():
         return None
     try:
-        found = open_json(path.read_text(encoding="utf-8"))
+        found = unpack_json(path.read_text(encoding="utf-8"))
         rows = {name: list(found[name]) for name in ("probes", "relations", "weights")}
         if not all(isinstance(row, dict) for some in rows.values() for row in some):
             raise ValueError("a row is no object")
@@ -34,7 +34,7 @@ def load_record(folder: Path, job: Job) -> Record | None:
 def save_record(folder: Path, job: Job, record: Record) -> None:
     """Keep what a job found."""
     make_folder(folder / FOLDER)
-    write_text(_path(folder, job), seal_json(vars(record)))
+    write_text(_path(folder, job), pack_json(vars(record)))
 
 
 def tables_of(records: Sequence[Record]) -> dict[str, pd.DataFrame]:

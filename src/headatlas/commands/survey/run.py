@@ -32,7 +32,7 @@ from headatlas.results.atlas import (
 from headatlas.results.finished import already_done
 from headatlas.results.relation_examples import save_relation_examples
 from headatlas.studies import Study
-from headatlas.studies.entropy import AUTHORS_SMOOTHING
+from headatlas.studies.entropy import ENTROPY_SMOOTHING
 from headatlas.versions import moment, versions
 
 STATES = "state"
@@ -98,7 +98,7 @@ class _Survey:
             batch_tokens=options.batch_tokens,
             seed=options.seed,
             stack=self.subject.stack,
-            smoothing=AUTHORS_SMOOTHING if options.as_published else 0.0,
+            smoothing=ENTROPY_SMOOTHING if options.as_published else 0.0,
             checkpoint=Checkpoint(self.folder / STATES / f"{name}.safetensors", self.settings),
             crew=options.crew(options.device),
             description=f"{Path(model.name).name}: {name}",

@@ -14,7 +14,7 @@ from headatlas.studies import TEXT_STUDIES, Study
 from headatlas.studies.coreference import Coreference
 from headatlas.studies.dependencies import Dependencies
 from headatlas.studies.keyphrases import Keyphrases
-from headatlas.studies.similarity import AUTHORS_SMOOTHING, Similarity
+from headatlas.studies.similarity import SIMILARITY_SMOOTHING, Similarity
 from headatlas.views.words.behaviours import behaviours
 
 
@@ -59,7 +59,7 @@ class StudySettings:
 
     def _of_text(self, name: str) -> Study:
         if name == Similarity.name:
-            smoothing = AUTHORS_SMOOTHING if self.statistics.as_published else 0.0
+            smoothing = SIMILARITY_SMOOTHING if self.statistics.as_published else 0.0
             return Similarity(**self._usual, smoothing=smoothing, map_distance=self.statistics.map_distance)
         return TEXT_STUDIES[name](**self._usual)
 

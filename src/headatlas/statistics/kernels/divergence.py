@@ -1,14 +1,11 @@
 """The CPU kernel of `divergence_sums`: for a row, all heads' weights wait in the cache while every pair is compared.
 
 Threads take one block of rows after another, so that a slow one holds nobody up. A row of each head is scaled to sum
-1/2, and p/2 and the sum of (p/2) log p are kept, so that a pair costs one logarithm a column: of m = p/2 + q/2, in
+1/2, so that a pair costs one logarithm per column: with m = p/2 + q/2 and M(p, q) the sum of m log m,
 
-    JS = sum of (p/2) log p + sum of (q/2) log q - sum of m log m.
+    JS = (M(p, p) + M(q, q)) / 2 - M(p, q).
 
-The difference of float32 sums is good to some 1e-7 nats a row, which is nothing beside most divergences. Rows closer
-than CLOSE are taken by `divergence_formula`, which loses nothing where p and q are alike; for rows that are alike in
-every column a short polynomial will do. Heads close in one row are most often close in the next, so what was right for
-a pair is tried first.
+The difference of float32 sums is good to some 1e-7 nats per row, so a sum over a segment's rows is good to 1e-5 nats.
 
 Heads are compared a tile with a tile, so that more of them than the cache holds still come from it. Columns that no
 head attends to, such as those ahead in a causal model, are not visited.
@@ -25,24 +22,15 @@ from numba import njit
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.statistics.kernels.divergence_formula import DENOMINATOR, NUMERATOR
 from headatlas.statistics.kernels.fast_log import REORDER, fast_log2
 
 ROWS_AT_ONCE = 16
 SMALL = 100_000  # comparisons of two numbers; less work than this is not worth a second thread
 TILE_NUMBERS = 32_768  # of a tile's rows: two tiles fill half of a cache of 512 KB
-LANES = 8  # columns are compared so many at a time, the last of them filled up with zeros
-CLOSE = 0.02  # nats; from here on rounding is at most some 1e-5 of a row's divergence, and less in a sum over rows
-FAR, ALIKE, UNLIKE = range(3)  # a pair's last row: not close; close, and alike in every column; close, but not so
+LANES = 8  # columns compared at a time; the last ones are filled up with zeros
 _LOG2 = np.log(2.0)
 _ONE = np.float32(1.0)
 _ZERO = np.float32(0.0)
-_TWO = np.float32(2.0)
-_TINY = np.float32(1e-30)
-_N, _D = (tuple(np.float32(c) for c in powers) for powers in (NUMERATOR, DENOMINATOR))
-# g / u^2 of `divergence_formula` as a polynomial in u^2, for u^2 up to _ALIKE_SQUARE; off by 1e-6
-_SERIES = tuple(np.float32(c) for c in (0.0248948408, 0.0120827549, 0.0342416393, 0.0832848288, 0.50000041))
-_ALIKE_SQUARE = np.float32(0.4)
 
 
 def divergence_sums_cpu(rows: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tensor]:
@@ -74,13 +62,9 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 @njit(cache=True, fastmath=REORDER)  # type: ignore[untyped-decorator]
 def _prepare(
-    row: NDArray[np.float32],
-    smoothing: np.float32,
-    mass: NDArray[np.float64],
-    halves: NDArray[np.float32],
-    own: NDArray[np.float64],
+    row: NDArray[np.float32], smoothing: np.float32, mass: NDArray[np.float64], halves: NDArray[np.float32]
 ) -> int:
-    """Fill p/2 and the sum of (p/2) log2 p of one row of each head, and its mass. The number of columns."""
+    """Fill p/2 of one row of each head, and its mass. The number of columns."""
     heads, n = row.shape
     keep, add = _ONE - smoothing, np.float32(smoothing / n)
     width = 0
@@ -90,12 +74,8 @@ def _prepare(
             total += keep * row[head, j] + add
         mass[head] = total
         scale = np.float32(0.5 / total) if total > 0 else _ZERO
-        logarithms = 0.0
         for j in range(n):
-            half = scale * (keep * row[head, j] + add)
-            halves[head, j] = half
-            logarithms += half * fast_log2(half + half)
-        own[head] = logarithms
+            halves[head, j] = scale * (keep * row[head, j] + add)
         last = n
         while last > width and halves[head, last - 1] == 0:
             last -= 1
@@ -103,77 +83,31 @@ def _prepare(
     return -(-width // LANES) * LANES
 
 
-@njit(cache=True, fastmath=REORDER, error_model="numpy")  # type: ignore[untyped-decorator]
-def _close(halves: NDArray[np.float32], a: int, b: int, width: int) -> np.float32:
-    """The divergence of two rows in nats, right however alike they are; but slower than the logarithm."""
-    total = _ZERO
-    for j in range(width):
-        p, q = halves[a, j], halves[b, j]
-        over_m = _ONE / max(p + q, _TINY)
-        w = _TWO * np.sqrt(p * q) * over_m
-        numerator = (((_N[0] * w + _N[1]) * w + _N[2]) * w + _N[3]) * w + _N[4]
-        denominator = (((_D[0] * w + _D[1]) * w + _D[2]) * w + _D[3]) * w + _D[4]
-        total += (p - q) * (p - q) * over_m * numerator / denominator
-    return total
-
-
-@njit(cache=True, fastmath=REORDER, error_model="numpy")  # type: ignore[untyped-decorator]
-def _alike(
-    halves: NDArray[np.float32],
-    a: int,
-    first: int,
-    end: int,
-    width: int,
-    near: NDArray[np.int8],
-    found: NDArray[np.float32],
-) -> None:
-    """The divergence of head a, in nats, with those from `first` to `end` that were alike; -1 where a column is not."""
-    for b in range(first, end):
-        if near[b] == ALIKE:
-            total = unlike = _ZERO
-            for j in range(width):
-                p, q = halves[a, j], halves[b, j]
-                u = (p - q) / max(p + q, _TINY)
-                square = u * u
-                series = ((_SERIES[0] * square + _SERIES[1]) * square + _SERIES[2]) * square + _SERIES[3]
-                total += (p - q) * u * (series * square + _SERIES[4])
-                unlike += _ONE if square > _ALIKE_SQUARE else _ZERO
-            found[b] = total if unlike == _ZERO else -_ONE
-
-
 @njit(cache=True, fastmath=REORDER)  # type: ignore[untyped-decorator]
-def _mixed(
-    halves: NDArray[np.float32],
-    a: int,
-    first: int,
-    end: int,
-    width: int,
-    near: NDArray[np.int8],
-    found: NDArray[np.float32],
-) -> None:
-    """The sum of m log2 m of head a with those from `first` to `end` that were far: the loop that takes the time."""
+def _mix(halves: NDArray[np.float32], a: int, first: int, end: int, width: int, mixed: NDArray[np.float32]) -> None:
+    """Fill the sums of m log2 m of head a with those from `first` to `end`: the loop that takes the time."""
     for b in range(first, end):
-        if near[b] == FAR:
-            total = _ZERO
-            for j in range(width):
-                m = halves[a, j] + halves[b, j]
-                total += m * fast_log2(m)
-            found[b] = total
+        total = _ZERO
+        for j in range(width):
+            m = halves[a, j] + halves[b, j]
+            total += m * fast_log2(m)
+        mixed[b] = total
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _all_pairs(
     halves: NDArray[np.float32],
-    own: NDArray[np.float64],
     mass: NDArray[np.float64],
     width: int,
     tile: int,
-    near: NDArray[np.int8],
-    found: NDArray[np.float32],
+    alone: NDArray[np.float32],
+    mixed: NDArray[np.float32],
     sums: NDArray[np.float64],
 ) -> None:
-    """Add the divergence of every pair of heads that both have mass, above the diagonal. near: how the last row was."""
+    """Add the divergence of every pair of heads that both have mass, above the diagonal."""
     heads = len(mass)
+    for head in range(heads):
+        _mix(halves, head, head, head + 1, width, alone)
     for first_a in range(0, heads, tile):
         for first_b in range(first_a, heads, tile):
             end = min(first_b + tile, heads)
@@ -181,19 +115,11 @@ def _all_pairs(
                 if not mass[a] > 0:
                     continue
                 first = max(a + 1, first_b)
-                _mixed(halves, a, first, end, width, near[a], found)
-                _alike(halves, a, first, end, width, near[a], found)
+                _mix(halves, a, first, end, width, mixed)
                 for b in range(first, end):
-                    if not mass[b] > 0:
-                        continue
-                    before = near[a, b]
-                    nats = _LOG2 * (own[a] + own[b] - found[b]) if before == FAR else float(found[b])
-                    if before == UNLIKE or nats < (CLOSE if before == FAR else 0.0):
-                        nats = _close(halves, a, b, width)
-                        near[a, b] = ALIKE if before == FAR else UNLIKE
-                    if nats > CLOSE:
-                        near[a, b] = FAR
-                    sums[a, b] += nats
+                    if mass[b] > 0:
+                        bits = (float(alone[a]) + float(alone[b])) / 2 - float(mixed[b])
+                        sums[a, b] += _LOG2 * max(bits, 0.0)
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
@@ -206,9 +132,7 @@ def _some_rows(
 ) -> None:
     tokens, heads, columns = maps.shape
     halves = np.zeros((heads, -(-columns // LANES) * LANES), dtype=np.float32)
-    own = np.zeros(heads)
-    near = np.zeros((heads, heads), dtype=np.int8)
-    found = np.zeros(heads, dtype=np.float32)
+    alone, mixed = np.zeros(heads, dtype=np.float32), np.zeros(heads, dtype=np.float32)
     for i in range(tokens):
-        width = _prepare(maps[i], smoothing, mass[i], halves, own)
-        _all_pairs(halves, own, mass[i], width, tile, near, found, sums)
+        width = _prepare(maps[i], smoothing, mass[i], halves)
+        _all_pairs(halves, mass[i], width, tile, alone, mixed, sums)

@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.probes.edge import EdgeProbe, softmax_within
-from headatlas.probes.head_mix import HeadMixProbe
-from headatlas.probes.mixing import mixing_weights
 from headatlas.probes.span_batches import labels_of
+from headatlas.probes.span_probes import EdgeProbe, HeadMixProbe, mixing_weights, softmax_within
 from headatlas.probes.span_scores import score_spans
 from headatlas.probes.training import TrainingSettings, fit, hold_out
 from headatlas.statistics.resampling import poisson_weights
@@ -24,10 +22,10 @@ def make(targets, lasts=range(LAYERS + 1), seeds=(0, 1)):
 
 def shaken(probe):
     """The probe with weights that leave nothing at its start."""
-    dice = torch.Generator().manual_seed(5)
+    rng = torch.Generator().manual_seed(5)
     with torch.no_grad():
         for parameter in probe.parameters():
-            parameter.add_(0.3 * torch.randn(parameter.shape, generator=dice))
+            parameter.add_(0.3 * torch.randn(parameter.shape, generator=rng))
     return probe
 
 
@@ -76,8 +74,8 @@ def test_probes_side_by_side_train_as_if_alone(tmp_path):
 
 
 def test_softmax_within_groups_equals_one_group_at_a_time():
-    dice = torch.Generator().manual_seed(0)
-    scores = 200 * torch.randn(3, 12, generator=dice)
+    rng = torch.Generator().manual_seed(0)
+    scores = 200 * torch.randn(3, 12, generator=rng)
     group = torch.tensor([2, 0, 1, 2, 2, 0, 1, 1, 3, 2, 0, 1])
     found = softmax_within(scores, group, 4)
     for one in range(4):
@@ -92,8 +90,8 @@ def test_a_mix_of_nothing_is_nothing():
 
 
 def test_head_mix_equals_a_slow_loop(tmp_path):
-    dice = np.random.default_rng(2)
-    targets, numbers = random_spans(tmp_path, dice, spans=2, names=("joined", "none"), negative="none")
+    rng = np.random.default_rng(2)
+    targets, numbers = random_spans(tmp_path, rng, spans=2, names=("joined", "none"), negative="none")
     probe = shaken(HeadMixProbe(range(LAYERS + 1), targets.store.shape, targets.labels))
     batch = targets.batch([6, 1], "maps")
     found = probe.logits(batch).detach().numpy()
