@@ -268,7 +268,7 @@ def test_the_predicted_size_is_told_and_true(extract, capsys, monkeypatch):
         ({"dtype_stored": "int4"}, 'Invalid value "int4" for --dtype-stored'),
         ({"shard_megabytes": 0}, "--shard-megabytes must be at least 1"),
         ({"max_tokens": 65}, "more than the 64 positions"),
-        ({"attention": "cross"}, "cross attention lies between two"),
+        ({"attention": "cross"}, "Cross attention lies between two"),
     ],
 )
 def test_bad_settings(extract, options, message):

@@ -95,7 +95,7 @@ def test_the_decoder_of_an_encoder_decoder(survey, tmp_path):
     assert encoder.manifest["model"]["layers"] == 2
     assert decoder.manifest["model"]["layers"] == 3
     assert (decoder.tables["positions"].query("offset == 1")["value"] == 0).all()
-    with pytest.raises(SettingError, match="cross attention lies between two"):
+    with pytest.raises(SettingError, match="Cross attention lies between two"):
         survey("bart", attention="cross", out=tmp_path / "cross")
 
 
