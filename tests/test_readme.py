@@ -1,4 +1,4 @@
-"""What the README tells people to type works as it stands, on small files and a tiny model."""
+"""What the README and the guide tell people to type works as it stands, on small files and a tiny model."""
 
 from __future__ import annotations
 
@@ -15,15 +15,21 @@ from headatlas.corpora.sample import sample_text, sample_treebank
 from typed import typed
 
 ROOT = Path(__file__).parents[1]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-SHELL = [
-    line.partition("#")[0].strip()
-    for block in re.findall(r"```sh\n(.*?)```", README, re.DOTALL)
-    for line in block.splitlines()
-]
-COMMANDS = [line for line in SHELL if line.startswith("headatlas ")]
-PYTHON = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+DOCUMENTS = [(ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/guide.md", "docs/models.md")]
+
+
+def lines_of(document: str) -> list[str]:
+    blocks = re.findall(r"```sh\n(.*?)```", document, re.DOTALL)
+    return [line.partition("#")[0].strip() for block in blocks for line in block.splitlines()]
+
+
+SHELL = [line for document in DOCUMENTS for line in lines_of(document)]
+PYTHON = [code for document in DOCUMENTS for code in re.findall(r"```python\n(.*?)```", document, re.DOTALL)]
 MOST_TOKENS = 2000  # to fit a head to: how many there are changes how good it gets, not what the command does
+
+
+def commands_of(document: str) -> list[str]:
+    return [line for line in lines_of(document) if line.startswith("headatlas ")]
 
 
 def folders_made(line: str) -> list[str]:
@@ -64,21 +70,23 @@ def workplace(save_tiny, tmp_path, monkeypatch):
 def test_the_readme_has_commands():
     assert "make demo" in SHELL
     assert "make test" in SHELL
-    assert any(line.startswith("headatlas survey") for line in COMMANDS)
+    assert all(any(line.startswith("headatlas survey") for line in lines_of(document)) for document in DOCUMENTS[:2])
     assert len(PYTHON) == 4
 
 
 def test_groups_hold_what_belongs_together_and_every_command_once():
     lines = ["x --out a", "x --out b", "y a", "models", "z a b --out c", "w c", "x --out d"]
     assert groups_of(lines) == [["models"], [*lines[:3], *lines[4:6]], ["x --out d"]]
-    assert sorted(chain.from_iterable(groups_of(COMMANDS))) == sorted(COMMANDS)
+    for commands in map(commands_of, DOCUMENTS):
+        assert sorted(chain.from_iterable(groups_of(commands))) == sorted(commands)
 
 
 @pytest.mark.parametrize(
     "lines",
     [
         pytest.param(lines, id=" ".join(shlex.split(lines[0])[1:]), marks=marks_of(" ".join(lines)))
-        for lines in groups_of(COMMANDS)
+        for document in DOCUMENTS
+        for lines in groups_of(commands_of(document))
     ],
 )
 def test_the_shell_commands_run(workplace, one_format, lines):
@@ -102,4 +110,4 @@ def test_make_has_the_targets_that_are_named():
 def test_the_python_examples_run(workplace, one_format, code):
     if '"pruned"' in code:
         prune("bert-base-uncased", heads=["1-2"], out="pruned", device="cpu")
-    exec(compile(code, "README.md", "exec"), {"__name__": "__main__"})
+    exec(compile(code, "document", "exec"), {"__name__": "__main__"})

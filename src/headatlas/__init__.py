@@ -15,9 +15,9 @@ from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
     from headatlas.commands.ablate.run import ablate as ablate
-    from headatlas.commands.compare.run import compare as compare
-    from headatlas.commands.draw.run import draw as draw
-    from headatlas.commands.explore.run import explore as explore
+    from headatlas.commands.compare.options import compare as compare
+    from headatlas.commands.draw.options import draw as draw
+    from headatlas.commands.explore.options import explore as explore
     from headatlas.commands.extract.options import extract as extract
     from headatlas.commands.extract.run import import_maps as import_maps
     from headatlas.commands.fit_mlm.run import fit_mlm as fit_mlm
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from headatlas.commands.merge.options import merge as merge
     from headatlas.commands.probe.run import probe as probe
     from headatlas.commands.prune.run import prune as prune
-    from headatlas.commands.reproduce.run import reproduce as reproduce
+    from headatlas.commands.reproduce.options import reproduce as reproduce
     from headatlas.commands.survey.options import survey as survey
     from headatlas.corpora.sample import sample_text as sample_text
     from headatlas.corpora.sample import sample_treebank as sample_treebank
@@ -56,9 +56,9 @@ _HOMES = {
     "NotebookPage": "views.notebook",
     "Store": "store.reading",
     "ablate": "commands.ablate.run",
-    "compare": "commands.compare.run",
-    "draw": "commands.draw.run",
-    "explore": "commands.explore.run",
+    "compare": "commands.compare.options",
+    "draw": "commands.draw.options",
+    "explore": "commands.explore.options",
     "extract": "commands.extract.options",
     "fit_mlm": "commands.fit_mlm.run",
     "head_view": "views.notebook",
@@ -74,7 +74,7 @@ _HOMES = {
     "open_store": "store.reading",
     "probe": "commands.probe.run",
     "prune": "commands.prune.run",
-    "reproduce": "commands.reproduce.run",
+    "reproduce": "commands.reproduce.options",
     "sample_text": "corpora.sample",
     "sample_treebank": "corpora.sample",
     "show_atlas": "views.notebook",

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
 import subprocess
 import sys
 
 import pytest
 
+from headatlas.cli.app import COMPLETION, make_app
 from typed import typed
 
 HEAVY = ["torch", "transformers", "numpy", "pandas", "scipy", "matplotlib"]
@@ -58,3 +61,22 @@ print([name for name in {HEAVY!r} if name in sys.modules])
 
 def test_version():
     assert typed("--version").stdout.startswith("headatlas ")
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+@pytest.mark.parametrize(
+    ("words", "completed"),
+    [
+        (["headatlas", "la"], ["layers"]),
+        (["headatlas", "layers", "--tr"], ["--train", "--train-limit", "--trust-remote-code"]),
+        (["headatlas", "layers", "bert", "--dtype", ""], ["float32", "bfloat16", "float16", "float64"]),
+    ],
+)
+def test_a_shell_completes_commands_options_and_choices(words, completed, tmp_path):
+    script = tmp_path / "completion"
+    script.write_text(make_app(COMPLETION).generate_completion(prog_name="headatlas", shell="bash"), encoding="utf-8")
+    asked = f"source {script}; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; _headatlas"
+    ended = subprocess.run(
+        ["bash", "-c", f'{asked}; echo "${{COMPREPLY[@]}}"'], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.split() == completed

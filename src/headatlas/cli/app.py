@@ -71,37 +71,25 @@ def make_app(words: Sequence[str]) -> App:
         suppress_keyboard_interrupt=False,
     )
     app.register_install_completion_command(help="Complete commands, options and choices in this shell.")
+    flags = Group("Options", sort_key=len(COMMANDS))
+    for flag in ("--help", "--install-completion", "--version"):
+        app[flag].group = flags
     wanted = {name for panel in COMMANDS.values() for name in panel if name in words[:1] or words[:1] == COMPLETION}
-    for order, (panel, entries) in enumerate(COMMANDS.items()):
-        group = Group(panel, sort_key=order)
-        for name, entry in entries.items():
+    for order, (title, entries) in enumerate(COMMANDS.items()):
+        panel = Group(title, sort_key=order)
+        for number, (name, entry) in enumerate(entries.items()):
             app.command(
                 _typed(name, entry) if name in wanted else _not_imported,
                 name=name,
-                group=group,
+                group=panel,
+                sort_key=number,
                 usage=f"Usage: headatlas {name} {entry.arguments}[OPTIONS]",
                 help=None if name in wanted else entry.summary,  # its own --help shows the whole docstring
             )
     return app
 
 
-NOT_PORTED = [
-    *(
-        "ablate",
-        "prune",
-        "probe",
-        "keyphrases",
-        "reproduce",
-        "fit-mlm",
-        "table",
-        "draw",
-        "figures",
-        "compare",
-        "page",
-        "explore",
-        "models",
-    ),
-]
+NOT_PORTED = ["ablate", "prune", "probe", "keyphrases", "fit-mlm"]
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 
 
@@ -125,7 +113,7 @@ def _typed(name: str, entry: Entry) -> Callable[..., None]:
     extra = inspect.signature(report_options).parameters.values()
     signature = inspect.signature(function)
     vars(run)["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), *extra])
-    run.__annotations__ = function.__annotations__ | annotate(report_options, function.__annotations__)
+    run.__annotations__ = annotate(function.options, report_options)
     run.__doc__ = f"{function.__doc__}\n{explain(report_options)}"
     return run
 
@@ -152,7 +140,7 @@ def _version() -> str:
 
 
 def _show_default(value: Any) -> str | None:
-    return None if value is None or isinstance(value, bool) else str(value)
+    return None if value in (None, ()) or isinstance(value, bool) else str(value)
 
 
 def _format_error(error: CycloptsError) -> Text:

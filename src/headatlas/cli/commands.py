@@ -46,6 +46,12 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             "FigureOptions",
             resumes=True,
         ),
+        "explore": Entry(
+            "Type a text in a browser, look at every head, remove heads and watch the predictions change.",
+            "explore.options:explore",
+            "report_nothing",
+            arguments="[MODEL] [ATLAS] ",
+        ),
     },
     "Survey": {
         "extract": Entry(
@@ -61,6 +67,13 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             "FigureOptions",
             arguments="DIR... ",
         ),
+        "reproduce": Entry(
+            'Reproduce "What Does BERT Look At?" from whatever of its inputs you have.',
+            "reproduce.options:reproduce",
+            "report_reproduce",
+            arguments="PAPER ",
+            resumes=True,
+        ),
     },
     "Train probes": {
         "layers": Entry(
@@ -69,6 +82,42 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             "report_layers",
             "FigureOptions",
             resumes=True,
+        ),
+    },
+    "Look": {
+        "page": Entry(
+            "Write the page of an atlas or a comparison again.", "page:page", "report_paths", arguments="DIR "
+        ),
+        "figures": Entry(
+            "Draw the figures of an atlas or a comparison again, as SVG, PNG and PDF.",
+            "figures:figures",
+            "report_paths",
+            arguments="DIR ",
+        ),
+        "draw": Entry(
+            "Draw what heads attend to in a sentence: the darker a line, the more attention.",
+            "draw.options:draw",
+            "report_draw",
+            arguments="MODEL TEXT [PAIR] ",
+        ),
+        "table": Entry(
+            "Print a table of an atlas or a comparison, for the screen or for a paper.",
+            "table:table",
+            "report_text",
+            arguments="DIR NAME ",
+        ),
+        "compare": Entry(
+            "Compare two atlases: base and fine-tuned, trained and random, small and large.",
+            "compare.options:compare",
+            "report_compare",
+            "FigureOptions",
+            arguments="A B ",
+        ),
+        "models": Entry(
+            "List the embedded models: real weights that install with pip and need no model hub.",
+            "models:models",
+            "report_text",
+            arguments="",
         ),
     },
 }

@@ -11,19 +11,11 @@ import typer
 
 from headatlas.cli.ablate import ablate
 from headatlas.cli.arguments import spread
-from headatlas.cli.compare import compare
-from headatlas.cli.draw import draw
-from headatlas.cli.explore import explore
-from headatlas.cli.figures import figures
 from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.keyphrases import keyphrases
-from headatlas.cli.models import models
-from headatlas.cli.page import page
 from headatlas.cli.probe import probe
 from headatlas.cli.prune import prune
-from headatlas.cli.reproduce import reproduce
 from headatlas.cli.screen import guard_output, is_output_full
-from headatlas.cli.table import table
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
 
 ABOUT = """An atlas of a transformer's attention heads: what each one looks at.
@@ -38,15 +30,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "prune": prune,
     "probe": probe,
     "keyphrases": keyphrases,
-    "reproduce": reproduce,
     "fit-mlm": fit_mlm,
-    "table": table,
-    "draw": draw,
-    "figures": figures,
-    "compare": compare,
-    "page": page,
-    "explore": explore,
-    "models": models,
 }
 
 RESUMED = {"demo", "survey", "extract", "ablate", "probe", "reproduce", "layers", "fit-mlm"}

@@ -33,6 +33,55 @@ def report_layers(results: Any, _options: Any, printing: FigureOptions) -> None:
     finish(results, draw=printing.figures)
 
 
+def report_draw(figure: Any, options: Any, _printing: NoOptions) -> None:
+    """Print where the picture is; without --out, save it under the names of its heads."""
+    if options.out is not None:
+        print(options.out)
+        return
+    from headatlas.commands.shared.options import list_given
+    from headatlas.models.heads import parse_head
+    from headatlas.views.figures.style import picture_file, save_figure
+
+    names = ["-".join(map(str, parse_head(name))) for name in list_given(options.head)]
+    stem, form = picture_file(Path(f"head_{'_'.join(names)}.png"))
+    print(*save_figure(figure, stem, (form,)))
+
+
+def report_compare(comparison: Any, _options: Any, printing: FigureOptions) -> None:
+    """Print what differs; draw figures and the page."""
+    from headatlas.cli.endings import finish_comparison
+
+    finish_comparison(comparison, draw=printing.figures)
+
+
+def report_reproduce(atlas: Any, _options: Any, _printing: NoOptions) -> None:
+    """Print published and measured numbers, and how many agree."""
+    from headatlas.commands.reproduce.report import REPORT
+    from headatlas.results.rendering import render
+    from headatlas.views.published.reproduction import counts
+    from headatlas.views.published.views import view_of
+
+    print(render(view_of(atlas, "reproduction"), "terminal"), end="")
+    print(f"In all:  {counts(atlas.tables['reproduction'])}")
+    print(f"Report:  {atlas.folder / REPORT}")
+    print(f"Figures: {atlas.folder / 'figures'}")
+    print(f"Page:    {atlas.folder / 'index.html'}")
+
+
+def report_paths(paths: Path | list[Path], _options: Any, _printing: NoOptions) -> None:
+    """Print where files were written."""
+    print(*(paths if isinstance(paths, list) else [paths]), sep="\n")
+
+
+def report_text(text: str, _options: Any, _printing: NoOptions) -> None:
+    """Print a text that ends its last line itself."""
+    print(text, end="")
+
+
+def report_nothing(_result: None, _options: Any, _printing: NoOptions) -> None:
+    """Print nothing more."""
+
+
 def report_survey(atlas: Any, options: Any, printing: FigureOptions) -> None:
     """Print findings, draw figures and the page; say what to do with a shard."""
     from headatlas.cli.endings import finish

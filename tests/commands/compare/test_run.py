@@ -8,13 +8,11 @@ import shutil
 
 import pandas as pd
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
-from headatlas.cli.arguments import spread
 from headatlas.errors import AtlasError, CorpusError, SettingError
 from headatlas.results.schema import TABLES
+from typed import typed
 
 MATCHED = {"head_matches", "match_summary", "cross_distances"}
 
@@ -164,9 +162,9 @@ def test_without_sums_there_are_no_intervals_and_it_is_said(compare, atlas, othe
     [
         ({"text": "nowhere.txt"}, CorpusError, "nowhere.txt: no such file"),
         ({"segments": 0}, SettingError, "--segments"),
-        ({"text_format": "docx"}, SettingError, "--text-format docx"),
+        ({"format": {"text": "docx"}}, SettingError, "--format text=docx"),
         ({"device": "abacus"}, SettingError, "--device abacus"),
-        ({"dtype": "int3"}, SettingError, "--dtype int3"),
+        ({"dtype": "int3"}, SettingError, "int3"),
     ],
 )
 def test_bad_settings(compare, atlas, options, error, message):
@@ -197,7 +195,7 @@ def test_the_page_is_written_from_the_folder_alone(compared, tmp_path):
         manifest["a"]["folder"] = manifest["b"]["folder"] = "gone"
 
     copied = altered(compared, tmp_path / "copied", forget)
-    done = CliRunner().invoke(app, ["page", str(copied)])
+    done = typed("page", str(copied))
     assert done.output == f"{copied / 'index.html'}\n"
     html = (copied / "index.html").read_text(encoding="utf-8")
     assert html == ha.show_atlas(compared).html
@@ -212,22 +210,22 @@ def test_what_each_side_says_of_its_heads_is_kept(compared, atlas, other):
 
 
 def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
-    monkeypatch.setattr("headatlas.cli.report.write_comparison_figures", lambda comparison: [])
+    monkeypatch.setattr("headatlas.cli.endings.write_comparison_figures", lambda comparison: [])
     text = str(corpora["text"])
     arguments = ["compare", str(atlas.folder), str(other.folder), "--text", text, "--segments", "3"]
     out = tmp_path / "out"
-    done = CliRunner().invoke(app, spread([*arguments, "--device", "cpu", "--out", str(out)]))
+    done = typed(*arguments, "--device", "cpu", "--out", str(out))
     assert done.exit_code == 0, done.output
-    said = re.sub(r"\s+", " ", done.output)
+    said = re.sub(r"\s+", " ", done.stdout)
     assert re.search(r"\d of 8 heads are matched with their own place \(by chance: 1\)", said)
     assert re.search(r"positions: \d+ of 24 differences .* about 1 would by chance", said)
     assert "Not compared: head_map" in said
     assert said.endswith("index.html ")
     assert (out / "index.html").stat().st_size > 100_000
-    shown = CliRunner().invoke(app, ["table", str(out), "head_matches", "--sort", "own", "--rows", "2"])
+    shown = typed("table", str(out), "head_matches", "--sort", "own", "--rows", "2")
     assert "2 of 8 rows" in shown.output
-    assert CliRunner().invoke(app, ["table", str(out), "differences", "--format", "csv"]).exit_code == 0
-    drawn = CliRunner().invoke(app, ["figures", str(out)])
+    assert typed("table", str(out), "differences", "--format", "csv").exit_code == 0
+    drawn = typed("figures", str(out))
     assert {line.rpartition("/")[2] for line in drawn.output.split()} == {
         f"{stem}.{form}"
         for stem in ("heads_moved", "head_matches", "best_heads", "surface")

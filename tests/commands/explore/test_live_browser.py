@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from headatlas.commands.explore.address import write_redirect
-from headatlas.commands.explore.run import explore
+from headatlas.commands.explore.options import explore
 from patience import SECONDS
 from tests.views.chromium import new_page
 from tests.views.synthetic_atlas import synthetic_atlas
@@ -28,7 +28,9 @@ def serve(model, atlas):
         address.append(where)
         ready.set()
 
-    threading.Thread(target=explore, args=(model, atlas), kwargs={"opened": opened}, daemon=True).start()
+    threading.Thread(
+        target=explore, args=(model, atlas), kwargs={"opened": opened, "browser": False}, daemon=True
+    ).start()
     assert ready.wait(SECONDS)
     return address[0]
 

@@ -1,18 +1,20 @@
 """Starting: which model, which atlas, which address; and what cannot be started."""
 
+import re
 import subprocess
 import sys
 import tempfile
 import webbrowser
+from types import SimpleNamespace
 
 import pytest
-from typer.testing import CliRunner
 
-from headatlas.cli.app import app
-from headatlas.commands.explore import address, run
+from headatlas.commands.explore import address, connections, run
 from headatlas.commands.explore.live import Explorer
+from headatlas.commands.explore.options import ExploreOptions
 from headatlas.errors import SettingError
 from tests.views.synthetic_atlas import synthetic_atlas
+from typed import typed
 
 
 def test_the_page_of_an_atlas_gets_the_live_view_first(load_tiny, tmp_path):
@@ -59,7 +61,6 @@ def test_without_the_extra_the_command_says_what_to_install(package):
 
 def test_the_browser_is_given_a_private_file_and_not_the_token(tmp_path, monkeypatch):
     """Every user of a machine can read the command lines of all programs."""
-    secret = "http://127.0.0.1:1/t0ken-_/"
     shown, pages = tmp_path / "shown", tmp_path / "pages"
     pages.mkdir()
     script = tmp_path / "browser"
@@ -71,16 +72,20 @@ def test_the_browser_is_given_a_private_file_and_not_the_token(tmp_path, monkeyp
     monkeypatch.setattr(tempfile, "tempdir", str(pages))
     seen = {}
 
-    def fake(model, atlas, opened, **options):
-        opened(secret)
-        (folder,) = pages.iterdir()
-        (page,) = folder.iterdir()
-        seen.update(folder=folder.stat().st_mode, page=page.stat().st_mode, text=page.read_text(), uri=page.as_uri())
+    class Server:
+        def run(self, sockets):
+            (folder,) = pages.iterdir()
+            (page,) = folder.iterdir()
+            seen.update(folder=folder.stat().st_mode, page=page.stat().st_mode, text=page.read_text())
+            seen.update(uri=page.as_uri())
 
-    monkeypatch.setattr(run, "explore", fake)
-    done = CliRunner().invoke(app, ["explore", "bert"])
+    monkeypatch.setattr(connections, "server_of", lambda app: Server())
+    monkeypatch.setattr(run, "explorer_app", lambda *given: None)
+    monkeypatch.setattr(run, "new_token", lambda: "t0ken-_")
+    monkeypatch.setattr(ExploreOptions, "load", lambda options, model: None)
+    done = typed("explore", "bert")
     assert done.exit_code == 0, done.output
-    assert secret in done.output
+    (secret,) = re.findall(r"http://\S+/t0ken-_/", done.output)
     assert shown.read_text().strip() == seen["uri"]
     assert "t0ken" not in seen["uri"]
     assert seen["folder"] & 0o777 == 0o700
@@ -100,22 +105,21 @@ def test_the_address_is_text_in_the_page_that_leads_to_it(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("typed", "model", "folder"),
+    ("words", "model", "folder"),
     [([], None, None), (["bert"], "bert", None), (["atlas"], None, "atlas"), (["bert", "atlas"], "bert", "atlas")],
 )
-def test_one_argument_is_a_model_or_an_atlas(typed, model, folder, tmp_path, monkeypatch):
+def test_one_argument_is_a_model_or_an_atlas(words, model, folder, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "atlas").mkdir()
     (tmp_path / "atlas" / "manifest.json").write_text("{}")
-    called = {}
-
-    def fake(model, atlas, **options):
-        called.update(model=model, atlas=atlas)
-        options["opened"]("http://127.0.0.1:1/t/")
-
-    monkeypatch.setattr(run, "explore", fake)
-    done = CliRunner().invoke(app, ["explore", *typed, "--no-browser"])
+    opened = {"atlas": None, "model": None}
+    monkeypatch.setattr(run, "open_atlas", lambda path: opened.update(atlas=str(path)))
+    monkeypatch.setattr(run, "atlas_model", lambda atlas: ("of the atlas", {}))
+    monkeypatch.setattr(run, "load_model", lambda name, **options: None)
+    monkeypatch.setattr(ExploreOptions, "load", lambda options, name: opened.update(model=name))
+    monkeypatch.setattr(run, "explorer_app", lambda *given: None)
+    monkeypatch.setattr(connections, "server_of", lambda app: SimpleNamespace(run=lambda sockets: None))
+    done = typed("explore", *words, "--no-browser")
     assert done.exit_code == 0, done.output
-    assert "http://127.0.0.1:1/t/" in done.output
-    assert called["model"] == model
-    assert (called["atlas"] and str(called["atlas"])) == folder
+    assert "Explore at http://127.0.0.1:" in done.output
+    assert opened == {"model": model, "atlas": folder}

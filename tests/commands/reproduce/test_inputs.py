@@ -26,7 +26,7 @@ def treebanks(tmp_path):
 
 
 def test_an_unknown_paper_is_refused_with_those_known(reproduce):
-    with pytest.raises(SettingError, match=r"'vig2019' is not known\. There are: clark2019"):
+    with pytest.raises(SettingError, match=r'Invalid value "vig2019" for --paper\. Choose from: "clark2019"'):
         reproduce("vig2019", wikipedia=sample_text())
 
 
@@ -46,7 +46,7 @@ def test_train_is_not_dev(reproduce, treebanks):
     [
         (["ptb_train"], "scored on --ptb-dev"),
         (["ptb_dev", "glove"], "--glove serves the probes"),
-        (["ptb_dev", "probe_sentences"], "drawn from --ptb-train"),
+        (["ptb_dev", "probe_sentences"], "sampled from --ptb-train"),
     ],
 )
 def test_halves_of_inputs_are_refused(reproduce, treebanks, options, why):

@@ -18,13 +18,12 @@ from headatlas.commands.compare.matching import (
     match_summary,
 )
 from headatlas.commands.compare.measures import DISTANCE_SETTINGS, DISTANCES, MEASURES, NOT_COMPARED
+from headatlas.commands.compare.options import CompareOptions
 from headatlas.commands.compare.shared import NotSharedError, Reading, choose_reading, load_side, shared_segments
 from headatlas.commands.compare.sides import Manifest, differing_settings, open_side, paired, same_files, side_of
-from headatlas.corpora.files import Files, describe_files, find_files
-from headatlas.corpora.text import TEXT_FORMATS, TextFormat
-from headatlas.engine.locking import alone_in_out
-from headatlas.errors import AtlasError, SettingError
-from headatlas.models.loading import choose_device, choose_dtype
+from headatlas.corpora.files import describe_files, find_files
+from headatlas.errors import AtlasError
+from headatlas.models.loading import choose_device
 from headatlas.results.atlas import Atlas, write_tables
 from headatlas.results.comparison import Comparison, open_comparison, write_comparison_manifest
 from headatlas.studies.kept_rows import rows_compared
@@ -33,49 +32,21 @@ from headatlas.versions import moment, versions
 Tables = dict[str, pd.DataFrame]
 
 
-@alone_in_out("compare")
-def compare(
-    a: str | Path | Atlas,
-    b: str | Path | Atlas,
-    *,
-    out: str | Path,
-    text: Files | None = None,
-    segments: int | None = None,
-    text_format: TextFormat = "auto",
-    batch_tokens: int = 4096,
-    device: str = "auto",
-    dtype: str = "float32",
-    trust_remote_code: bool = False,
-    progress: bool = True,
-) -> Comparison:
-    """Compare two finished surveys, differences being B - A, and return the comparison.
-
-    >>> comparison = compare("atlas-base", "atlas-tuned", out="base-and-tuned")                    # doctest: +SKIP
-    >>> comparison.tables["differences"].query("scope == 'model'")                                 # doctest: +SKIP
-    >>> comparison.tables["head_matches"].nlargest(5, "own")  # the heads that moved furthest      # doctest: +SKIP
-
-    text: what both models read once more so that their heads can be matched by distance; by default the text that A was
-    surveyed on. It needs both models and one tokenizer; without, the manifest says why there is no such match.
-    segments: how many to read, by default as many as A's survey did.
-    """
+def run_compare(options: CompareOptions) -> Comparison:
+    """Compare two finished surveys, match their heads, and write the tables and the manifest."""
     started = time.monotonic()
-    if batch_tokens < 1 or (segments is not None and segments < 1):
-        raise SettingError("--segments and --batch-tokens must be at least 1.")
-    if text_format not in TEXT_FORMATS:
-        raise SettingError(f"--text-format {text_format} is unknown. Use one of: {', '.join(TEXT_FORMATS)}.")
-    choose_device(device), choose_dtype(dtype)
-    files = None if text is None else find_files(text, "text")
-    folder = Path(out)
+    choose_device(options.placed_on)
+    files = None if options.text is None else find_files(options.text, "text")
+    folder = Path(options.out)
     _refuse_other(folder)
-    atlases = [open_side(one.folder if isinstance(one, Atlas) else one) for one in (a, b)]
+    atlases = [open_side(side.folder if isinstance(side, Atlas) else side) for side in (options.a, options.b)]
     manifest_a, manifest_b = (atlas.manifest for atlas in atlases)
     (side_a, problem_a), (side_b, problem_b) = map(side_of, atlases)
     names, left_out = _choose_tables(side_a, side_b, manifest_a, manifest_b)
     tables = {"differences": difference_table(side_a, side_b, names)}
-    loading = {"device": device, "dtype": dtype, "trust_remote_code": trust_remote_code}
     try:
-        reading = choose_reading(manifest_a, manifest_b, files, text_format, segments)
-        found, about = _matched(manifest_a, manifest_b, reading, loading, batch_tokens, progress)
+        reading = choose_reading(manifest_a, manifest_b, files, options.format_of("text"), options.segments)
+        found, about = _matched(manifest_a, manifest_b, reading, options)
         tables |= found
     except NotSharedError as reason:
         about = {"skipped": str(reason)}
@@ -107,18 +78,16 @@ def compare(
     return open_comparison(folder)
 
 
-def _matched(
-    a: Manifest, b: Manifest, reading: Reading, loading: dict[str, Any], batch_tokens: int, progress: bool
-) -> tuple[Tables, dict[str, Any]]:
+def _matched(a: Manifest, b: Manifest, reading: Reading, options: CompareOptions) -> tuple[Tables, dict[str, Any]]:
     """The tables of heads matched by distance, and what they were measured on."""
-    model_a, model_b = (load_side(manifest, **loading) for manifest in (a, b))
+    model_a, model_b = (load_side(manifest, **options.loading) for manifest in (a, b))
     sample = shared_segments(model_a, model_b, reading)
     crossing = cross_models(
         (model_a, a["model"]["attention"]),
         (model_b, b["model"]["attention"]),
         sample,
-        batch_tokens=batch_tokens,
-        show_progress=progress,
+        batch_tokens=options.batch_tokens,
+        show_progress=options.progress,
     )
     heads = sum(shape.total for shape in crossing.shapes)
     compared = sum(len(rows_compared(len(segment), heads)) for segment in sample)

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable
+import webbrowser
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from headatlas.commands.explore.address import ADDRESS, hosts_of, new_token
+from headatlas.commands.explore.address import ADDRESS, hosts_of, new_token, write_redirect
 from headatlas.commands.explore.live import Explorer
+from headatlas.commands.explore.options import ExploreOptions
 from headatlas.errors import SettingError
 from headatlas.models.identity import describe_model
-from headatlas.models.loading import open_model
+from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.views.page import full_content
@@ -25,42 +27,28 @@ DEFAULT_MODEL = "embedded-mlm"
 MISSING = "The explorer needs Starlette and uvicorn. Install them with: pip install 'headatlas[explore]'"
 
 
-def explore(
-    model: str | Model | None = None,
-    atlas: str | Path | Atlas | None = None,
-    *,
-    port: int = 0,
-    device: str = "auto",
-    dtype: str = "float32",
-    revision: str | None = None,
-    trust_remote_code: bool = False,
-    opened: Callable[[str], object] = print,
-) -> None:
-    """Serve the explorer on this machine until it is stopped (Ctrl-C).
-
-    >>> explore("embedded-mlm")                                          # doctest: +SKIP
-
-    model: by default that of the atlas, or `embedded-mlm` where there is none.
-    atlas: its page is shown too.
-    port: 0 takes a free one.
-    opened: called with the address once the server listens.
-    """
+def run_explore(options: ExploreOptions) -> None:
+    """Serve the explorer on this machine until it is stopped (Ctrl-C)."""
     try:
         from headatlas.commands.explore.connections import server_of
     except ModuleNotFoundError as error:
         raise SettingError(MISSING) from error
+    model, atlas = options.model, options.atlas
+    if atlas is None and isinstance(model, str | Path) and (Path(model) / "manifest.json").is_file():
+        model, atlas = None, model
     atlas = open_atlas(atlas) if isinstance(atlas, str | Path) else atlas
-    options: dict[str, Any] = {"device": device, "dtype": dtype, "trust_remote_code": trust_remote_code}
     if model is None:
-        model, as_surveyed = atlas_model(atlas)
-        options |= as_surveyed
-    if revision is not None:
-        options["revision"] = revision
-    model = open_model(model, **options)
-    with _listening(port) as listener:
+        name, as_surveyed = atlas_model(atlas)
+        model = load_model(name, **options.loading | as_surveyed)
+    else:
+        model = options.load(model)
+    with _listening(options.port) as listener, TemporaryDirectory(prefix="headatlas-") as private:
         number, token = listener.getsockname()[1], new_token()
         app = explorer_app(model, atlas, token, number)
-        opened(f"http://{ADDRESS}:{number}/{token}/")
+        address = f"http://{ADDRESS}:{number}/{token}/"
+        options.opened(address)
+        if options.browser:  # which gets a file that its owner alone may read: other users can see its command line
+            webbrowser.open(write_redirect(Path(private), address).as_uri())
         server_of(app).run(sockets=[listener])
 
 

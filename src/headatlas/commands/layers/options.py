@@ -30,8 +30,6 @@ class LayerOptions(ModelOptions, TrainingOptions):
     """The options of `layers`."""
 
     model: ModelName = field(kw_only=False)
-    """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
-    (run `headatlas models` for a list)."""
     train: Files
     """Texts to train on: treebanks (pos, dependencies, arcs), BIO columns (entities), coreference corpora, SemEval-2010
     task 8 (relations), Inspec or SemEval folders (keyphrases), or jiant's JSON lines (any task)."""

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
+from headatlas.choices import MapDistance
 from headatlas.commands.probe.run import probe
 from headatlas.commands.probe.settings import WITH_WORDS
 from headatlas.commands.reproduce.findings import finding_checks, number_checks
-from headatlas.commands.reproduce.inputs import Inputs, check_paper, read_inputs
+from headatlas.commands.reproduce.inputs import Inputs, read_inputs
+from headatlas.commands.reproduce.options import ReproduceOptions
 from headatlas.commands.reproduce.report import REPORT, report_text
 from headatlas.commands.reproduce.tables import coreference_checks, dependency_checks, probe_checks
 from headatlas.commands.reproduce.verdicts import Check, table_of
-from headatlas.commands.survey.options import survey
-from headatlas.corpora.files import Files
-from headatlas.corpora.text import TextFormat
-from headatlas.engine.locking import alone_in_out
-from headatlas.errors import SettingError
+from headatlas.commands.survey.options import SurveyOptions
+from headatlas.commands.survey.run import run_survey
 from headatlas.files import write_text
 from headatlas.results.atlas import Atlas, add_table
 from headatlas.studies import STUDIES
@@ -28,96 +27,58 @@ from headatlas.views.page import write_page
 from headatlas.views.published.tables import published_text
 from headatlas.views.published.views import view_of
 
-MODEL = "bert-base-uncased"
 PROBES_FOLDER = "probes"
 TABLE_3 = ("right_branching", "distances_words", "attention", "attention_words", "structural")
 OPTION_OF = {"text": "wikipedia", "treebank": "ptb-dev", "coreference": "conll2012"}
 """The input that each corpus of a survey comes from."""
 
 
-@alone_in_out("reproduce")
-def reproduce(
-    paper: str,
-    *,
-    model: str = MODEL,
-    wikipedia: Files | None = None,
-    ptb_train: Files | None = None,
-    ptb_dev: Files | None = None,
-    conll2012: Files | None = None,
-    glove: str | Path | None = None,
-    out: str | Path,
-    segments: int = 1000,
-    max_tokens: int = 128,
-    probe_sentences: int | None = None,
-    probe_seeds: int = 3,
-    least_count: int = 100,
-    bootstrap: int = 1000,
-    batch_tokens: int = 4096,
-    device: str = "auto",
-    dtype: str = "float32",
-    seed: int = 0,
-    revision: str | None = None,
-    text_format: TextFormat = "auto",
-    trust_remote_code: bool = False,
-    progress: bool = True,
-) -> Atlas:
-    """Every table, figure and finding of a paper from whatever of its inputs is given; return the atlas.
+SHARED = ("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", "trust_remote_code", "progress")
+"""The options that the survey and the probes have too."""
 
-    >>> atlas = reproduce("clark2019", wikipedia="wiki.txt", ptb_dev="dev.conllx", out="clark2019")  # doctest: +SKIP
-    >>> atlas.tables["reproduction"].query("verdict == 'differs'")                                   # doctest: +SKIP
 
-    The folder is the atlas of the survey, with the table `reproduction`, report.md and the probes in `probes`. A run
-    that was stopped continues when called again with the same arguments.
-    probe_sentences: train probes on so many sentences, drawn by the seed; by default on all. probe_seeds: how often.
-    least_count: relations with fewer words have no best head. The other arguments are those of `survey`.
+@dataclass(frozen=True, kw_only=True)
+class PaperSurveyOptions(SurveyOptions):
+    """A survey whose map of heads is that of the paper's figure 6."""
+
+    @property
+    def map_distance(self) -> MapDistance:
+        """The divergence itself, which is not a metric."""
+        return "js"
+
+
+def run_reproduce(options: ReproduceOptions) -> Atlas:
+    """Survey, train the probes, and write the table, the figures, the page and the report.
+
+    The folder is the atlas of the survey, with the table `reproduction`, report.md and the probes in `probes`.
     """
-    check_paper(paper)
-    if probe_sentences is not None and ptb_train is None:
-        raise SettingError("--probe-sentences are drawn from --ptb-train, which is not given.")
-    inputs = read_inputs(
-        wikipedia=wikipedia,
-        ptb_train=ptb_train,
-        ptb_dev=ptb_dev,
-        conll2012=conll2012,
-        glove=glove,
-        text_format=text_format,
-    )
-    shared: dict[str, Any] = {
-        "max_tokens": max_tokens,
-        "batch_tokens": batch_tokens,
-        "bootstrap": bootstrap,
-        "device": device,
-        "dtype": dtype,
-        "seed": seed,
-        "trust_remote_code": trust_remote_code,
-        "progress": progress,
-    }
-    atlas = survey(
-        model if revision is None else f"{model}@{revision}",
+    inputs = read_inputs(options)
+    shared: dict[str, Any] = {name: getattr(options, name) for name in SHARED}
+    surveying = PaperSurveyOptions(
+        options.model,
         text=inputs.get("wikipedia"),
         treebank=inputs.get("ptb-dev"),
         coreference=inputs.get("conll2012"),
-        out=out,
-        segments=segments,
-        format={"text": text_format},
-        least_count=least_count,
+        out=options.out,
+        segments=options.segments,
+        format=options.format,
+        least_count=options.least_count,
         control="ptb-dev" in inputs,
-        as_published=True,
         **shared,
     )
+    atlas = run_survey(surveying)
     probed = None
     if (train := inputs.get("ptb-train")) is not None:
         probed = probe(
-            model,
+            options.model,
             treebank=train,
             eval=inputs.get("ptb-dev"),
             out=atlas.folder / PROBES_FOLDER,
             probes=[name for name in TABLE_3 if inputs.vectors or name not in WITH_WORDS],
             vectors=inputs.vectors,
-            sentences=probe_sentences,
-            seeds=probe_seeds,
+            sentences=options.probe_sentences,
+            seeds=options.probe_seeds,
             control=True,
-            revision=revision,
             **shared,
         )
     return _finish(atlas, probed, inputs)

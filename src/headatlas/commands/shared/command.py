@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import inspect
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Annotated, Any, ParamSpec, TypeVar, cast, get_type_hints
 
 from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
-from headatlas.commands.shared.options import Options, list_options
+from headatlas.commands.shared.options import Option, Options, flatten, list_options
 
 P = ParamSpec("P")
 OptionsT = TypeVar("OptionsT", bound=Options)
@@ -64,24 +64,34 @@ def _lock_out(function: Callable[[OptionsT], ResultT], typed: str) -> Callable[[
     return locked
 
 
-def annotate(options_class: type[Options], before: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Add to every option its panel in --help, in the order of declaration; `before` are annotated options above."""
-    panels = {group.name: group for hint in (before or {}).values() for group in hint.__metadata__[-1].group}
-    annotations = {}
-    for option in list_options(options_class):
-        title = option.group.panel or "Options"
-        panel = panels.setdefault(title, Group(title, sort_key=len(panels)))
-        annotations[option.name] = Annotated[option.hint, Parameter(group=panel)]
-    return annotations
+def annotate(*options_classes: type[Options]) -> dict[str, Any]:
+    """Add to every option its panel in --help, in the order of declaration."""
+    options = [option for options_class in options_classes for option in list_options(options_class)]
+    titles = list(dict.fromkeys(option.group.panel or "Options" for option in options))
+    panels = {title: Group(title, sort_key=order) for order, title in enumerate(titles)}
+    return {
+        option.name: Annotated[option.hint, Parameter(group=panels[option.group.panel or "Options"])]
+        for option in options
+    }
 
 
 def explain(options_class: type[Options]) -> str:
-    """Write the Args section from the docstrings below the fields."""
-    groups = dict.fromkeys(option.group for option in list_options(options_class))
-    fields = [field for group in groups for field in parse_from_object(group).params]
-    paragraphs = [" ".join(f"{field.arg_name}: {field.description}".split()) for field in fields]
+    """Write the Args section from the docstrings below the fields, or the help that a type brings."""
+    options = list_options(options_class)
+    bases = [base for base in reversed(options_class.__mro__) if issubclass(base, Options)]
+    below = {field.arg_name: field.description for base in bases for field in parse_from_object(base).params}
+    paragraphs = [
+        " ".join(f"{option.name}: {below.get(option.name) or _help_of(option)}".split()) for option in options
+    ]
     wrap = functools.partial(textwrap.fill, width=100, initial_indent=" " * 4, subsequent_indent=" " * 8)
     return "\n".join(map(wrap, paragraphs))
+
+
+def _help_of(option: Option) -> str:
+    texts = [part.help for part in flatten(option.hint) if isinstance(part, Parameter) and part.help]
+    if not texts:
+        raise TypeError(f"{option.group.__name__}.{option.name} has no help. Write a docstring below it.")
+    return texts[0]
 
 
 def _plain_signature(options_class: type[Options], function: Callable[..., Any]) -> inspect.Signature:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
+from cyclopts import Parameter
+
 from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Pairs
 from headatlas.corpora.coreference.read import CoreferenceFormat
 from headatlas.corpora.keyphrases.read import KeyphraseFormat
@@ -23,15 +25,18 @@ FORMATS: dict[str, Any] = {
 }
 
 
+def formats(*kinds: str) -> Parameter:
+    """Write the help of --format for a command that reads these kinds of corpora."""
+    choices = "; ".join(f"{kind}={', '.join(get_args(FORMATS[kind])[1:])}" for kind in kinds)
+    return Parameter(help=f"File formats, if detection fails: {choices}.")
+
+
 @dataclass(frozen=True, kw_only=True)
 class FormatOptions(Options, panel="Corpora"):
     """The formats of corpora, for files whose format cannot be detected."""
 
-    kinds: ClassVar[tuple[str, ...]] = tuple(FORMATS)  # a command that reads fewer kinds names them here
-    format: Annotated[Pairs | None, UNRECORDED] = None
-    """File formats, if detection fails: for example, text=wikitext treebank=conllx. Kinds: text (documents, wikitext,
-    paragraphs), treebank (conllu, conllx, head-label, spacy), labels (stanford, universal, clearnlp), coreference
-    (conll2012, corefud, brackets), keyphrases (inspec, inspec-controlled, folders, jsonl)."""
+    kinds: ClassVar[tuple[str, ...]] = tuple(FORMATS)  # a command that reads fewer kinds names them
+    format: Annotated[Pairs | None, UNRECORDED, formats(*FORMATS)] = None
 
     def __post_init__(self) -> None:
         super().__post_init__()

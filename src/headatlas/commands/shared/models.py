@@ -17,7 +17,15 @@ else:
 
 Attention = Literal["encoder", "decoder", "cross"]
 Dtype = Literal["float32", "bfloat16", "float16", "float64"]
-ModelName = Annotated[str | Model, UNRECORDED]  # each run records the loaded model
+ModelName = Annotated[
+    str | Model,
+    UNRECORDED,  # each run records the loaded model
+    Parameter(
+        metavar="MODEL",
+        help="Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded "
+        "model (run `headatlas models` for a list).",
+    ),
+]
 SPREAD = "spread"
 
 
@@ -38,17 +46,14 @@ class LoadOptions(Options, panel="Model"):
         """The device of tensors that are not the model's."""
         return "auto" if self.device == SPREAD else self.device
 
-    def loading(self, model: str, *, seed: int = 0) -> dict[str, Any]:
-        """Return the arguments of `load_model`; a name may end in @revision."""
-        name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
+    @property
+    def loading(self) -> dict[str, Any]:
+        """The arguments of `load_model` that these options determine."""
         return {
-            "name": name,
-            "revision": revision or None,
             "device": self.placed_on,
             "device_map": "auto" if self.device == SPREAD else None,
             "dtype": self.dtype,
             "trust_remote_code": self.trust_remote_code,
-            "seed": seed,
         }
 
     def load(self, model: str | Model, *, seed: int = 0, random_weights: bool = False) -> Model:
@@ -66,17 +71,24 @@ class LoadOptions(Options, panel="Model"):
 
         if not isinstance(model, str | Path):
             return open_model(model)
-        return load_model(random_weights=random_weights, **self.loading(str(model), seed=seed))
+        name, _, revision = (str(model), "", "") if Path(model).exists() else str(model).partition("@")
+        return load_model(name, revision=revision or None, random_weights=random_weights, seed=seed, **self.loading)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelOptions(LoadOptions, panel="Model"):
+class BatchOptions(Options, panel="Model"):
+    """In what batches to run a model."""
+
+    batch_tokens: Annotated[Positive, UNRECORDED] = 4096
+    """Tokens per batch, including padding. Lower values need less memory."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(LoadOptions, BatchOptions, panel="Model"):
     """How to load a model and observe it."""
 
     attention: Annotated[Attention | None, UNRECORDED, DECIDES_MAPS] = None
     """Attention to describe in an encoder-decoder model. Default: encoder."""
-    batch_tokens: Annotated[Positive, UNRECORDED] = 4096
-    """Tokens per batch, including padding. Lower values need less memory."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -116,12 +116,16 @@ class Option:
 
 
 def list_options(options_class: type[Options]) -> tuple[Option, ...]:
-    """List the options that a class declares itself, then those of its groups in the order of its bases."""
+    """List the options that a class declares itself, then those of its groups in the order of its bases.
+
+    An option of a group that the class declares again, to narrow its help or its type, stays in the group.
+    """
     hints = get_type_hints(options_class, include_extras=True)
     groups = [group for group in options_class.__mro__ if issubclass(group, Options) and group is not Options]
     declared = {field.name for field in fields(options_class)}  # type: ignore[arg-type]
-    names = [(group, name) for group in groups for name in inspect.get_annotations(group) if name in declared]
-    return tuple(Option(name, hints[name], group) for group, name in names)
+    home = {name: group for group in groups for name in inspect.get_annotations(group) if name in declared}
+    names = [name for group in groups for name in inspect.get_annotations(group) if home.get(name) is group]
+    return tuple(Option(name, hints[name], home[name]) for name in names)
 
 
 def flag_of(name: str) -> str:
@@ -135,6 +139,11 @@ def list_names(value: str | Sequence[str] | None) -> list[str] | None:
         return None
     words = [value] if isinstance(value, str) else value
     return [name for word in words for name in word.split(",") if name]
+
+
+def list_given(value: str | Sequence[str]) -> list[str]:
+    """List the values of an option that takes one or several."""
+    return [value] if isinstance(value, str) else list(value)
 
 
 def flatten(hint: Any) -> list[Any]:

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from headatlas.choices import MapDistance
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
-from headatlas.commands.shared.models import SPREAD, ModelName, ModelOptions, RandomWeightsOptions
+from headatlas.commands.shared.models import SPREAD, Model, ModelOptions, RandomWeightsOptions
 from headatlas.commands.shared.options import (
     DECIDES_MAPS,
+    UNRECORDED,
     Files,
     Folder,
     Names,
@@ -60,6 +62,11 @@ class StatisticsOptions(Options, panel="Statistics"):
         """How attention from a word follows from the attention of its tokens."""
         return "first" if self.as_published else "mean"
 
+    @property
+    def map_distance(self) -> MapDistance:
+        """The distance that the map of heads preserves."""
+        return "js" if self.as_published else "sqrt_js"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleOptions(Options, panel="Output"):
@@ -83,7 +90,7 @@ class SurveyOptions(
 ):
     """The options of `survey`."""
 
-    model: Annotated[ModelName | None, DECIDES_MAPS] = field(default=None, kw_only=False)
+    model: Annotated[str | Model | None, UNRECORDED, DECIDES_MAPS] = field(default=None, kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list). Omit it with --maps."""
     out: Folder = "atlas"

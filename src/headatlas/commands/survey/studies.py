@@ -58,8 +58,9 @@ class StudySettings:
         )
 
     def _of_text(self, name: str) -> Study:
-        if name == Similarity.name and self.statistics.as_published:
-            return Similarity(**self._usual, smoothing=AUTHORS_SMOOTHING, map_distance="js")
+        if name == Similarity.name:
+            smoothing = AUTHORS_SMOOTHING if self.statistics.as_published else 0.0
+            return Similarity(**self._usual, smoothing=smoothing, map_distance=self.statistics.map_distance)
         return TEXT_STUDIES[name](**self._usual)
 
     @property

@@ -1,0 +1,57 @@
+"""`headatlas explore`, in Python `headatlas.explore`: options and entry point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from cyclopts import Parameter
+
+from headatlas.commands.shared.command import command
+from headatlas.commands.shared.models import LoadOptions
+from headatlas.commands.shared.options import Bounds, OnByDefault
+
+if TYPE_CHECKING:
+    from headatlas.models.model import Model
+    from headatlas.results.atlas import Atlas
+else:
+    Model = Atlas = object  # importing the classes would import torch and pandas, which --help must not wait for
+
+
+def _tell(address: str) -> None:
+    print(f"Explore at {address}\nStop with Ctrl-C.", flush=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExploreOptions(LoadOptions):
+    """The options of `explore`."""
+
+    model: str | Model | None = field(default=None, kw_only=False)
+    """Name on the Hugging Face hub, optionally with @revision; a folder; a .gguf file; or an embedded model. Default:
+    the model of the atlas, or embedded-mlm."""
+    atlas: str | Path | Atlas | None = field(default=None, kw_only=False)
+    """Folder made by `headatlas survey`, to show its page too. It may be given in place of MODEL."""
+    port: Annotated[int, Bounds(0, 65535)] = 0
+    """Port to listen on, on this machine only. 0 uses any free port."""
+    browser: OnByDefault = True
+    """Open the page in a browser."""
+    opened: Annotated[Callable[[str], object], Parameter(parse=False)] = _tell
+    """Called with the address once the server listens."""
+
+
+@command(ExploreOptions)
+def explore(options: ExploreOptions) -> None:
+    """Type a text in a browser, look at every head, remove heads and watch the predictions change.
+
+    The server listens on this machine only, at an address with a secret in it, until you press Ctrl-C.
+
+        headatlas explore bert-base-uncased
+        headatlas explore atlas
+
+    In Python: headatlas.explore("embedded-mlm")
+    """
+    from headatlas.commands.explore.run import run_explore
+
+    run_explore(options)

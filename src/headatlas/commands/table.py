@@ -1,0 +1,63 @@
+"""`headatlas table`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from headatlas.commands.shared.command import command
+from headatlas.commands.shared.options import Folder, Options, Positive
+
+TableFormat = Literal["terminal", "csv", "markdown", "latex"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableOptions(Options):
+    """The options of `table`."""
+
+    folder: Folder = field(kw_only=False)
+    """Folder made by `headatlas survey`, `probe`, `layers`, `ablate`, `keyphrases` or `compare`."""
+    name: str = field(kw_only=False)
+    """A table, such as positions or entropy. dependencies, coreference and probes are shown with the published figures
+    beside them."""
+    format: TableFormat | None = None
+    """How to write it. Default: as the suffix of --out says, else terminal."""
+    out: Annotated[str | Path | None, Parameter(metavar="FILE")] = None
+    """File to write to (.txt, .csv, .md, .tex) instead of the screen."""
+    rows: Positive | None = None
+    """Show at most this many rows."""
+    sort: Annotated[str | None, Parameter(metavar="COLUMN", allow_leading_hyphen=True)] = None
+    """Column to sort by: numbers from the largest, text from A. -COLUMN reverses the order."""
+    raw: bool = False
+    """Show dependencies, coreference and probes as plain tables, with a row for every head."""
+
+
+@command(TableOptions)
+def table(options: TableOptions) -> str:
+    """Print a table of an atlas or a comparison, for the screen or for a paper.
+
+    CSV holds the words of a corpus as they are. Import it into a spreadsheet as text: a word that begins with = would
+    be taken for a formula.
+
+        headatlas table atlas positions --sort value --rows 10
+        headatlas table atlas dependencies --out table1.tex
+        headatlas table atlas dependencies --raw --format csv > every_head.csv
+    """
+    import shutil
+
+    from headatlas.files import write_text
+    from headatlas.results.comparison import open_results
+    from headatlas.results.rendering import choose_format, render
+    from headatlas.views.published.views import view_of
+
+    out = None if options.out is None else Path(options.out)
+    chosen = choose_format(options.format, out)
+    view = view_of(open_results(options.folder), options.name, raw=options.raw).chosen(options.sort, options.rows)
+    if out is None:
+        columns = shutil.get_terminal_size(fallback=(0, 0)).columns
+        return render(view, chosen, columns or None)
+    write_text(out, render(view, chosen))
+    return f"{out}\n"
