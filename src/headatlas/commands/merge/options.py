@@ -40,8 +40,8 @@ def merge(options: MergeOptions) -> Atlas | Store | Path:
     """Combine the shards of a survey, an extraction or an ablation into one folder.
 
     Needs neither the model nor the corpora. The shards of a survey give the tables that one run would have written,
-    those of an extraction its maps. The shards of an ablation give its scores: run the command again without --shard on the
-    merged folder for tables and curves.
+    those of an extraction its maps. The shards of an ablation give its scores: run the command again without --shard on
+    the merged folder for tables and curves.
 
         headatlas survey bert-base-uncased --text wiki.txt --shard 1/2 --out part1
         headatlas survey bert-base-uncased --text wiki.txt --shard 2/2 --out part2

@@ -67,6 +67,11 @@ class StatisticsOptions(Options, panel="Statistics"):
         """The distance that the map of heads preserves."""
         return "js" if self.as_published else "sqrt_js"
 
+    @property
+    def whole_documents(self) -> bool:
+        """Whether coreference documents are read to their end, in windows, or only their first `max_tokens` tokens."""
+        return not self.as_published
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleOptions(Options, panel="Output"):
