@@ -39,7 +39,7 @@ class MergeOptions(Options):
 def merge(options: MergeOptions) -> Atlas | Store | Path:
     """Combine the shards of a survey, an extraction or an ablation into one folder.
 
-    Needs neither the model nor the corpora. The shards of a survey give the tables that one run would have written,
+    Needs neither the model nor the corpora. The shards of a survey give the tables that one run would have written, and
     those of an extraction its maps. The shards of an ablation give its scores: run the command again without --shard on
     the merged folder for tables and curves.
 
