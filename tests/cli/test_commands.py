@@ -73,7 +73,7 @@ def test_a_survey_ends_with_tables_figures_and_a_page(tiny_folder, text, tmp_pat
     assert "more than half of the attention on the previous token" in done.output
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".png", ".pdf"}
     assert "figure3_gradients.svg" in {path.name for path in (out / "figures").iterdir()}
-    assert done.output.strip().endswith("index.html")
+    assert done.stdout.strip().endswith("index.html")
     page = out / "index.html"
     written = page.read_bytes()
     page.unlink()

@@ -85,9 +85,7 @@ def test_a_file_name_that_is_not_utf_8(tiny_folder, tmp_path, monkeypatch, capsy
 
     def run(*arguments):
         monkeypatch.setattr(sys, "argv", ["headatlas", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        assert ended.value.code == 0
+        cli.main()
         return capsys.readouterr().out
 
     options = ["--segments", 4, "--max-tokens", 16, "--device", "cpu", "--bootstrap", 10, "--no-figures"]

@@ -44,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         return old_main(words)
     try:
         make_app(words)(words or ["--help"])
+        sys.stdout.flush()  # here, where a full disk is put into words
     except SurveyInterruptedError as error:
         _print_error(Text(str(error), "yellow"))
         sys.exit(130)

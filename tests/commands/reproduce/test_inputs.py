@@ -16,7 +16,7 @@ from tests.treebank_parts import write_parts
 @pytest.fixture
 def reproduce(tmp_path, monkeypatch):
     """`reproduce` where loading a model is a failure."""
-    monkeypatch.setattr(module, "survey", lambda *_, **__: pytest.fail("the survey has begun"))
+    monkeypatch.setattr(module, "run_survey", lambda *_, **__: pytest.fail("the survey has begun"))
     return lambda paper="clark2019", **options: ha.reproduce(paper, out=tmp_path / "out", **options)
 
 
