@@ -9,10 +9,9 @@ import tokenize
 from collections import defaultdict
 from pathlib import Path
 
-from headatlas.commands.survey.options import SurveyOptions
-
 from headatlas.cli.commands import COMMANDS
 from headatlas.commands.shared.options import list_options
+from headatlas.commands.survey.options import SurveyOptions
 from typed import typed
 
 SOURCE = Path(__file__).parents[1] / "src" / "headatlas"

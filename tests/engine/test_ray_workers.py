@@ -65,6 +65,14 @@ def test_a_driver_killed_in_the_middle_goes_on_from_its_state(cluster, tiny_fold
     equal(live_on(model, text, out, **workers), live_on(model, text, tmp_path / "undisturbed"))
 
 
+@pytest.mark.parametrize(("gpus", "use_gpus", "each"), [(2, True, 1), (1, True, 0), (4, False, 0)])
+def test_each_worker_gets_a_gpu_if_there_are_enough(cluster, monkeypatch, gpus, use_gpus, each):
+    from headatlas.engine.ray_workers import RayTeam
+
+    monkeypatch.setattr(ray, "cluster_resources", lambda: {"GPU": float(gpus)})
+    assert RayTeam(None, 2, cluster.address, use_gpus=use_gpus)._gpus == each
+
+
 def test_a_worker_that_fits_nowhere_is_refused(cluster, bert, segments, monkeypatch):
     monkeypatch.setattr("headatlas.engine.ray_workers.SECONDS_FOR_A_PLACE", 0.5)
     with pytest.raises(ModelError, match=r"No machine of the Ray cluster has 64 CPUs"):

@@ -105,6 +105,16 @@ def test_the_control_stands_in_the_same_table(survey, treebank, coreference, tmp
     assert table["control"].tolist() == expected[table["relation"]].tolist()
 
 
+def test_documents_are_read_to_their_end_unless_as_published(survey, coreference, tmp_path):
+    begin, *rows = MENTIONS.format(document=0).splitlines()
+    coreference.write_text("\n".join([begin, *([*rows, ""] * 6)]), encoding="utf-8")
+    whole = survey(coreference=coreference, max_tokens=16).manifest["corpora"]["coreference"]
+    cut = survey(coreference=coreference, max_tokens=16, as_published=True, out=tmp_path / "cut")
+    assert whole["segments"] > cut.manifest["corpora"]["coreference"]["segments"] == 1
+    assert "mention_beyond_the_cut" not in whole["left_out"]
+    assert cut.manifest["corpora"]["coreference"]["left_out"]["mention_beyond_the_cut"] > 0
+
+
 def test_a_stopped_survey_goes_on_with_the_part_it_was_at(survey, treebank, coreference, monkeypatch, tmp_path):
     whole = survey(treebank=treebank, coreference=coreference, out=tmp_path / "whole")
     run, seen = surveying.run_studies, []

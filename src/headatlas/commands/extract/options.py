@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
-from headatlas.commands.shared.models import ModelName, ModelOptions, RandomWeightsOptions
+from headatlas.commands.shared.models import ModelOptions, OptionalModel, RandomWeightsOptions
 from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Options, Positive, PythonOnly
 from headatlas.commands.shared.parallel import ShardOptions
 from headatlas.errors import SettingError
@@ -35,7 +35,7 @@ class ExtractOptions(ModelOptions, RandomWeightsOptions, FormatOptions, SegmentO
     """The options of `extract`."""
 
     kinds: ClassVar[tuple[str, ...]] = ("text", "treebank")
-    model: ModelName | None = field(default=None, kw_only=False)
+    model: OptionalModel = field(default=None, kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list). Omit it with --import and --check."""
     out: Folder = "maps"

@@ -44,12 +44,19 @@ SHARED = ("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", 
 
 @dataclass(frozen=True, kw_only=True)
 class PaperSurveyOptions(SurveyOptions):
-    """A survey whose map of heads is that of the paper's figure 6."""
+    """A survey as the paper describes it: the map of heads of figure 6, and the beginning of coreference documents."""
 
     @property
     def map_distance(self) -> MapDistance:
         """The divergence itself, which is not a metric."""
         return "js"
+
+    @property
+    def whole_documents(self) -> bool:
+        return False
+
+    def settings(self) -> dict[str, Any]:
+        return super().settings() | {"definitions": "paper"}
 
 
 def run_reproduce(options: ReproduceOptions) -> Atlas:

@@ -29,6 +29,7 @@ ModelName = Annotated[
         "model (run `headatlas models` for a list).",
     ),
 ]
+OptionalModel = Annotated[str | Model | None, UNRECORDED]  # for commands that can do without, with their own help
 SPREAD = "spread"
 
 

@@ -10,10 +10,9 @@ from cyclopts import Parameter
 from headatlas.choices import MapDistance
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
-from headatlas.commands.shared.models import SPREAD, Model, ModelOptions, RandomWeightsOptions
+from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions
 from headatlas.commands.shared.options import (
     DECIDES_MAPS,
-    UNRECORDED,
     Files,
     Folder,
     Names,
@@ -67,6 +66,11 @@ class StatisticsOptions(Options, panel="Statistics"):
         """The distance that the map of heads preserves."""
         return "js" if self.as_published else "sqrt_js"
 
+    @property
+    def whole_documents(self) -> bool:
+        """Whether coreference documents are read to their end, in windows, or only their first `max_tokens` tokens."""
+        return not self.as_published
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleOptions(Options, panel="Output"):
@@ -90,7 +94,7 @@ class SurveyOptions(
 ):
     """The options of `survey`."""
 
-    model: Annotated[str | Model | None, UNRECORDED, DECIDES_MAPS] = field(default=None, kw_only=False)
+    model: Annotated[OptionalModel, DECIDES_MAPS] = field(default=None, kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list). Omit it with --maps."""
     out: Folder = "atlas"

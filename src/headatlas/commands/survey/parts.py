@@ -134,7 +134,7 @@ def _coreference(
         read_coreference(files, options.format_of("coreference"), left_out),
         model.tokenizer,
         max_tokens=options.max_tokens,
-        windows=not options.as_published,
+        windows=options.whole_documents,
     )
     about = {
         "documents": sample.documents,
