@@ -91,7 +91,7 @@ def refuse_without_room(folder: Path, needed: int) -> int:
     if needed > free:
         raise AtlasError(
             f"{folder}: the maps take about {megabytes(needed)}, but only {megabytes(free)} are free there. Free some "
-            "space or choose another --out; or store less: --words, fewer --segments, shorter --max-tokens, "
+            "space or choose another --out; or store less: --level words, fewer --segments, shorter --max-tokens, "
             "--dtype-stored float16, no --hidden-states."
         )
     return free
