@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.choices import SegmentStyle as SegmentStyle
 from headatlas.corpora.text import TextLine
 from headatlas.encoding.template import Frame, continues_with_space, pair_frame, require_fast, single_frame
 from headatlas.errors import CorpusError, SettingError
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
     from transformers import PreTrainedTokenizerBase
 
-SegmentStyle = Literal["auto", "pair", "single"]
 SEGMENT_STYLES: tuple[str, ...] = get_args(SegmentStyle)
 LINES_AT_ONCE = 512
 

@@ -12,8 +12,9 @@ from collections import Counter, deque
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Literal, Protocol, get_args
+from typing import Protocol, get_args
 
+from headatlas.choices import Engine
 from headatlas.encoding.segments import Segment
 from headatlas.engine.job import Job, Work
 from headatlas.engine.memory import REMEDY
@@ -21,7 +22,6 @@ from headatlas.errors import ModelError, SettingError
 from headatlas.studies import Study
 from headatlas.studies.study import State
 
-Engine = Literal["processes", "ray"]
 ENGINES: tuple[str, ...] = get_args(Engine)
 BLOCKS_EACH = 16  # for every worker: many, so that all end at about the same time; few, since each sends its sums
 MOST_ATTEMPTS = 3  # at one block

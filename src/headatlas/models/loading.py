@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import torch
 from transformers import (
@@ -26,6 +26,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
 )
 
+from headatlas.choices import Dtype
 from headatlas.errors import SettingError, first_line
 from headatlas.models.control import randomise
 from headatlas.models.fitted import load_fitted
@@ -39,7 +40,7 @@ from headatlas.models.sources import ModelSource, find_source
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16, "float64": torch.float64}
+DTYPES: tuple[str, ...] = get_args(Dtype)
 _TASK_HEADS: dict[TaskHead, tuple[Any, dict[str, str]]] = {
     "classification": (AutoModelForSequenceClassification, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
     "token-classification": (AutoModelForTokenClassification, MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
@@ -140,7 +141,8 @@ def choose_dtype(dtype: str | torch.dtype) -> torch.dtype:
         return dtype
     if dtype not in DTYPES:
         raise SettingError(f"--dtype {dtype} is unknown. Use one of: {', '.join(DTYPES)}.")
-    return DTYPES[dtype]
+    chosen: torch.dtype = getattr(torch, dtype)
+    return chosen
 
 
 def _load_network(

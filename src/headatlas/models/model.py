@@ -8,11 +8,13 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from headatlas.choices import LanguageModel as LanguageModel
+from headatlas.choices import TaskHead as TaskHead
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
@@ -30,9 +32,6 @@ SeeMap = Callable[[int, Tensor, Tensor | None], None]
 
 SeeStates = Callable[[Sequence[Tensor]], None]
 """Called with the hidden states of a stack, each [B, T, D]: the embeddings', then every layer's."""
-
-LanguageModel = Literal["masked", "causal"]
-TaskHead = Literal["classification", "token-classification", "sequence-to-sequence"]
 
 
 class Observable(Protocol):

@@ -6,10 +6,12 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 import torch
 
+from headatlas.choices import DeviceMap as DeviceMap
+from headatlas.choices import DeviceMapName
 from headatlas.errors import SettingError
 from headatlas.models.extras import require_package
 from headatlas.models.sources import ModelSource
@@ -17,8 +19,7 @@ from headatlas.models.sources import ModelSource
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-DeviceMap = str | Mapping[str, str | int | torch.device]
-NAMED_MAPS = ("auto", "balanced", "balanced_low_0", "sequential")
+NAMED_MAPS: tuple[str, ...] = get_args(DeviceMapName)
 _NO_DEVICE = ("cpu", "disk")
 
 

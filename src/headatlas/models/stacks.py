@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from torch import Tensor, nn
 
-Stack = Literal["encoder", "decoder", "cross"]
+from headatlas.choices import Stack as Stack
+
 MOST_HEADS = 20_000  # of all layers: heads are compared in pairs, and what a damaged file claims must not fill memory
 MOST_LAYERS = 2_000
 _CROSS = re.compile(r"cross|enc_?dec|encoder_att", re.IGNORECASE)

@@ -11,24 +11,24 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
-from typing import Literal, get_args
+from typing import get_args
 
 from rich.cells import cell_len
 
+from headatlas.choices import TableFormat
 from headatlas.errors import SettingError
 from headatlas.results.markup import latex, markdown, one_line, padded
 from headatlas.results.view import Column, View
 
-Format = Literal["terminal", "csv", "markdown", "latex"]
-FORMATS: tuple[Format, ...] = get_args(Format)
+FORMATS: tuple[TableFormat, ...] = get_args(TableFormat)
 
-SUFFIXES: dict[str, Format] = {".txt": "terminal", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
+SUFFIXES: dict[str, TableFormat] = {".txt": "terminal", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
 GAP = "  "
 PROSE_WIDTH = 100  # lines of title and notes, where the terminal is wider
 
 
-def choose_format(named: str | None, out: Path | None) -> Format:
+def choose_format(named: str | None, out: Path | None) -> TableFormat:
     """The format that is named, else the one that the suffix of the file means, else that of a terminal."""
     if named is not None:
         for form in FORMATS:
@@ -42,13 +42,13 @@ def choose_format(named: str | None, out: Path | None) -> Format:
     return SUFFIXES[out.suffix.lower()]
 
 
-def render(view: View, form: Format, width: int | None = None) -> str:
+def render(view: View, form: TableFormat, width: int | None = None) -> str:
     """The view as text in one of four formats, ending with a newline.
 
     `width` is that of the terminal: a wider table goes on below in further blocks, with its key columns repeated, and
     no cell is ever cut. None is as wide as it takes.
     """
-    forms: dict[Format, Callable[[View], str]] = {
+    forms: dict[TableFormat, Callable[[View], str]] = {
         "terminal": lambda shown: _terminal(shown, width),
         "csv": lambda shown: str(shown.frame.to_csv(index=False, lineterminator="\n")),
         "markdown": markdown,

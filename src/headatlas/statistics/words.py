@@ -12,18 +12,18 @@ last, so nothing of a row is lost. A word without tokens has a row and a column 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from headatlas.choices import FromTokens as FromTokens
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import WordSegment
 from headatlas.errors import SettingError
 
-FromTokens = Literal["mean", "first", "max"]
 FROM_TOKENS: tuple[str, ...] = get_args(FromTokens)
 PADDING = -1  # in `WordIndex.index`: the token belongs to nothing
 

@@ -14,7 +14,7 @@ only as many rows as fit in memory are compared, and the table `similarity` says
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import Literal, Self, get_args
+from typing import Self, get_args
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.choices import MapDistance as MapDistance
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.divergence import divergence_sums
@@ -33,7 +34,6 @@ from headatlas.studies.study import REPLICATES, LayerMap, State, Study, refuse_n
 
 AUTHORS_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 CLUSTERS = 8
-MapDistance = Literal["sqrt_js", "js"]
 MAP_DISTANCES: tuple[str, ...] = get_args(MapDistance)
 
 

@@ -20,9 +20,10 @@ import numpy as np
 import pandas as pd
 import torch
 
+from headatlas.choices import AblationKind
 from headatlas.commands.ablate.matched_words import MatchedWords, RelationWords, Word
 from headatlas.commands.ablate.passes import Head, HeadRemoval, Keep, Replaying, make_anew
-from headatlas.commands.ablate.replacement import Kind, find_replacement
+from headatlas.commands.ablate.replacement import find_replacement
 from headatlas.commands.ablate.task import Examples
 from headatlas.commands.ablate.token_prediction import TokenPrediction, require_language_model
 from headatlas.encoding.batches import make_batch, plan_batches
@@ -64,7 +65,7 @@ class WordPrediction(TokenPrediction):
 class CausalSettings:
     """How the test is made."""
 
-    kind: Kind
+    kind: AblationKind
     controls: int  # other heads of the layer to remove
     batch_tokens: int
     seed: int

@@ -11,12 +11,13 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from headatlas.choices import Pooling as Pooling
 from headatlas.commands.ablate.encoded_texts import encode_texts
 from headatlas.commands.ablate.task import Examples, Task
 from headatlas.corpora.labelled import LabelledText
@@ -24,7 +25,6 @@ from headatlas.encoding.batches import plan_batches
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.model import Model
 
-Pooling = Literal["mean", "first"]
 WEIGHT_OF_DATA = 0.01  # scikit-learn's C: with standardised features its usual 1 overfits on hundreds of examples
 _MOST_ROUNDS = 1000
 

@@ -10,27 +10,27 @@ Zero is the plainest, but a head whose output hardly varies is then missed for i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from headatlas.choices import AblationKind
 from headatlas.commands.ablate.task import Examples, Task
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import SettingError
 from headatlas.models.gates import Instead
 from headatlas.models.stacks import Stack
 
-Kind = Literal["zero", "mean", "resample"]
-KINDS: tuple[str, ...] = get_args(Kind)
+KINDS: tuple[str, ...] = get_args(AblationKind)
 POOL = 1024  # tokens whose outputs are kept to draw from
 
 Replacement = Callable[[int, Examples], Instead | None]
 """What stands in for removed heads in a batch, given by its number and its examples, copies included."""
 
 
-def find_replacement(task: Task, kind: Kind, stack: Stack, seed: int) -> Replacement:
+def find_replacement(task: Task, kind: AblationKind, stack: Stack, seed: int) -> Replacement:
     """Prepare what a kind of ablation puts in a head's place; all but zero take a pass over the data."""
     if kind == "zero":
         return lambda _number, _examples: None

@@ -11,10 +11,10 @@ from typing import Any
 
 import pandas as pd
 
+from headatlas.choices import AblationKind
 from headatlas.commands.ablate.causal_run import run_causal
 from headatlas.commands.ablate.choosing import make_task
 from headatlas.commands.ablate.classification import Pooling
-from headatlas.commands.ablate.replacement import Kind
 from headatlas.commands.ablate.settings import AblationSettings, check_tasks
 from headatlas.commands.ablate.shard_run import check_sharing, run_share
 from headatlas.commands.ablate.task_run import run_task
@@ -60,7 +60,7 @@ def ablate(
     coreference: Files | None = None,
     eval: Files | None = None,
     atlas: str | Path | None = None,
-    kind: Kind = "zero",
+    kind: AblationKind = "zero",
     examples: int = 300,
     max_tokens: int = 128,
     batch_tokens: int = 4096,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from headatlas.choices import AblationKind
 from headatlas.commands.ablate.classification import Pooling
-from headatlas.commands.ablate.replacement import KINDS, Kind
+from headatlas.commands.ablate.replacement import KINDS
 from headatlas.corpora.coreference.read import COREFERENCE_FORMATS, CoreferenceFormat
 from headatlas.corpora.keyphrases.read import KEYPHRASE_FORMATS, KeyphraseFormat
 from headatlas.corpora.text import TEXT_FORMATS, TextFormat
@@ -35,7 +36,7 @@ TRAINED_ON = {"classification": "train", "probe": "treebank"}
 class AblationSettings:
     """The settings of an ablation, by the names of its options."""
 
-    kind: Kind
+    kind: AblationKind
     examples: int
     max_tokens: int
     batch_tokens: int

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, get_args
 
+from headatlas.choices import PruneBy
 from headatlas.commands.ablate.importance import example_importance
 from headatlas.commands.ablate.task import Task
 from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
@@ -23,8 +24,7 @@ from headatlas.models.pruning import Head
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import open_atlas
 
-By = Literal["importance", "ablation"]
-BY: tuple[By, ...] = ("importance", "ablation")
+BY: tuple[PruneBy, ...] = get_args(PruneBy)
 
 
 def named_heads(names: Sequence[str], shape: HeadShape, model: str) -> list[Head]:
@@ -51,7 +51,7 @@ def least_needed(values: Mapping[Head, float], bound: Sequence[tuple[Head, ...]]
     return sorted(chosen)
 
 
-def values_of_tables(folder: str | Path, by: By, task: str | None, model: Model) -> dict[Head, float]:
+def values_of_tables(folder: str | Path, by: PruneBy, task: str | None, model: Model) -> dict[Head, float]:
     """What an ablation of this very model found of each head; the larger, the more it is needed."""
     found = open_atlas(folder)
     if by not in found.tables:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from headatlas.commands.prune.choosing import BY, By, importance_on_text, least_needed, named_heads, values_of_tables
+from headatlas.choices import PruneBy
+from headatlas.commands.prune.choosing import BY, importance_on_text, least_needed, named_heads, values_of_tables
 from headatlas.commands.prune.folder import PrunedFolder, holds_this_pruning
 from headatlas.commands.prune.measuring import check_same, compare_speed, sizes
 from headatlas.commands.prune.memory import compare_memory
@@ -39,7 +40,7 @@ def prune(
     *,
     out: str | Path,
     heads: Sequence[str] | None = None,
-    by: By | None = None,
+    by: PruneBy | None = None,
     share: float | None = None,
     ablation: str | Path | None = None,
     task: str | None = None,

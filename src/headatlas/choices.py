@@ -1,0 +1,49 @@
+"""The values that options can take, as types.
+
+They live apart from the code that acts on them, so that a command can list its choices without importing torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+AblationKind = Literal["zero", "mean", "resample"]
+"""What replaces the output of a removed head: nothing, its mean output, or its output at a sampled token."""
+
+DeviceMapName = Literal["auto", "balanced", "balanced_low_0", "sequential"]
+DeviceMap = str | Mapping[str, str | int]
+"""How to divide a large model among devices: one of `DeviceMapName`, or the device of each module by name."""
+
+Dtype = Literal["float32", "bfloat16", "float16", "float64"]
+"""Floating-point type of weights and activations."""
+
+Engine = Literal["processes", "ray"]
+"""What runs the workers: processes on this machine, or a Ray cluster."""
+
+FromTokens = Literal["mean", "first", "max"]
+"""How the attention from a word follows from that of its tokens."""
+
+LanguageModel = Literal["masked", "causal"]
+"""Which tokens a language model predicts: masked ones, or the next."""
+
+MapDistance = Literal["sqrt_js", "js"]
+"""Distance between heads on the map: the square root of the Jensen-Shannon divergence, or the divergence itself."""
+
+Pooling = Literal["mean", "first"]
+"""Which output of an encoder a classifier reads: the mean over all tokens, or the first token."""
+
+PruneBy = Literal["importance", "ablation"]
+"""The measure by which the least needed heads are chosen."""
+
+SegmentStyle = Literal["auto", "pair", "single"]
+"""Special tokens of a segment: two spans, one span, or two if the tokenizer supports them."""
+
+Stack = Literal["encoder", "decoder", "cross"]
+"""Which attention of a model: the encoder's, the decoder's, or from decoder to encoder."""
+
+TableFormat = Literal["terminal", "csv", "markdown", "latex"]
+"""How a table is printed."""
+
+TaskHead = Literal["classification", "token-classification", "sequence-to-sequence"]
+"""What a model with a task head was trained to do."""
