@@ -306,7 +306,7 @@ def test_the_number_type_is_that_asked_for(dtype: str | torch.dtype, tiny_folder
 
 
 def test_an_unknown_number_type(tiny_folder: Callable[[str], Path]) -> None:
-    with pytest.raises(SettingError, match="float32, float16"):
+    with pytest.raises(SettingError, match="float32, bfloat16"):
         load(tiny_folder("bert"), dtype="int9")
 
 
