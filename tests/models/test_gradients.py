@@ -16,8 +16,7 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.masking import IGNORED, Masker
 from headatlas.errors import ModelError
 from headatlas.models.loading import load_model
-from headatlas.models.losses import masked_lm_loss, next_token_loss
-from headatlas.models.model import Model
+from headatlas.models.model import Model, masked_lm_loss, next_token_loss
 
 MASKED = ["bert", "mpnet", "deberta-v2", "modernbert"]
 CAUSAL = ["gpt2", "llama", "gemma2"]

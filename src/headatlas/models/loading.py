@@ -26,13 +26,13 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
 )
 
-from headatlas.choices import Dtype
+from headatlas.choices import DeviceMap, Dtype, LanguageModel, TaskHead
 from headatlas.errors import SettingError, first_line
 from headatlas.models.control import randomise
 from headatlas.models.fitted import load_fitted
-from headatlas.models.model import LanguageModel, Model, TaskHead
+from headatlas.models.model import Model
 from headatlas.models.observing import make_observable, quiet_transformers
-from headatlas.models.placing import DeviceMap, check_device_map, clear_with, place_options
+from headatlas.models.placing import check_device_map, clear_with, place_options
 from headatlas.models.pretrained import check_layers, from_pretrained, load_network, refuse_missing, saved_class
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source

@@ -15,14 +15,13 @@ import torch
 import transformers
 from torch import nn
 
+from headatlas.choices import LanguageModel, Stack, TaskHead
 from headatlas.errors import HeadatlasError, ModelError, first_line
 from headatlas.models.attention import EAGER, keep_masks_finite
-from headatlas.models.fidelity import compare_once
-from headatlas.models.finite import check_weights
-from headatlas.models.inspection import heard_modules, see_shapes
-from headatlas.models.model import LanguageModel, Model, TaskHead, forget_capturing
+from headatlas.models.inspection import check_weights, compare_with_eager, inspect_heads, observable_modules
+from headatlas.models.model import Model, forget_capturing
 from headatlas.models.placing import home_of
-from headatlas.models.stacks import HeadShape, Stack
+from headatlas.models.stacks import HeadShape
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -82,7 +81,7 @@ def make_observable(
     with quiet_transformers():
         uses_interface, shapes, sink = _first_look(network, tokenizer, name)
         weights = None if record.get("random_weights") else record.get("weights_sha256") or record.get("commit")
-        fidelity = compare_once(network, tokenizer, name, uses_interface, weights)
+        fidelity = compare_with_eager(network, tokenizer, name, uses_interface, weights)
     if language_model == "causal" and "decoder" not in shapes:
         _log.warning("%s: its attention sees the next token, so there is no loss of predicting it.", name)
         language_model = None
@@ -163,10 +162,10 @@ def check_vocabulary(name: str, network: PreTrainedModel, tokenizer: PreTrainedT
 def _first_look(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str
 ) -> tuple[bool, dict[Stack, HeadShape], bool]:
-    """Whether the attention interface reaches the network, and what `see_shapes` saw; every failure in words."""
+    """Whether the attention interface reaches the network, and what `inspect_heads` saw; every failure in words."""
     try:
         uses_interface = _set_attention(network, tokenizer)
-        return uses_interface, *see_shapes(network, tokenizer, name, uses_interface)
+        return uses_interface, *inspect_heads(network, tokenizer, name, uses_interface)
     except HeadatlasError:
         raise
     except Exception as error:
@@ -179,7 +178,7 @@ def _first_look(
 def _set_attention(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
     """Switch to eager attention; False where the model's file has no function for it that can be listened to."""
     network.set_attn_implementation(EAGER)
-    modules = heard_modules(network, tokenizer)
+    modules = observable_modules(network, tokenizer)
     if network.dtype == torch.float64:
         for module in modules:
             keep_masks_finite(module)

@@ -8,7 +8,7 @@ from typing import Any
 
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json
-from headatlas.models.stacks import heads_told
+from headatlas.models.stacks import parse_shape
 
 _TYPES: dict[str, type] = {"complete": bool} | dict.fromkeys(
     ("settings", "model", "versions", "corpora", "tables", "studies_skipped", "summary"), dict
@@ -44,4 +44,4 @@ def parse_manifest(text: str, path: Path) -> Any:
 def _check_model(model: dict[str, Any]) -> None:
     if not isinstance(model.get("name", ""), str):
         raise ValueError("the model's name is no text")
-    heads_told(model.get("heads", [1]))
+    parse_shape(model.get("heads", [1]))

@@ -20,7 +20,7 @@ from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, parse_json, write_text
 from headatlas.limits import LARGEST_JSON, LARGEST_MAPS, RAISE, read_within
-from headatlas.models.stacks import HeadShape, Stack, heads_told
+from headatlas.models.stacks import HeadShape, Stack, parse_shape
 from headatlas.store.examples import Level, StoredExample, units_of
 from headatlas.store.word_maps import STORED_TYPES, tensor_bytes, windows
 
@@ -138,7 +138,7 @@ def _example(record: Mapping[str, Any], number: int) -> StoredExample:
 
 def _check_types(index: Index) -> None:
     """What a survey of the maps will look up."""
-    heads_told(index.model["heads"])
+    parse_shape(index.model["heads"])
     if not isinstance(index.model["name"], str) or index.model["attention"] not in get_args(Stack):
         raise ValueError("the model has no name, or its attention is of an unknown kind")
     if not (type(index.states) is int and index.states >= 0 and type(index.shard_bytes) is int):
