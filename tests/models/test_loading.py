@@ -20,8 +20,7 @@ from torch import Tensor
 import headatlas as ha
 from headatlas.commands.explore.live import Explorer
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.control import randomise
-from headatlas.models.loading import choose_device, load_model
+from headatlas.models.loading import choose_device, load_model, randomise
 from headatlas.models.model import Model
 
 CopyOf = Callable[[str], Path]

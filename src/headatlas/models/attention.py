@@ -49,7 +49,7 @@ def observing(network: nn.Module, see: _See) -> Iterator[None]:
 
 @contextmanager
 def changing(network: nn.Module, change: _Change) -> Iterator[None]:
-    """Within this context `change` gets each of those modules and its heads' outputs [B, Q, H, D], and replaces them."""
+    """Within this context `change` replaces the heads' outputs [B, Q, H, D] of each of those modules."""
     token = _changer.set(change)
     try:
         with _replaced_functions(network):

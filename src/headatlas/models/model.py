@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import cross_entropy
 
 from headatlas.choices import LanguageModel, Stack, TaskHead
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
-from headatlas.encoding.masking import IGNORED, Masker
+from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.attention import changing, observing
 from headatlas.models.gates import ChangeOutput, Gates, Instead
+from headatlas.models.language_model import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 
 if TYPE_CHECKING:
@@ -317,22 +317,3 @@ def _position_table(network: nn.Module) -> nn.Module | None:
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             return module
     return None
-
-
-def masked_lm_loss(logits: Tensor, labels: Tensor) -> Tensor:
-    """Mean loss over each segment's masked tokens, summed over segments.
-
-    The gradient with respect to a segment's attention is then that of its own loss, whatever else is in the batch.
-    logits: [B, T, V]; labels: [B, T], IGNORED elsewhere.
-    """
-    chosen = labels != IGNORED
-    precise = torch.promote_types(logits.dtype, torch.float32)
-    losses = cross_entropy(logits[chosen].to(precise), labels[chosen], reduction="none")  # [N]
-    segment = torch.nonzero(chosen)[:, 0]  # [N]
-    return (losses / chosen.sum(1)[segment]).sum()
-
-
-def next_token_loss(logits: Tensor, input_ids: Tensor, mask: Tensor) -> Tensor:
-    """Mean loss of predicting each next token of a segment, summed over segments. logits: [B, T, V]; mask: [B, T]."""
-    labels = input_ids[:, 1:].masked_fill(~mask[:, 1:], IGNORED)
-    return masked_lm_loss(logits[:, :-1], labels)
