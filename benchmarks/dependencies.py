@@ -19,7 +19,7 @@ from headatlas.encoding.batches import Batch, make_batch, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import ParsedSample, ParsedSegment, parsed_segments
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
@@ -51,7 +51,7 @@ def measure(quick: bool) -> Result:
 
     def survey() -> None:
         for batch in batches:
-            observer.see(batch)
+            observer.observe(batch)
         study.state()
 
     def bare() -> None:

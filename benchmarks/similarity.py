@@ -9,7 +9,7 @@ from torch import Tensor
 
 from benchmarks.measuring import Result, bare_forward, base_size, eager_twin, random_batch, ratio
 from headatlas.encoding.batches import Batch
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.models.loading import load_model
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.divergence import divergence_sums
@@ -79,7 +79,7 @@ def _over_the_forward_pass(rounds: int) -> float:
     study = Similarity()
     study.start(model.shapes[model.default_stack])
     observer = Observer(model, {study.name: study})
-    return ratio(lambda: observer.see(batch), bare_forward(eager_twin(model), batch), rounds)
+    return ratio(lambda: observer.observe(batch), bare_forward(eager_twin(model), batch), rounds)
 
 
 def _growth(heads: int, tokens: int, rounds: int) -> float:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 import headatlas as ha
-from headatlas.engine.workers import Crew
+from headatlas.engine.workers import Workers
 
 CONTEXT = get_context("forkserver")  # imports once for all lives, which then do little but survey
 COMMANDS = ["ablate", "compare", "fit_mlm", "keyphrases", "layers", "merge", "probe", "prune", "reproduce", "survey"]
@@ -18,25 +18,25 @@ PRELOADED = [*(f"headatlas.commands.{name}.run" for name in COMMANDS), "headatla
 CONTEXT.set_forkserver_preload([*PRELOADED, "transformers.models.bert.modeling_bert", "peft"])
 
 
-def survey_often_saved(model: str, text: Path, out: Path, crew: Crew | None = None) -> None:
+def survey_often_saved(model: str, text: Path, out: Path, workers: Workers | None = None) -> None:
     """One life of a survey."""
     from headatlas.commands.survey import run as surveying
 
     surveying.run_studies = partial(surveying.run_studies, seconds_between_saves=0)
     options = {"segments": 60, "max_tokens": 32, "batch_tokens": 64, "bootstrap": 50, "examples": 3}
-    ha.survey(model, text=text, out=out, device="cpu", progress=False, crew=crew, **options)
+    ha.survey(model, text=text, out=out, device="cpu", progress=False, crew=workers, **options)
 
 
-def live(model: str, text: Path, out: Path, crew: Crew | None = None) -> BaseProcess:
+def live(model: str, text: Path, out: Path, workers: Workers | None = None) -> BaseProcess:
     """Begin a life."""
-    process = CONTEXT.Process(target=survey_often_saved, args=(model, text, out, crew))
+    process = CONTEXT.Process(target=survey_often_saved, args=(model, text, out, workers))
     process.start()
     return process
 
 
-def live_on(model: str, text: Path, out: Path, crew: Crew | None = None) -> ha.Atlas:
+def live_on(model: str, text: Path, out: Path, workers: Workers | None = None) -> ha.Atlas:
     """A life that nobody ends."""
-    process = live(model, text, out, crew)
+    process = live(model, text, out, workers)
     process.join()
     assert process.exitcode == 0
     return ha.open_atlas(out)

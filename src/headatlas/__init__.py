@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from headatlas.commands.survey.run import survey as survey
     from headatlas.corpora.sample import sample_text as sample_text
     from headatlas.corpora.sample import sample_treebank as sample_treebank
-    from headatlas.engine.workers import Crew as Crew
+    from headatlas.engine.workers import Workers as Workers
     from headatlas.models.loading import load_model as load_model
     from headatlas.models.model import Model as Model
     from headatlas.models.observing import observe_network as observe_network
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "Atlas": "results.atlas",
     "Comparison": "results.comparison",
-    "Crew": "engine.workers",
+    "Workers": "engine.workers",
     "Model": "models.model",
     "NotebookPage": "views.notebook",
     "Store": "store.reading",

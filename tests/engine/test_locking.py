@@ -120,7 +120,7 @@ def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch, caplog, erro
     monkeypatch.setattr(locking, "FileLock", Without)
     with lock_folder(tmp_path, "survey"):
         pass
-    assert re.search(r"this file system has no locks. Make sure that no other run", caplog.text)
+    assert re.search(r"this file system does not support locks. Make sure that no other run", caplog.text)
 
 
 def test_a_file_that_stands_in_for_a_lock_is_told(tmp_path, monkeypatch, caplog):
@@ -132,7 +132,7 @@ def test_a_file_that_stands_in_for_a_lock_is_told(tmp_path, monkeypatch, caplog)
     monkeypatch.setattr(locking, "FileLock", Soft)
     with lock_folder(tmp_path, "survey"):
         pass
-    assert "this file system has no locks" in caplog.text
+    assert "this file system does not support locks" in caplog.text
 
 
 def test_other_failures_are_errors_and_a_read_only_folder_can_be_opened(tmp_path, monkeypatch):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import headatlas as ha
-from headatlas.engine.workers import Crew
+from headatlas.engine.workers import Workers
 from lives import CONTEXT, equal, live, live_on, survey_often_saved, workers_of
 
 
@@ -49,7 +49,7 @@ def _dies_writing(model: str, text: Path, out: Path, write: int) -> None:
 def test_killed_workers_change_nothing(undisturbed, tiny_folder, tmp_path):
     out = tmp_path / "atlas"
     killed = 0
-    process = live(str(tiny_folder("bert")), ha.sample_text(), out, Crew(2, threads=1))
+    process = live(str(tiny_folder("bert")), ha.sample_text(), out, Workers(2, threads=1))
     while process.is_alive() and killed < 2:
         time.sleep(0.2)
         workers = workers_of(process.pid)

@@ -10,7 +10,7 @@ import torch
 
 from headatlas.commands.survey.run import survey
 from headatlas.encoding.batches import make_batch
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.gates import Gates
 from headatlas.models.loading import load_model
@@ -90,11 +90,11 @@ def test_a_survey_of_a_spread_model(tiny_folder, tmp_path):
     [({"control": True, "treebank": "trees.conllu"}, "--control draws random weights"), ({}, "no room for --workers")],
 )
 def test_surveys_that_cannot_be_spread(options, problem, tmp_path):
-    from headatlas.engine.workers import Crew
+    from headatlas.engine.workers import Workers
 
-    crew = None if options else Crew(2)
+    workers = None if options else Workers(2)
     with pytest.raises(SettingError, match=problem):
-        survey("anything", text="text.txt", out=tmp_path / "atlas", device_map="auto", crew=crew, **options)
+        survey("anything", text="text.txt", out=tmp_path / "atlas", device_map="auto", crew=workers, **options)
 
 
 class FakeNetwork:
@@ -142,7 +142,7 @@ class Looking:
 
 def test_studies_see_the_batch_where_the_weights_are(load_tiny, batch_for):
     batch, study = batch_for(load_tiny("bert")), Looking()
-    Observer(TwoPlaces(), {"looking": study}).see(batch)
+    Observer(TwoPlaces(), {"looking": study}).observe(batch)
     assert all(weights == tokens for _, weights, tokens, _ in study.seen)
     assert study.seen[1][3] is study.seen[2][3], "moved once"
     assert study.seen[0][3] is batch

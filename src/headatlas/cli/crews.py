@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
-    from headatlas.engine.workers import Crew
+    from headatlas.engine.workers import Workers
 
 
-def crew_of(workers: int | None, engine: str, threads: int | None, gpus: float, address: str | None) -> Crew | None:
+def crew_of(workers: int | None, engine: str, threads: int | None, gpus: float, address: str | None) -> Workers | None:
     """The crew, or None where no workers are wanted."""
-    from headatlas.engine.workers import Crew
+    from headatlas.engine.workers import Workers
 
     if workers is None:
         if engine != "processes" or threads is not None or gpus or address is not None:
             raise SettingError("How many workers? Add --workers N, or leave out --engine and what belongs to it.")
         return None
-    return Crew(workers, engine, threads, gpus, address)  # type: ignore[arg-type]
+    return Workers(workers, engine, threads, gpus, address)  # type: ignore[arg-type]

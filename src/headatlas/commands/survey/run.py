@@ -24,7 +24,7 @@ from headatlas.encoding.shards import Shard
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.locking import alone_in_out
 from headatlas.engine.run import run_studies
-from headatlas.engine.workers import Crew
+from headatlas.engine.workers import Workers
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.model import Model, Observable
@@ -94,7 +94,7 @@ def survey(
     trust_remote_code: bool = False,
     device_map: DeviceMap | None = None,
     shard: str | None = None,
-    crew: Crew | None = None,
+    crew: Workers | None = None,
     progress: bool = True,
 ) -> Atlas:
     """Chart every head of a model on a text, a treebank, a coreference or keyphrase corpus, or all; return the atlas.
@@ -209,7 +209,7 @@ def survey(
             stack=subject.stack,
             smoothing=AUTHORS_SMOOTHING if smooth_entropy else 0.0,
             checkpoint=Checkpoint(folder / STATES / f"{name}.safetensors", decisive),
-            crew=crew,
+            workers=crew,
             description=f"{Path(observed.name).name}: {name}",
             show_progress=progress,
         )
