@@ -43,7 +43,8 @@ def alone_in_out(command: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         def locked(*args: P.args, **kwargs: P.kwargs) -> T:
             if "out" not in kwargs:
                 return function(*args, **kwargs)  # which reports the missing argument
-            with lock_folder(local_folder(kwargs["out"]), command):  # type: ignore[arg-type]
+            out: Any = kwargs["out"]
+            with lock_folder(local_folder(out), command):
                 return function(*args, **kwargs)
 
         return locked

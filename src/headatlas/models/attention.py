@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import Lock
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -26,6 +26,7 @@ from torch import Tensor, nn
 EAGER = "eager"
 _FUNCTION = "eager_attention_forward"  # some files have several: text_..., vision_...
 
+T = TypeVar("T")
 _See = Callable[[nn.Module, Tensor, Tensor | None], None]
 _Change = Callable[[nn.Module, Tensor], Tensor]
 _observer: ContextVar[_See | None] = ContextVar("headatlas_observer", default=None)
@@ -33,29 +34,17 @@ _changer: ContextVar[_Change | None] = ContextVar("headatlas_changer", default=N
 _replacing = Lock()
 
 
-@contextmanager
-def observing(network: nn.Module, see: _See) -> Iterator[None]:
+def observing(network: nn.Module, see: _See) -> AbstractContextManager[None]:
     """Within this context every layer of a network that attends by its file's eager function calls `see`.
 
     `see` gets the attention module, its weights [B, H, Q, K] and its additive mask [B or 1, 1, Q, K] or None.
     """
-    token = _observer.set(see)
-    try:
-        with _replaced_functions(network):
-            yield
-    finally:
-        _observer.reset(token)
+    return _set_within(_observer, see, network)
 
 
-@contextmanager
-def changing(network: nn.Module, change: _Change) -> Iterator[None]:
+def changing(network: nn.Module, change: _Change) -> AbstractContextManager[None]:
     """Within this context `change` replaces the heads' outputs [B, Q, H, D] of each of those modules."""
-    token = _changer.set(change)
-    try:
-        with _replaced_functions(network):
-            yield
-    finally:
-        _changer.reset(token)
+    return _set_within(_changer, change, network)
 
 
 class _EagerAttention:
@@ -85,13 +74,15 @@ class _EagerAttention:
 
 
 @contextmanager
-def _replaced_functions(network: nn.Module) -> Iterator[None]:
-    """Within this context the eager functions are replaced in all files that a network's classes come from."""
+def _set_within(variable: ContextVar[T | None], value: T, network: nn.Module) -> Iterator[None]:
+    """Set the variable and replace the eager functions in all files that a network's classes come from."""
     with _replacing:
         replacements = [(_replace(file, name), file, name) for file, name in _eager_functions(network)]
+    token = variable.set(value)
     try:
         yield
     finally:
+        variable.reset(token)
         with _replacing:
             for replacement, file, name in replacements:
                 replacement.contexts -= 1

@@ -146,7 +146,7 @@ class Model:
         network = self.network.base_model
         if self.is_encoder_decoder and wanted == "encoder":
             network = self.network.get_encoder()
-        inputs = self._inputs(network, batch.input_ids, batch)
+        inputs = self.network_inputs(batch.input_ids, batch.mask.long(), batch.type_ids, network)
         if self.is_encoder_decoder and wanted != "encoder":
             inputs |= {"decoder_input_ids": inputs["input_ids"], "decoder_attention_mask": inputs["attention_mask"]}
         if see_states is not None:
@@ -172,7 +172,7 @@ class Model:
                 f"a {self.language_model} language model is observed {'with' if masker is None else 'without'} a masker"
             )
         masked = masker(batch) if masker is not None else None
-        inputs = self._inputs(self.network.base_model, batch.input_ids if masked is None else masked.input_ids, batch)
+        inputs = self.inputs(batch, None if masked is None else masked.input_ids)
 
         def hook(layer: int, weights: Any, mask: Tensor | None) -> None:
             weights.register_hook(lambda gradient: see(layer, gradient, mask))
@@ -193,7 +193,8 @@ class Model:
 
     def inputs(self, batch: Batch, input_ids: Tensor | None = None) -> dict[str, Any]:
         """What the network is called with for a batch; `input_ids` replace those of the batch, if some are masked."""
-        return self._inputs(self.network.base_model, batch.input_ids if input_ids is None else input_ids, batch)
+        input_ids = batch.input_ids if input_ids is None else input_ids
+        return self.network_inputs(input_ids, batch.mask.long(), batch.type_ids)
 
     @contextmanager
     def gated(self, gates: Tensor, instead: Instead | None = None, stack: Stack | None = None) -> Iterator[None]:
@@ -234,9 +235,6 @@ class Model:
 
         with changing(self.network, changed):
             yield
-
-    def _inputs(self, network: nn.Module, input_ids: Tensor, batch: Batch) -> dict[str, Any]:
-        return self.network_inputs(input_ids, batch.mask.long(), batch.type_ids, network)
 
     def network_inputs(
         self, input_ids: Tensor, mask: Tensor, type_ids: Tensor, network: nn.Module | None = None

@@ -51,19 +51,18 @@ def load_pruned(folder: str | Path, **options: Any) -> PreTrainedModel:
 def pruned_class(saved_as: type[PreTrainedModel], pruning: Pruning) -> type[PreTrainedModel]:
     """A subclass of a transformers class with only the kept heads, which it records when it is saved."""
 
-    class Pruned(saved_as):  # type: ignore[misc]
-        headatlas_pruning = pruning
+    def init(self: Any, config: Any, *inputs: Any, **options: Any) -> None:
+        saved_as.__init__(self, config, *inputs, **options)
+        _keep(self, pruning.kept_heads)
 
-        def __init__(self, config: Any, *inputs: Any, **options: Any) -> None:
-            super().__init__(config, *inputs, **options)
-            _keep(self, pruning.kept_heads)
+    def save_pretrained(self: Any, save_directory: str | Path, *inputs: Any, **options: Any) -> None:
+        saved_as.save_pretrained(self, save_directory, *inputs, **options)
+        pruning.write(Path(save_directory))
 
-        def save_pretrained(self, save_directory: str | Path, *inputs: Any, **options: Any) -> None:
-            super().save_pretrained(save_directory, *inputs, **options)
-            pruning.write(Path(save_directory))
-
-    Pruned.__name__, Pruned.__qualname__, Pruned.__module__ = saved_as.__name__, saved_as.__name__, saved_as.__module__
-    return Pruned
+    methods = {"__init__": init, "save_pretrained": save_pretrained}
+    return type(
+        saved_as.__name__, (saved_as,), methods | {"headatlas_pruning": pruning, "__module__": saved_as.__module__}
+    )
 
 
 def pruned_copy(
