@@ -121,7 +121,7 @@ def test_a_worker_that_is_stopped_is_named(bert, segments, monkeypatch, caplog):
     assert f"Worker 1 (process {worker}) has not answered for" in caplog.text
 
 
-def test_memory_that_runs_out_is_said_as_such(bert, segments, monkeypatch):
+def test_running_out_of_memory_is_reported(bert, segments, monkeypatch):
     def fails(error):
         def observe(*_):
             raise error
@@ -138,7 +138,7 @@ def test_memory_that_runs_out_is_said_as_such(bert, segments, monkeypatch):
         job_of(bert, ("entropy",)).sums([segments[:1]])
 
 
-def test_who_killed_a_worker_is_told(bert, segments):
+def test_how_a_worker_was_killed_is_reported(bert, segments):
     pool = ProcessPool(job_of(bert, ("entropy",)), 1)
     try:
         for number, words in ((signal.SIGKILL, "when memory runs out"), (signal.SIGTERM, "was ended by SIGTERM")):

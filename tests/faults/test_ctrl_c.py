@@ -43,7 +43,7 @@ CONTINUES = "the same command continues"
 
 
 def on_terminal(terminal: str, held_in: str | None, patient: bool, *command: Any) -> None:
-    """A command that owns a terminal, held where it is told to be."""
+    """A command that owns a terminal, held at a given point."""
     os.setsid()
     screen = os.open(terminal, os.O_RDWR)  # which makes it the terminal that Ctrl-C is typed at
     for stream in (0, 1, 2):

@@ -1,4 +1,4 @@
-"""Names on the hub: one question with a time limit, one answer in words, and the local cache where there is no hub."""
+"""Names on the hub: it is asked once with a time limit, errors are readable, and the local cache works without it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ COMMIT = "0" * 40
 
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
-    """A hub that answers as told, an empty cache, and the questions that were asked."""
+    """A hub with a given answer, an empty cache, and the questions that were asked."""
     asked = []
 
     def answer_with(outcome):

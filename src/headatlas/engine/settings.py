@@ -24,8 +24,8 @@ def differences(before: Any, now: Mapping[str, Any], version: str | None = None)
     """
     if not isinstance(before, Mapping):
         return ["its settings cannot be read"]
-    both = [key for key in sorted({*before} & {*now}) if before[key] != now[key]]
-    phrases = [phrase for key in both for phrase in _differing(_named(key), before[key], now[key])]
+    changed = [key for key in sorted({*before} & {*now}) if before[key] != now[key]]
+    phrases = [phrase for key in changed for phrase in _differing(_named(key), before[key], now[key])]
     maker = f"headatlas {version}" if version else "another version of headatlas"
     unknown = [_named(key) for key in sorted({*now} - {*before})]
     dropped = [_named(key) for key in sorted({*before} - {*now})]

@@ -48,7 +48,7 @@ def changing(network: nn.Module, change: _Change) -> AbstractContextManager[None
 
 
 class _EagerAttention:
-    """Attends as the original does, changes its heads' outputs and hands its weights to whoever observes."""
+    """Attends as the original does, changes its heads' outputs and hands its weights to the observer."""
 
     def __init__(self, original: Callable[..., tuple[Tensor, Tensor]]) -> None:
         self.original = original

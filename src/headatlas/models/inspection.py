@@ -80,10 +80,10 @@ def inspect_heads(
                 )
         shapes[stack] = HeadShape(tuple(weights.shape[1] for weights in layers))
     for stack, expected in _expected_layers(network.config, maps).items():
-        seen = shapes[stack].layers if stack in shapes else 0
-        if seen != expected:
+        observed = shapes[stack].layers if stack in shapes else 0
+        if observed != expected:
             raise ModelError(
-                f"{name}: saw the attention of {seen} {stack} layers out of {expected} ({type(network).__name__}). "
+                f"{name}: saw the attention of {observed} {stack} layers out of {expected} ({type(network).__name__}). "
                 "The other layers of this architecture cannot be observed, so nothing is reported."
             )
     return shapes, any(_has_sink(weights) for layers in maps.values() for weights in layers)

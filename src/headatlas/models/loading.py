@@ -230,7 +230,7 @@ def randomise(network: PreTrainedModel, seed: int) -> PreTrainedModel:
     """The paper's control (section 5): pretrained word and position embeddings, everything else as at initialisation.
 
     It shows whether a finding was learned or follows from the architecture. Relative position terms inside attention
-    (T5) are attention weights, so they are initialised anew.
+    (T5) are attention weights, so they are initialised again.
     """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)

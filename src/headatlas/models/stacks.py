@@ -9,11 +9,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from torch import Tensor, nn
-
 from headatlas.choices import Stack as Stack
 
 if TYPE_CHECKING:
+    from torch import Tensor, nn
     from transformers import PreTrainedModel
 
 MOST_HEADS = 20_000  # in all layers: heads are compared in pairs, and a damaged file must not make us fill the memory
