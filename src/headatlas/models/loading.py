@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -27,17 +31,17 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
 )
 
-from headatlas.choices import DeviceMap, Dtype, LanguageModel, TaskHead
+from headatlas.choices import DeviceMap, DeviceMapName, Dtype, LanguageModel, TaskHead
 from headatlas.errors import SettingError, first_line
 from headatlas.models.model import Model
 from headatlas.models.observing import make_observable, quiet_transformers
-from headatlas.models.placing import check_device_map, clear_with, place_options
 from headatlas.models.pretrained import (
     check_layers,
     from_pretrained,
     load_fitted,
     load_network,
     refuse_missing,
+    require_package,
     saved_class,
 )
 from headatlas.models.pruning import pruned_class
@@ -47,6 +51,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 DTYPES: tuple[str, ...] = get_args(Dtype)
+NAMED_MAPS: tuple[str, ...] = get_args(DeviceMapName)
 _TASK_HEADS: dict[TaskHead, tuple[Any, dict[str, str]]] = {
     "classification": (AutoModelForSequenceClassification, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
     "token-classification": (AutoModelForTokenClassification, MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
@@ -94,18 +99,18 @@ def load_model(
         The model, ready to be observed.
     """
     if device_map is not None:
-        check_device_map(device_map, device, random_weights)
+        _check_device_map(device_map, device, random_weights)
     source = find_source(name, revision)
     target, number_type = choose_device(device), choose_dtype(dtype)
     arguments = source.arguments | {"trust_remote_code": trust_remote_code}
     with quiet_transformers():
         tokenizer = from_pretrained(AutoTokenizer, source, arguments)
-        placing = {} if device_map is None else place_options(source, device_map)
+        placing = {} if device_map is None else _place_options(source, device_map)
         network, language_model, loaded_head, unused = _load_network(
             source, arguments, placing, number_type, task_head, as_saved
         )
     if placing:
-        clear_with(network, placing)
+        _clear_with(network, placing)
     if random_weights:
         network = randomise(network, seed)
     record = source.record | {
@@ -224,6 +229,30 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
         if not saved_as and kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
             return AutoModelForCausalLM, "causal"  # GGUF files do not name a class
     return AutoModel, None
+
+
+def _check_device_map(device_map: DeviceMap, device: str | torch.device, random_weights: bool) -> None:
+    """Refuse an impossible device map before anything is loaded."""
+    if isinstance(device_map, str) and device_map not in NAMED_MAPS:
+        raise SettingError(f"--device-map {device_map} is unknown. Use one of: {', '.join(NAMED_MAPS)}.")
+    if device != "auto":
+        raise SettingError(f"--device {device} and --device-map exclude each other. Remove one of the two options.")
+    if random_weights:
+        raise SettingError("Random weights are drawn on one device. Remove --device-map.")
+    require_package("accelerate", "--device-map", "large")
+
+
+def _place_options(source: ModelSource, device_map: DeviceMap) -> dict[str, Any]:
+    """Options of `from_pretrained`, with a folder for weights that fit nowhere else."""
+    if source.adapter is not None:
+        raise SettingError(f"{source.name}: a fitted model is merged on one device. Remove --device-map.")
+    chosen = device_map if isinstance(device_map, str) else dict(device_map)
+    return {"device_map": chosen, "offload_folder": tempfile.mkdtemp(prefix="headatlas-offload-")}
+
+
+def _clear_with(network: PreTrainedModel, placing: Mapping[str, Any]) -> None:
+    """Remove a network's folder on disk when the network is no longer in use, or this process ends."""
+    weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
 
 
 def randomise(network: PreTrainedModel, seed: int) -> PreTrainedModel:

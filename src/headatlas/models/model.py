@@ -290,6 +290,15 @@ def forget_capturing(network: nn.Module) -> None:
         module.__dict__.pop("_output_capturing_hooks_installed", None)
 
 
+def home_of(network: PreTrainedModel) -> torch.device:
+    """The device of the inputs: the network's device, or the first GPU of its device map."""
+    placed = (getattr(network, "hf_device_map", None) or {}).values()
+    if not placed:
+        return torch.device(network.device)
+    devices = [device for device in placed if str(device) not in ("cpu", "disk")]
+    return torch.device(devices[0]) if devices else torch.device("cpu")
+
+
 def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
     """How many tokens a network's positions and its tokenizer allow, or None without a limit."""
     positions = getattr(network.config.get_text_config(), "max_position_embeddings", None)

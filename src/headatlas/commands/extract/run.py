@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from headatlas.choices import DeviceMap
 from headatlas.commands.extract.storing import SHARD_MEGABYTES, Advance, fill_store
 from headatlas.commands.survey.settings import ExtractSettings
 from headatlas.corpora.files import Files, describe_files, find_files
@@ -24,7 +25,6 @@ from headatlas.errors import SettingError
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device, choose_dtype, open_model
 from headatlas.models.model import Model, check_length
-from headatlas.models.placing import DeviceMap
 from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
 from headatlas.store.examples import Level, StoredExample, Tensors, example_of

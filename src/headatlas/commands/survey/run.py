@@ -8,6 +8,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from headatlas.choices import DeviceMap
 from headatlas.commands.survey.parts import Part
 from headatlas.commands.survey.relation_examples import relation_examples
 from headatlas.commands.survey.settings import SurveySettings
@@ -28,7 +29,6 @@ from headatlas.engine.workers import Workers
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.model import Model, Observable
-from headatlas.models.placing import DeviceMap
 from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
 from headatlas.results.atlas import (
