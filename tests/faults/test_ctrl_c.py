@@ -33,10 +33,10 @@ HOLD_IN = {  # what each command is in the middle of
     "compare": "engine.progress.TokenProgress.advance",
     "keyphrases": "engine.progress.TokenProgress.advance",
     "ablate": "engine.progress.TokenProgress.advance",
-    "probe": "probing.run.run_job",
-    "layers": "layering.run.run_task",
-    "prune": "pruning.run.pruned_copy",
-    "merge": "merging.surveys.write_tables",
+    "probe": "commands.probe.run.run_job",
+    "layers": "commands.layers.run.run_task",
+    "prune": "commands.prune.run.pruned_copy",
+    "merge": "commands.merge.surveys.write_tables",
 }
 AT_ONCE = {"prune", "merge", "keyphrases", "compare"}  # have no batches to save, so the first Ctrl-C ends them
 CONTINUES = "the same command continues"
