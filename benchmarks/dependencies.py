@@ -7,7 +7,7 @@ from headatlas.corpora.sample import sample_text
 from headatlas.corpora.treebanks.label_sets import UNIVERSAL, possessive_clitic
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.encoding.word_segments import parsed_segments
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.models.loading import load_model
 from headatlas.studies.dependencies import Dependencies
 
@@ -32,7 +32,7 @@ def measure(quick: bool) -> Result:
 
     def survey() -> None:
         for batch in batches:
-            observer.see(batch)
+            observer.observe(batch)
         study.state()
 
     times = ratio(survey, forward_passes(model, segments), rounds=3 if quick else 15)

@@ -20,7 +20,7 @@ from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import make_batch
 from headatlas.encoding.keyphrase_segments import KeyphraseSegment, text_windows
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.studies.keyphrases import Keyphrases
@@ -39,7 +39,7 @@ def measure(quick: bool) -> Result:
     study = Keyphrases()
     study.start(model.shapes[model.default_stack])
     observer = Observer(model, {study.name: study})
-    found = ratio(lambda: observer.see(batch), bare_forward(eager_twin(model), batch), 9 if quick else 31)
+    found = ratio(lambda: observer.observe(batch), bare_forward(eager_twin(model), batch), 9 if quick else 31)
     chosen, name = _timed_documents(documents)
     chosen = chosen[:8] if quick else chosen
     also = {"ms_a_document": _times(model, chosen), "documents": len(chosen), "corpus": name}

@@ -17,7 +17,7 @@ from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
 from headatlas.encoding.batches import Batch, iterate_batches, make_batch, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import Segment
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.models.embedded import EMBEDDED
 from headatlas.models.model import Model
 from headatlas.models.observing import observe_network
@@ -111,7 +111,7 @@ def observed_pass(model: Model, batch: Batch, names: Sequence[str]) -> Callable[
     for study in studies.values():
         study.start(model.shapes[model.default_stack])
     observer = Observer(model, studies)
-    return lambda: observer.see(batch)
+    return lambda: observer.observe(batch)
 
 
 def bare_forward(twin: nn.Module, batch: Batch) -> Callable[[], object]:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from benchmarks.measuring import Result, bare_forward, base_size, eager_twin, random_batch, ratio
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.statistics.divergence import divergence_sums
 from headatlas.studies.similarity import Similarity
 
@@ -23,7 +23,7 @@ def measure(quick: bool) -> Result:
     study = Similarity()
     study.start(model.shapes[model.default_stack])
     observer = Observer(model, {study.name: study})
-    times = ratio(lambda: observer.see(batch), bare_forward(eager_twin(model), batch), rounds=3 if quick else 15)
+    times = ratio(lambda: observer.observe(batch), bare_forward(eager_twin(model), batch), rounds=3 if quick else 15)
     larger = ((384, TOKENS), (HEADS, 512))  # 24 x 16 heads; long segments
     more_heads, more_tokens = (_growth(*size, rounds=1 if quick else 7) for size in larger)
     error = _largest_error(_rows(HEADS, TOKENS)[:ROWS])

@@ -20,10 +20,10 @@ import headatlas as ha
 from benchmarks.measuring import STUDIED, Result, base_size, random_batch, ratio
 from headatlas.encoding.segments import Segment
 from headatlas.engine.job import Job
-from headatlas.engine.processes import Processes
-from headatlas.engine.ray_workers import RayTeam
+from headatlas.engine.processes import ProcessPool
+from headatlas.engine.ray_workers import RayPool
 from headatlas.engine.run import run_studies
-from headatlas.engine.workers import Crew, Team
+from headatlas.engine.workers import WorkerPool, Workers
 from headatlas.models.model import Model
 from headatlas.studies import STUDIES
 
@@ -40,12 +40,12 @@ def measure(quick: bool) -> Result:
     rounds = 1 if quick else 3
     job = Job(model, {name: STUDIES[name]() for name in STUDIED}, model.kinds, model.default_stack)
     with (
-        closing(_Standing(1, team=Processes(job, 1, 1))) as one,
-        closing(_Standing(2, team=Processes(job, 2, 1))) as two,
+        closing(_RunningWorkers(1, pool=ProcessPool(job, 1, 1))) as one,
+        closing(_RunningWorkers(2, pool=ProcessPool(job, 2, 1))) as two,
     ):
         gain = ratio(lambda: _see(model, segments, one), lambda: _see(model, segments, two), rounds)
         over_threads = ratio(lambda: _see(model, segments), lambda: _see(model, segments, two), rounds)
-        with closing(_Standing(2, team=RayTeam(job, 2, "local", threads=1))) as on_ray:
+        with closing(_RunningWorkers(2, pool=RayPool(job, 2, "local", threads=1))) as on_ray:
             ray = ratio(lambda: _see(model, segments, on_ray), lambda: _see(model, segments, two), rounds)
     seconds = _merge_seconds(SHARDS // 20 if quick else SHARDS)
     also = {
@@ -61,33 +61,33 @@ def measure(quick: bool) -> Result:
 
 
 @dataclass(frozen=True)
-class _Standing(Crew):
-    """A crew whose team stays together from run to run, so that its start is not measured."""
+class _RunningWorkers(Workers):
+    """Workers that keep running from run to run, so that their start is not measured."""
 
-    team: Processes | RayTeam | None = None
+    pool: ProcessPool | RayPool | None = None
 
-    def assemble(self, _job: Job) -> Team:
-        assert self.team is not None
-        return _Staying(self.team)
-
-    def close(self) -> None:
-        assert self.team is not None
-        self.team.close()
-
-
-class _Staying:
-    """A team that is not sent home at the end of a run."""
-
-    def __init__(self, team: Team) -> None:
-        self.give, self.hear, self.replace = team.give, team.hear, team.replace
+    def start(self, _job: Job) -> WorkerPool:
+        assert self.pool is not None
+        return _RunningPool(self.pool)
 
     def close(self) -> None:
-        """Stay."""
+        assert self.pool is not None
+        self.pool.close()
 
 
-def _see(model: Model, segments: Sequence[Segment], crew: Crew | None = None) -> None:
+class _RunningPool:
+    """A pool that is not closed at the end of a run."""
+
+    def __init__(self, pool: WorkerPool) -> None:
+        self.give, self.receive, self.replace = pool.give, pool.receive, pool.replace
+
+    def close(self) -> None:
+        """Keep the workers."""
+
+
+def _see(model: Model, segments: Sequence[Segment], workers: Workers | None = None) -> None:
     studies = {name: STUDIES[name]() for name in STUDIED}
-    run_studies(model, segments, studies, kinds=model.kinds, batch_tokens=BATCH_TOKENS, crew=crew)
+    run_studies(model, segments, studies, kinds=model.kinds, batch_tokens=BATCH_TOKENS, workers=workers)
 
 
 def _cost_in_tokens(model: Model, rounds: int) -> dict[str, float]:

@@ -83,9 +83,9 @@ def run_command(name: str, arguments: list[str], out: Path) -> None:
     from headatlas.commands.reproduce import run as reproducing
     from headatlas.commands.survey import run as surveying
     from headatlas.engine import run
-    from headatlas.views.figures import figures
+    from headatlas.views.figures.write import write_figures
 
     surveying.run_studies = partial(run.run_studies, seconds_between_saves=0)
-    reproducing.write_figures = partial(figures.write_figures, formats=("svg",))
+    reproducing.write_figures = partial(write_figures, formats=("svg",))
     sys.argv = ["headatlas", name, *arguments, "--out", str(out)]
     main()

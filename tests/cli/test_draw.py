@@ -41,7 +41,7 @@ def test_a_picture_named_after_its_heads(bert, tmp_path, monkeypatch):
     ("arguments", "message"),
     [
         (["A dog.", "--head", "3-1"], "2 layers x 4 heads: 1-1 to 2-4"),
-        (["A dog.", "--head", "../x"], "is no head"),
+        (["A dog.", "--head", "../x"], "is not a valid head"),
         (["", "--head", "1-1"], "empty"),
         (["dog " * 80, "--head", "1-1"], "at most 64"),
         (["A dog.", "--head", "1-1", "--red", "cat"], "Its words: .*dog"),

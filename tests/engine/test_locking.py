@@ -22,7 +22,7 @@ SPAWN = get_context("spawn")
 
 
 def hold(folder: Path, line) -> None:
-    """Another process that holds the lock until it is told to end."""
+    """Another process that holds the lock until it is asked to end."""
     with lock_folder(folder, "survey"):
         line.send("held")
         line.recv()
@@ -115,15 +115,15 @@ class Without:
 
 
 @pytest.mark.parametrize("error", [NotImplementedError(), OSError(errno.ENOLCK, "No locks available")])
-def test_a_file_system_without_locks_is_told(tmp_path, monkeypatch, caplog, error):
+def test_a_file_system_without_locks_is_reported(tmp_path, monkeypatch, caplog, error):
     monkeypatch.setattr(Without, "error", error)
     monkeypatch.setattr(locking, "FileLock", Without)
     with lock_folder(tmp_path, "survey"):
         pass
-    assert re.search(r"this file system has no locks. Make sure that no other run", caplog.text)
+    assert re.search(r"this file system does not support locks. Make sure that no other run", caplog.text)
 
 
-def test_a_file_that_stands_in_for_a_lock_is_told(tmp_path, monkeypatch, caplog):
+def test_a_file_that_replaces_a_lock_is_reported(tmp_path, monkeypatch, caplog):
     class Soft(locking.FileLock):  # type: ignore[misc, valid-type]
         def acquire(self, timeout=0):
             warnings.warn("flock not supported on this filesystem, falling back to SoftFileLock", stacklevel=2)
@@ -132,7 +132,7 @@ def test_a_file_that_stands_in_for_a_lock_is_told(tmp_path, monkeypatch, caplog)
     monkeypatch.setattr(locking, "FileLock", Soft)
     with lock_folder(tmp_path, "survey"):
         pass
-    assert "this file system has no locks" in caplog.text
+    assert "this file system does not support locks" in caplog.text
 
 
 def test_other_failures_are_errors_and_a_read_only_folder_can_be_opened(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""A run that is killed or stopped goes on where it stood, to the very tables it would have had."""
+"""A run that is killed or stopped resumes where it stopped and ends with the same tables."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def stopped():
         ("curve", killed, KilledError, 1),
     ],
 )
-def test_a_run_goes_on_where_it_stood(part, how, error, lost, count, tiny_folder, tmp_path):
+def test_a_run_resumes_where_it_stopped(part, how, error, lost, count, tiny_folder, tmp_path):
     model, (made, end) = str(tiny_folder("bert")), count
     whole = ablate(model, out=tmp_path / "whole", **OPTIONS)
     total = list(made)

@@ -11,7 +11,7 @@ import ray
 from ray.cluster_utils import Cluster
 
 import headatlas as ha
-from headatlas.engine.workers import Crew
+from headatlas.engine.workers import Workers
 from headatlas.errors import ModelError
 from lives import equal, live, live_on
 from whole_runs import run, same
@@ -33,27 +33,27 @@ def cluster():
 
 
 def test_actors_on_two_nodes_give_the_tables_of_one_process(cluster, bert, segments):
-    same(run(bert, segments, crew=Crew(2, cluster.address, threads=1)), run(bert, segments))
+    same(run(bert, segments, workers=Workers(2, cluster.address, threads=1)), run(bert, segments))
 
 
 def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monkeypatch):
-    from headatlas.engine.ray_workers import RayTeam
+    from headatlas.engine.ray_workers import RayPool
 
-    hear, heard = RayTeam.hear, []
+    receive, replies = RayPool.receive, []
 
     def losing(self):
-        if len(heard) == 1:
+        if len(replies) == 1:
             cluster.remove_node(cluster.nodes.pop(), allow_graceful=False)
             cluster.nodes.append(cluster.add_node(num_cpus=1))
-        heard.append(answer := hear(self))
-        return answer
+        replies.append(receive(self))
+        return replies[-1]
 
-    monkeypatch.setattr(RayTeam, "hear", losing)
-    same(run(bert, segments, crew=Crew(2, cluster.address, threads=1)), run(bert, segments))
-    assert any(answer.sums is None for answer in heard)
+    monkeypatch.setattr(RayPool, "receive", losing)
+    same(run(bert, segments, workers=Workers(2, cluster.address, threads=1)), run(bert, segments))
+    assert any(reply.sums is None for reply in replies)
 
 
-def test_a_driver_killed_in_the_middle_goes_on_from_its_state(cluster, tiny_folder, tmp_path):
+def test_a_driver_killed_in_the_middle_resumes_from_its_state(cluster, tiny_folder, tmp_path):
     model, text, out = str(tiny_folder("bert")), ha.sample_text(), tmp_path / "atlas"
     workers = {"workers": 2, "ray": cluster.address}
     driver = live(model, text, out, **workers)
@@ -67,13 +67,13 @@ def test_a_driver_killed_in_the_middle_goes_on_from_its_state(cluster, tiny_fold
 
 @pytest.mark.parametrize(("gpus", "use_gpus", "each"), [(2, True, 1), (1, True, 0), (4, False, 0)])
 def test_each_worker_gets_a_gpu_if_there_are_enough(cluster, monkeypatch, gpus, use_gpus, each):
-    from headatlas.engine.ray_workers import RayTeam
+    from headatlas.engine.ray_workers import RayPool
 
     monkeypatch.setattr(ray, "cluster_resources", lambda: {"GPU": float(gpus)})
-    assert RayTeam(None, 2, cluster.address, use_gpus=use_gpus)._gpus == each
+    assert RayPool(None, 2, cluster.address, use_gpus=use_gpus)._gpus == each
 
 
 def test_a_worker_that_fits_nowhere_is_refused(cluster, bert, segments, monkeypatch):
     monkeypatch.setattr("headatlas.engine.ray_workers.SECONDS_FOR_A_PLACE", 0.5)
     with pytest.raises(ModelError, match=r"No machine of the Ray cluster has 64 CPUs"):
-        run(bert, segments, crew=Crew(1, cluster.address, threads=64))
+        run(bert, segments, workers=Workers(1, cluster.address, threads=64))

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from headatlas.engine.checkpoint import Checkpoint
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.errors import SurveyInterruptedError
 from headatlas.studies import TEXT_STUDIES
 from whole_runs import run
@@ -79,14 +79,14 @@ def test_a_finished_state_is_not_run_again(bert, segments, tmp_path, monkeypatch
 def test_ctrl_c_ends_the_batch_saves_and_can_be_continued(bert, segments, tmp_path, monkeypatch):
     undisturbed = run(bert, segments)
     checkpoint = Checkpoint(tmp_path / "state.safetensors", {})
-    see = Observer.see
+    observe = Observer.observe
 
     def interrupted(self, batch):
         os.kill(os.getpid(), signal.SIGINT)
-        see(self, batch)
+        observe(self, batch)
 
     with monkeypatch.context() as patch:
-        patch.setattr(Observer, "see", interrupted)
+        patch.setattr(Observer, "observe", interrupted)
         with pytest.raises(SurveyInterruptedError, match=r"1 of .* batches; the same command continues"):
             run(bert, segments, checkpoint=checkpoint)
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
@@ -98,7 +98,7 @@ def test_a_second_ctrl_c_interrupts_at_once(bert, segments, monkeypatch):
         os.kill(os.getpid(), signal.SIGINT)
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(Observer, "see", impatient)
+    monkeypatch.setattr(Observer, "observe", impatient)
     with pytest.raises(KeyboardInterrupt):
         run(bert, segments)
 

@@ -33,17 +33,17 @@ HOLD_IN = {  # what each command is in the middle of
     "compare": "engine.progress.TokenProgress.advance",
     "keyphrases": "engine.progress.TokenProgress.advance",
     "ablate": "engine.progress.TokenProgress.advance",
-    "probe": "probing.run.run_job",
-    "layers": "layering.run.run_task",
-    "prune": "pruning.run.pruned_copy",
-    "merge": "merging.surveys.write_tables",
+    "probe": "commands.probe.run.run_job",
+    "layers": "commands.layers.run.run_task",
+    "prune": "commands.prune.run.pruned_copy",
+    "merge": "commands.merge.surveys.write_tables",
 }
 AT_ONCE = {"prune", "merge", "keyphrases", "compare"}  # have no batches to save, so the first Ctrl-C ends them
 CONTINUES = "the same command continues"
 
 
 def on_terminal(terminal: str, held_in: str | None, patient: bool, *command: Any) -> None:
-    """A command that owns a terminal, held where it is told to be."""
+    """A command that owns a terminal, held at a given point."""
     os.setsid()
     screen = os.open(terminal, os.O_RDWR)  # which makes it the terminal that Ctrl-C is typed at
     for stream in (0, 1, 2):

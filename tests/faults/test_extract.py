@@ -60,7 +60,7 @@ def undisturbed(tiny_folder, tmp_path_factory):
 def test_kills_leave_the_same_bytes(undisturbed, tiny_folder, tmp_path):
     whole, seconds = undisturbed
     assert len(whole) > 3
-    dice, out = random.Random(0), tmp_path / "maps"
+    rng, out = random.Random(0), tmp_path / "maps"
     killed = live(tiny_folder("bert"), out, dies_at=3)  # in the middle of a write
     killed.join()
     assert killed.exitcode == -signal.SIGKILL
@@ -68,7 +68,7 @@ def test_kills_leave_the_same_bytes(undisturbed, tiny_folder, tmp_path):
         ha.open_store(out)
     for _ in range(KILLS):
         process = live(tiny_folder("bert"), out)
-        process.join(dice.uniform(0.5, 1.0) * seconds)
+        process.join(rng.uniform(0.5, 1.0) * seconds)
         if process.exitcode is None:
             os.kill(process.pid, signal.SIGKILL)
             process.join()

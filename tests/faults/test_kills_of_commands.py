@@ -44,11 +44,11 @@ def test_kills_at_random_moments_change_nothing(name, typed, tmp_path):
     process.join()
     assert process.exitcode == 0
     seconds = time.monotonic() - started
-    dice, kills, life = random.Random(name), 0, 0
+    rng, kills, life = random.Random(name), 0, 0
     while kills < KILLS:
         out = tmp_path / f"life{life}"
         process = live(run_command, name, typed[name], out)
-        process.join(dice.uniform(0.1, 1.1) * seconds)
+        process.join(rng.uniform(0.1, 1.1) * seconds)
         if process.exitcode is None:
             os.kill(process.pid, signal.SIGKILL)
             process.join()

@@ -24,8 +24,15 @@ from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.pieces import Pieces
 from headatlas.errors import AtlasError
-from headatlas.models.pruning_record import PRUNING_RECORD, Pruning, read_pruning
-from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD, find_source
+from headatlas.models.sources import (
+    ADAPTER_CONFIG,
+    ADAPTER_WEIGHTS,
+    FIT_RECORD,
+    PRUNING_RECORD,
+    Pruning,
+    find_source,
+    read_pruning,
+)
 from headatlas.models.stacks import HeadShape
 from headatlas.results.comparison import open_results
 from headatlas.studies.positions import Positions

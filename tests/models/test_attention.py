@@ -114,7 +114,7 @@ def test_being_observed_changes_no_output(
     model = load_tiny(family)
     batch = batch_for(model)
     expected = run_eager(family, batch)
-    with torch.no_grad(), attention.listening(model.network, lambda *_: None):
+    with torch.no_grad(), attention.observing(model.network, lambda *_: None):
         outputs = model.network(**plain_inputs(model, batch))
     key = "last_hidden_state" if family in BOTH else "logits"
     torch.testing.assert_close(outputs[key][batch.mask], expected[key][batch.mask], **CLOSE)
@@ -224,7 +224,7 @@ def test_one_layers_maps_are_alive_at_a_time(
 
 
 @pytest.mark.parametrize("family", ["bert", "llama", "gpt-oss"])
-def test_with_nobody_listening_the_weights_are_returned(
+def test_unobserved_the_weights_are_returned(
     family: str, load_tiny: Load, batch_for: BatchFor, run_eager: Callable[[str, Batch], Any]
 ) -> None:
     model = load_tiny(family)
@@ -243,7 +243,7 @@ def test_with_nobody_listening_the_weights_are_returned(
     torch.testing.assert_close(weights[:: len(weights) // 2], list(expected), **CLOSE)
 
 
-def test_listeners_nest_and_leave_nothing_behind(load_tiny: Load) -> None:
+def test_observers_nest_and_leave_nothing_behind(load_tiny: Load) -> None:
     network = load_tiny("bert").network
     own = modeling_bert.eager_attention_forward
 
@@ -251,17 +251,17 @@ def test_listeners_nest_and_leave_nothing_behind(load_tiny: Load) -> None:
 
     def inner(*_: object) -> None: ...
 
-    with attention.listening(network, outer):
-        with contextlib.suppress(RuntimeError), attention.listening(network, inner):
-            assert attention._hearing.get() is inner
+    with attention.observing(network, outer):
+        with contextlib.suppress(RuntimeError), attention.observing(network, inner):
+            assert attention._observer.get() is inner
             raise RuntimeError
-        assert attention._hearing.get() is outer
+        assert attention._observer.get() is outer
         assert modeling_bert.eager_attention_forward is not own
-    assert attention._hearing.get() is None
+    assert attention._observer.get() is None
     assert modeling_bert.eager_attention_forward is own
 
 
-def test_a_subclass_in_another_file_is_heard(load_tiny: Load, batch_for: BatchFor) -> None:
+def test_a_subclass_in_another_file_is_observed(load_tiny: Load, batch_for: BatchFor) -> None:
     class Derived(modeling_bert.BertSelfAttention): ...
 
     model = copy.deepcopy(load_tiny("bert"))
@@ -290,7 +290,7 @@ def test_layers_are_counted_where_modules_do_not_know_theirs(family: str, load_t
     def note(module: nn.Module, *_: object) -> None:
         known.append(getattr(module, "layer_idx", None))
 
-    with attention.listening(model.network, note), torch.no_grad():
+    with attention.observing(model.network, note), torch.no_grad():
         model.network(input_ids=batch_for(model).input_ids)
     assert known == [None, None], "the trap is gone: this test no longer says anything"
     first, second = observed(model, batch_for(model))

@@ -66,7 +66,7 @@ def test_another_file_in_its_place_is_refused(monkeypatch: pytest.MonkeyPatch, t
     weights.write_bytes(weights.read_bytes()[:-1] + b"\1")
     monkeypatch.setitem(EMBEDDED, "embedded-mlm", replace(EMBEDDED["embedded-mlm"], adapter=tmp_path))
     with pytest.raises(
-        ModelError, match=r"embedded-mlm: adapter_model.safetensors is not the file that fit.json tells of"
+        ModelError, match=r"embedded-mlm: adapter_model.safetensors is not the file that fit.json describes"
     ):
         find_source("embedded-mlm")
 

@@ -8,8 +8,7 @@ import pytest
 from transformers import modeling_gguf_pytorch_utils
 
 from headatlas.errors import ModelError
-from headatlas.models.extras import require_package
-from headatlas.models.pretrained import from_pretrained
+from headatlas.models.pretrained import from_pretrained, require_package
 from headatlas.models.sources import ModelSource
 
 GGUF = ModelSource("mine.gguf", "folder", {"gguf_file": "mine.gguf"}, (), {})

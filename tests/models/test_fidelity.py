@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from headatlas.errors import ModelError
-from headatlas.models import attention, fidelity
+from headatlas.models import attention, inspection
 from headatlas.models.loading import load_model
 from headatlas.models.observing import observe_network
 
@@ -77,7 +77,7 @@ def test_a_sparse_index_is_kept_beyond_its_length(indexed, name):
     expected = states_of(network.base_model, len(tokenizer))
     model = observe_network(network, tokenizer)
     maps = []
-    with attention.listening(model.network, lambda _module, weights, _mask: maps.append(weights)):
+    with attention.observing(model.network, lambda _module, weights, _mask: maps.append(weights)):
         observed = states_of(model.network.base_model, len(tokenizer))
     torch.testing.assert_close(observed, expected, atol=0, rtol=0)
     assert [int((weights[0, :, -1] > 0).sum(-1).max()) for weights in maps] == [TOP, TOP]
@@ -105,9 +105,9 @@ def test_a_sparse_index_chooses_among_real_tokens(indexed, batch_for, name):
 def test_the_first_load_compares_and_the_second_reads(tiny_folder, tmp_path, monkeypatch, family):
     first = load_model(str(tiny_folder(family)), device="cpu").source["compared_with_eager"]
     assert first["largest_difference"] == 0
-    assert first["tokens"] == fidelity.USUAL_TOKENS
+    assert first["tokens"] == inspection.USUAL_TOKENS
     assert len(list((tmp_path / "cache" / "fidelity").iterdir())) == 1
-    monkeypatch.setattr(fidelity, "_compare", None)
+    monkeypatch.setattr(inspection, "_compare", None)
     assert load_model(str(tiny_folder(family)), device="cpu").source["compared_with_eager"] == first
 
 
@@ -120,13 +120,13 @@ def test_other_weights_or_another_way_to_run_them_are_compared_anew(save_tiny, t
 
 
 def test_a_network_that_changes_when_observed_is_refused(tiny_folder, monkeypatch):
-    attend = attention._StandIn.__call__
+    attend = attention._EagerAttention.__call__
 
     def off(self, *arguments, **named):
         output, weights = attend(self, *arguments, **named)
         return output * 1.01, weights
 
-    monkeypatch.setattr(attention._StandIn, "__call__", off)
+    monkeypatch.setattr(attention._EagerAttention, "__call__", off)
     with pytest.raises(ModelError, match=r"differ by up to .* over 48 tokens"):
         load_model(str(tiny_folder("bert")), device="cpu")
     with pytest.raises(ModelError, match="differ by up to"):  # as the kept result says
@@ -161,14 +161,14 @@ def test_a_damaged_or_unwritable_cache_does_no_harm(tiny_folder, tmp_path, monke
 )
 def test_the_input_is_longer_than_every_size_named(load_tiny, monkeypatch, sizes, expected):
     model = load_tiny("llama")
-    monkeypatch.setattr(fidelity, "longest_input", lambda *_: None)
+    monkeypatch.setattr(inspection, "longest_input", lambda *_: None)
     monkeypatch.setattr(type(model.network.config), "to_dict", lambda _: sizes)
-    assert fidelity._length(model.network, model.tokenizer) == expected
+    assert inspection._length(model.network, model.tokenizer) == expected
 
 
 def test_large_models_and_short_positions_bound_it(load_tiny, monkeypatch):
     model = load_tiny("llama")
-    monkeypatch.setattr(fidelity, "USUAL_TOKENS", 1000)
-    assert fidelity._length(model.network, model.tokenizer) == (64, 64)
-    monkeypatch.setattr(fidelity, "MOST_WORK", 1)
-    assert fidelity._length(model.network, model.tokenizer) == (64, fidelity.FEWEST_TOKENS)
+    monkeypatch.setattr(inspection, "USUAL_TOKENS", 1000)
+    assert inspection._length(model.network, model.tokenizer) == (64, 64)
+    monkeypatch.setattr(inspection, "MOST_WORK", 1)
+    assert inspection._length(model.network, model.tokenizer) == (64, inspection.FEWEST_TOKENS)

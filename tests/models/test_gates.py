@@ -7,8 +7,8 @@ import torch
 
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.gates import all_open, gates_without
+from headatlas.models.language_model import masked_lm_loss, next_token_loss
 from headatlas.models.loading import load_model
-from headatlas.models.losses import masked_lm_loss, next_token_loss
 
 ENCODERS = ["bert", "roberta", "distilbert", "albert", "electra", "xlm-roberta", "modernbert"]
 DECODERS = ["gpt2", "gpt-neox", "opt", "llama", "qwen3", "gemma2", "gpt-oss"]

@@ -15,8 +15,8 @@ from transformers.models.bert import modeling_bert
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.masking import IGNORED, Masker
 from headatlas.errors import ModelError
+from headatlas.models.language_model import masked_lm_loss, next_token_loss
 from headatlas.models.loading import load_model
-from headatlas.models.losses import masked_lm_loss, next_token_loss
 from headatlas.models.model import Model
 
 MASKED = ["bert", "mpnet", "deberta-v2", "modernbert"]

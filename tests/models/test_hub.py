@@ -1,4 +1,4 @@
-"""Names on the hub: one question with a time limit, one answer in words, and the local cache where there is no hub."""
+"""Names on the hub: it is asked once with a time limit, errors are readable, and the local cache works without it."""
 
 from __future__ import annotations
 
@@ -9,16 +9,15 @@ import pytest
 from huggingface_hub import constants, errors
 
 from headatlas.errors import ModelError
-from headatlas.models.hub import TIME_LIMIT, suggestion
 from headatlas.models.loading import load_model
-from headatlas.models.sources import find_source
+from headatlas.models.sources import TIME_LIMIT, find_source, suggestion
 
 COMMIT = "0" * 40
 
 
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
-    """A hub that answers as told, an empty cache, and the questions that were asked."""
+    """A hub with a given answer, an empty cache, and the questions that were asked."""
     asked = []
 
     def answer_with(outcome):
@@ -62,7 +61,7 @@ def test_a_model_that_is_there(hub):
         (OSError("[Errno -2] Name or service not known"), "cannot be reached"),
         (not_found(errors.RepositoryNotFoundError), "the hub has no model of this name, or it is private"),
         (not_found(errors.RevisionNotFoundError), "the hub has no revision 'main' of it"),
-        (errors.HFValidationError("bad"), "the hub has no such names"),
+        (errors.HFValidationError("bad"), "the hub does not allow such a name"),
     ],
 )
 def test_a_model_that_is_not(hub, outcome, words, caplog):

@@ -20,8 +20,7 @@ from torch import Tensor
 import headatlas as ha
 from headatlas.commands.explore.live import Explorer
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.control import randomise
-from headatlas.models.loading import choose_device, load_model
+from headatlas.models.loading import choose_device, load_model, randomise
 from headatlas.models.model import Model
 
 CopyOf = Callable[[str], Path]
@@ -237,38 +236,30 @@ def test_a_slow_tokenizer_is_refused_where_words_matter(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "tensor", "row", "place"),
+    ("family", "tensor"),
     [
-        ("bert", "bert.encoder.layer.1.attention.self.query.weight", 17, "head 2-3"),
-        ("bert", "bert.encoder.layer.0.attention.self.key.bias", 31, "head 1-4"),
-        ("bert", "bert.encoder.layer.1.attention.self.value.weight", 0, "head 2-1"),
-        ("bert", "bert.encoder.layer.1.attention.output.dense.weight", 3, "layer 2"),
-        ("bert", "bert.encoder.layer.1.output.dense.weight", 3, "layer 2"),
-        ("bert", "cls.predictions.transform.dense.weight", 3, None),
-        ("bert", "cls.predictions.bias", 3, None),
-        ("distilbert", "distilbert.transformer.layer.1.attention.q_lin.weight", 8, "head 2-2"),
-        ("mpnet", "mpnet.encoder.layer.1.attention.attn.v.weight", 8, "head 2-2"),
-        ("llama", "model.layers.1.self_attn.q_proj.weight", 8, "head 2-2"),
-        ("llama", "model.layers.1.self_attn.v_proj.weight", 8, "head 2-3, 2-4"),
-        ("llama", "lm_head.weight", 3, None),
-        ("gpt2", "transformer.h.1.attn.c_attn.weight", 8, "layer 2"),
-        ("t5", "decoder.block.1.layer.1.EncDecAttention.k.weight", 8, "head 2-2"),
+        ("bert", "bert.encoder.layer.1.attention.self.query.weight"),
+        ("bert", "bert.encoder.layer.0.attention.self.key.bias"),
+        ("bert", "bert.encoder.layer.1.output.dense.weight"),
+        ("bert", "cls.predictions.transform.dense.weight"),
+        ("bert", "cls.predictions.bias"),
+        ("distilbert", "distilbert.transformer.layer.1.attention.q_lin.weight"),
+        ("mpnet", "mpnet.encoder.layer.1.attention.attn.v.weight"),
+        ("llama", "model.layers.1.self_attn.v_proj.weight"),
+        ("llama", "lm_head.weight"),
+        ("gpt2", "transformer.h.1.attn.c_attn.weight"),
+        ("t5", "decoder.block.1.layer.1.EncDecAttention.k.weight"),
     ],
 )
 @pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_damaged_weights_are_named(
-    family: str, tensor: str, row: int, place: str | None, value: float, copy_of_tiny: CopyOf
-) -> None:
+def test_damaged_weights_are_named(family: str, tensor: str, value: float, copy_of_tiny: CopyOf) -> None:
     def damage(tensors: dict[str, Tensor]) -> None:
-        tensors[tensor].view(len(tensors[tensor]), -1)[row, 0] = value
+        tensors[tensor].view(-1)[17] = value
 
     folder = change_tensors(copy_of_tiny(family), damage)
     with pytest.raises(ModelError) as caught:
         load(folder)
-    message = str(caught.value)
-    assert (f"{tensor} ({place})." if place else f"{tensor}.") in message
-    assert "NaN or infinite" in message
-    assert "and 1 more" not in message
+    assert f"NaN or infinite values in {tensor}. " in str(caught.value)
 
 
 def test_many_damaged_tensors_are_counted(copy_of_tiny: CopyOf) -> None:
@@ -282,7 +273,7 @@ def test_finite_weights_whose_attention_overflows_are_named(copy_of_tiny: CopyOf
         for part in ("query", "key"):
             tensors[f"bert.encoder.layer.1.attention.self.{part}.weight"][16:24] *= 1e25
 
-    with pytest.raises(ModelError, match=r"head 2-3 .*overflow in float32\. Some weights are far too large"):
+    with pytest.raises(ModelError, match=r"head 2-3 .*overflow in float32\. Download, convert"):
         load(change_tensors(copy_of_tiny("bert"), blow_up))
 
 
@@ -292,7 +283,7 @@ def test_weights_too_large_for_half_precision(copy_of_tiny: CopyOf) -> None:
 
     folder = change_tensors(copy_of_tiny("bert"), enlarge)
     assert load(folder).shapes
-    with pytest.raises(ModelError, match=r"layer 1\)\. Try --dtype float32"):
+    with pytest.raises(ModelError, match=r"output\.dense\.weight\. Try --dtype float32"):
         load(folder, dtype="float16")
 
 
@@ -306,7 +297,7 @@ def test_the_number_type_is_that_asked_for(dtype: str | torch.dtype, tiny_folder
 
 
 def test_an_unknown_number_type(tiny_folder: Callable[[str], Path]) -> None:
-    with pytest.raises(SettingError, match="float32, float16"):
+    with pytest.raises(SettingError, match="float32, bfloat16"):
         load(tiny_folder("bert"), dtype="int9")
 
 

@@ -10,11 +10,11 @@ import torch
 
 from headatlas.commands.survey.options import survey
 from headatlas.encoding.batches import make_batch
-from headatlas.engine.observer import Observer
+from headatlas.engine.job import Observer
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.gates import Gates
 from headatlas.models.loading import load_model
-from headatlas.models.placing import home_of
+from headatlas.models.model import home_of
 from headatlas.models.stacks import HeadShape
 from headatlas.studies.kept_rows import KeptRows
 from headatlas.studies.study import LayerMap, join_layers
@@ -143,7 +143,7 @@ class Looking:
 
 def test_studies_see_the_batch_where_the_weights_are(load_tiny, batch_for):
     batch, study = batch_for(load_tiny("bert")), Looking()
-    Observer(TwoPlaces(), {"looking": study}).see(batch)
+    Observer(TwoPlaces(), {"looking": study}).observe(batch)
     assert all(weights == tokens for _, weights, tokens, _ in study.seen)
     assert study.seen[1][3] is study.seen[2][3], "moved once"
     assert study.seen[0][3] is batch

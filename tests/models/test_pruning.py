@@ -14,7 +14,7 @@ from headatlas.models.gates import gates_without
 from headatlas.models.head_layouts import LAYOUTS, attention_blocks
 from headatlas.models.loading import load_model
 from headatlas.models.pruning import bound_heads, load_pruned, pruned_copy
-from headatlas.models.pruning_record import PRUNING_RECORD, read_pruning
+from headatlas.models.sources import PRUNING_RECORD, read_pruning
 
 CPU = torch.device("cpu")
 LAYER_1, LAYER_2 = ([(layer, head) for head in (1, 2, 3, 4)] for layer in (1, 2))
@@ -154,7 +154,7 @@ def test_encoder_decoders_are_refused(family, load_tiny):
         (lambda record: record | {"kept_heads": [[0], [2]]}, "rising from 1"),
         (lambda record: record | {"kept_heads": [["1"], [2]]}, "rising from 1"),
         (lambda record: record | {"kept_heads": 3}, "rising from 1"),
-        (lambda record: record | {"base": None}, "base an object"),
+        (lambda record: record | {"base": None}, "base must be an object"),
         (lambda record: record | {"kept_heads": [[1, 3, 4]]}, "of 1 layers"),
         (lambda record: record | {"kept_heads": [[1, 3, 9], [1, 2, 3, 4]]}, "Head 1-9 is kept"),
         (lambda record: record | {"kept_heads": [[1, 3], [1, 2, 3, 4]]}, "another size"),

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from headatlas.models.gates import Gates, gates_without
-from headatlas.models.narrowing import logits_at
+from headatlas.models.language_model import logits_at
 from headatlas.models.replay import LayerReplay, outermost_listed
 
 FAMILIES = ["bert", "roberta", "distilbert", "albert", "electra", "xlm-roberta", "modernbert"]

@@ -1,7 +1,7 @@
-"""A run's state on disk: the studies' sums and which batches they hold, in one safetensors file with a checksum.
+"""The state of a run on disk: the studies' sums and which batches they include, as a safetensors file with a checksum.
 
-Written atomically, read without executing anything. The settings of the run are kept beside the sums, so that
-a state is never continued with others.
+It is written atomically and read without executing anything. The settings of the run are saved beside the sums, so that
+a run never resumes with other settings.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from headatlas.studies import Study
 from headatlas.studies.study import State
 
 FORMAT = "headatlas-state-3"
-START_ANEW = "Delete this file to start the survey anew in this folder."
+START_AGAIN = "Delete this file to start the survey again in this folder."
 
 
 @dataclass(frozen=True)
 class SavedRun:
-    """What a state file holds."""
+    """The content of a state file."""
 
     batches: tuple[range, ...]
     states: dict[str, State]
@@ -41,21 +41,21 @@ class Checkpoint:
         self._settings = json.loads(json.dumps(settings))
 
     def save(self, studies: Mapping[str, Study], batches: Iterable[int]) -> None:
-        """Replace the saved state by the studies' present one, which holds the batches of these numbers."""
+        """Replace the saved state by the studies' current one, which includes the batches of these numbers."""
         arrays = {f"{name}/{key}": array for name, study in studies.items() for key, array in study.state().items()}
         metadata = {"format": FORMAT, "batches": json.dumps(_spans(batches)), "settings": json.dumps(self._settings)}
         content = pack_tensors(arrays, metadata)
         write_atomically(self.path, lambda temporary: temporary.write_bytes(content))
 
     def resume(self, studies: Mapping[str, Study], batches: int) -> set[int]:
-        """Restore the studies from the saved state, if there is one; return which of so many batches it holds."""
+        """Restore the studies from the saved state, if there is one; return which of the run's batches it includes."""
         if not self.path.exists():
             return set()
         saved = read_state(self.path)
         if differing := differences(saved.settings, self._settings):
             raise AtlasError(
                 f"{self.path}: holds the state of another run ({'; '.join(differing)}). "
-                "Use the same settings to continue it, or another --out folder."
+                "Use the same settings to resume it, or choose another --out folder."
             )
         for name, study in studies.items():
             if not fits(study, saved.states.get(name, {})):
@@ -66,8 +66,8 @@ class Checkpoint:
         return {number for span in saved.batches for number in span}
 
 
-def read_state(path: Path, remedy: str = START_ANEW) -> SavedRun:
-    """Read a state file, or say that it is damaged or of another version, and what to do."""
+def read_state(path: Path, remedy: str = START_AGAIN) -> SavedRun:
+    """Read a state file; AtlasError with `remedy` if it is damaged or of another version."""
     try:
         content = read_within(path, LARGEST_STATE)
         metadata = safetensors_metadata(content)
@@ -79,7 +79,7 @@ def read_state(path: Path, remedy: str = START_ANEW) -> SavedRun:
             raise ValueError("it counts batches below 0")
         settings = parse_json(metadata["settings"])
         if not isinstance(settings, dict):
-            raise ValueError("its settings are no object")
+            raise ValueError("its settings are not an object")
     except (OSError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}", remedy) from error
     states: dict[str, State] = {}
@@ -90,7 +90,7 @@ def read_state(path: Path, remedy: str = START_ANEW) -> SavedRun:
 
 
 def fits(study: Study, state: State) -> bool:
-    """Whether a saved state has the sums of a started study, in their shapes and types."""
+    """Whether a saved state has the same sums as a started study, in shape and type."""
     return _layout(study.state()) == _layout(state)
 
 
@@ -99,7 +99,7 @@ def _layout(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
 
 
 def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    """Runs of successive numbers: the first of each, and the one after its last."""
+    """Runs of successive numbers: the first of each, and its last plus one."""
     spans: list[tuple[int, int]] = []
     for number in sorted(numbers):
         if spans and spans[-1][1] == number:
@@ -109,5 +109,5 @@ def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:
     return spans
 
 
-def _damaged(path: Path, why: str, remedy: str = START_ANEW) -> AtlasError:
+def _damaged(path: Path, why: str, remedy: str = START_AGAIN) -> AtlasError:
     return AtlasError(f"{path}: the saved state is damaged ({why}). {remedy}")

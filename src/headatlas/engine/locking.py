@@ -1,4 +1,4 @@
-"""One run at a time in a folder: a second one that would write into it is refused at once."""
+"""One run per folder at a time: a second run that would write into it is refused at once."""
 
 from __future__ import annotations
 
@@ -26,24 +26,25 @@ LOCK, HOLDER = ".lock", ".lock.json"  # the lock itself, and who holds it
 _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 _log = logging.getLogger(__name__)
-_held: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())  # by whoever called us
+_held: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())  # by this run
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 def alone_in_out(command: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Let a function that writes into its keyword `out` hold that folder's lock while it runs.
+    """Make a function that writes into its keyword `out` hold that folder's lock while it runs.
 
     Args:
-        command: The command as typed, which a second run is told.
+        command: The command as typed, for the error message of a second run.
     """
 
     def decorate(function: Callable[P, T]) -> Callable[P, T]:
         @functools.wraps(function)
         def locked(*args: P.args, **kwargs: P.kwargs) -> T:
             if "out" not in kwargs:
-                return function(*args, **kwargs)  # which names the argument that is missing
-            with lock_folder(local_folder(kwargs["out"]), command):  # type: ignore[arg-type]
+                return function(*args, **kwargs)  # which reports the missing argument
+            out: Any = kwargs["out"]
+            with lock_folder(local_folder(out), command):
                 return function(*args, **kwargs)
 
         return locked
@@ -53,10 +54,10 @@ def alone_in_out(command: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
 
 @contextmanager
 def lock_folder(folder: Path, command: str) -> Iterator[None]:
-    """Hold the lock of a folder, which is made where it is missing and removed again if nothing was written into it.
+    """Hold the lock of a folder. A missing folder is made, and removed again if nothing was written into it.
 
-    The system frees the lock of a process that has died, so the next run takes it over. A run within a run, such as the
-    survey of a reproduction, shares the lock of the outer one.
+    The operating system releases the lock of a process that has died. A run within a run, such as the survey of a
+    reproduction, shares the lock of the outer run.
 
     Raises:
         AtlasError: Another process holds the lock, or the folder cannot be made.
@@ -72,22 +73,22 @@ def lock_folder(folder: Path, command: str) -> Iterator[None]:
     with ExitStack() as stack:
         stack.callback(_remove_empty, new)
         if _acquire(folder, stack):
-            with suppress(OSError):  # a full disk: the run says so, or finds that it has finished already
+            with suppress(OSError):  # a full disk: the run reports it, unless it has nothing to write
                 (folder / HOLDER).write_text(json.dumps(_myself(command)), encoding="utf-8")
-            stack.callback(_remove, folder / LOCK)  # while it is held, as filelock provides for
+            stack.callback(_remove, folder / LOCK)  # while it is held, which filelock supports
             stack.callback(_remove, folder / HOLDER)
         stack.callback(_held.reset, _held.set(_held.get() | {place}))
         yield
 
 
 def _acquire(folder: Path, stack: ExitStack) -> bool:
-    """Take the lock until the stack is closed; False where the folder can have none."""
+    """Take the lock until the stack is closed; return False if the folder cannot have one."""
     lock = FileLock(folder / LOCK)
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
             stack.enter_context(lock.acquire(timeout=0))
-        if any("flock" in str(warning.message) for warning in said):  # a file stands in for the lock
+        if any("flock" in str(warning.message) for warning in said):  # a file replaces the lock
             _log.warning(_UNLOCKED, folder)
     except Timeout:
         raise AtlasError(
@@ -96,7 +97,7 @@ def _acquire(folder: Path, stack: ExitStack) -> bool:
         ) from None
     except (NotImplementedError, OSError) as error:
         if isinstance(error, OSError) and error.errno in _READ_ONLY:
-            return False  # a finished run can still be opened; one that has to write says what is wrong
+            return False  # a finished run can still be opened; a run that has to write reports the problem
         if isinstance(error, OSError) and error.errno not in _NO_LOCKS:
             raise AtlasError(f"{folder}: cannot be locked ({error.strerror or error}).") from error
         _log.warning(_UNLOCKED, folder)
@@ -104,7 +105,7 @@ def _acquire(folder: Path, stack: ExitStack) -> bool:
     return True
 
 
-_UNLOCKED = "%s: this file system has no locks. Make sure that no other run writes into the same folder."
+_UNLOCKED = "%s: this file system does not support locks. Make sure that no other run writes into this folder."
 
 
 def _myself(command: str) -> dict[str, Any]:
@@ -112,7 +113,7 @@ def _myself(command: str) -> dict[str, Any]:
 
 
 def _holder(folder: Path) -> str:
-    """Who holds a lock, in words; the record may be missing or half written."""
+    """Who holds a lock; its record may be missing or incomplete."""
     try:
         record = parse_json((folder / HOLDER).read_text(encoding="utf-8"))
         process, machine, since = int(record["process"]), str(record["machine"]), str(record["since"])
@@ -129,7 +130,7 @@ def _remove(path: Path) -> None:
 
 
 def _remove_empty(new: list[Path]) -> None:
-    """Remove the folders that were made for the lock, where nothing else was put into them."""
+    """Remove the folders that were made for the lock if they are still empty."""
     with suppress(OSError):
         for path in new:
             path.rmdir()

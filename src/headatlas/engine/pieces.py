@@ -1,7 +1,7 @@
-"""What a run has finished lies on disk piece by piece, so that one which was stopped goes on with the next.
+"""Finished pieces of any long computation on disk, so that a stopped run resumes with the next piece.
 
-A piece is a few arrays with a name, in a safetensors file of its own with a checksum, written in one step. The settings
-that decide them are in the folder's manifest: other settings are refused before a piece is asked for.
+A piece is a few named arrays, in a safetensors file of its own with a checksum, written atomically. The settings that
+determine its numbers are in the folder's manifest: commands refuse other settings before they ask for a piece.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ Arrays = dict[str, Floats]
 
 
 class Pieces:
-    """The finished pieces of a folder; calling it gives a piece, made only where it is not there yet."""
+    """The pieces of a folder. Calling it returns a piece, which is computed only if it is not there yet."""
 
     def __init__(self, folder: Path, stopped: Callable[[], bool] = lambda: False) -> None:
         self._folder, self._stopped = folder, stopped
 
     def of(self, part: str) -> Pieces:
-        """Those of a part of the run, in a folder of their own."""
+        """The pieces of one part of the run, in a folder of their own."""
         return Pieces(self._folder / part, self._stopped)
 
     def __call__(self, name: str, make: Callable[[], Arrays]) -> Arrays:
-        """The piece of this name. Where the run is to stop, it stops once the piece is kept."""
+        """Return the piece of this name. If a stop was requested, the run stops after the piece is written."""
         path = self._folder / f"{name}.safetensors"
         if path.exists():
             return _read(path)
-        made = make()
+        arrays = make()
         make_folder(self._folder)
-        content = pack_tensors(made, {})
+        content = pack_tensors(arrays, {})
         write_atomically(path, lambda temporary: temporary.write_bytes(content))
         if self._stopped():
             raise SurveyInterruptedError(f"Stopped. {KEPT}")
-        return made
+        return arrays
 
 
 class _Piece(Arrays):
-    """A piece that was read; what it should hold and does not is an AtlasError."""
+    """A piece read from disk; a missing array is an AtlasError."""
 
     def __init__(self, arrays: Arrays, path: Path) -> None:
         super().__init__(arrays)
         self._path = path
 
     def __missing__(self, name: str) -> Floats:
-        raise AtlasError(f"{self._path}: holds no {name}. Delete it and run the same command again.")
+        raise AtlasError(f"{self._path}: has no {name}. Delete it and run the same command again.")
 
 
 def _read(path: Path) -> Arrays:

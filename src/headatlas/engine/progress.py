@@ -1,4 +1,4 @@
-"""A progress bar that tells the share done, tokens per second and the time left."""
+"""A progress bar with the share done, tokens per second and the remaining time."""
 
 from __future__ import annotations
 
@@ -19,16 +19,15 @@ from rich.text import Text
 
 
 class _TokensPerSecond(ProgressColumn):
-    """Speed of the run."""
+    """The speed, or a dash before it is known."""
 
     def render(self, task: Task) -> Text:
-        """The speed, or a dash before there is one."""
         speed = task.finished_speed or task.speed
         return Text(f"{speed:,.0f} tokens/s" if speed else "- tokens/s")
 
 
 class TokenProgress:
-    """A bar on standard error while a run lasts; silent where `show` is false."""
+    """A progress bar on standard error; hidden if `show` is false."""
 
     def __init__(self, description: str, total: int, done: int = 0, show: bool = True) -> None:
         self._bar = Progress(
@@ -46,7 +45,7 @@ class TokenProgress:
         self._task = self._bar.add_task(description, total=total, completed=done, what="left", note="")
 
     def advance(self, tokens: int, note: str = "") -> None:
-        """Note that so many more tokens are done; `note` is shown behind the time left."""
+        """Count more tokens as done; `note` is shown after the remaining time."""
         self._bar.update(self._task, advance=tokens, note=note)
         if self._bar.finished:
             self._bar.update(self._task, what="in all")

@@ -1,7 +1,7 @@
-"""Workers as actors on a Ray cluster, each holding the model, wherever Ray has room for them.
+"""Workers as actors on a Ray cluster, each with the model, on whatever machines Ray chooses.
 
-The model goes to the cluster once; blocks of segments go out and sums come back. An actor whose process or machine is
-gone is replaced by a new one, for which Ray finds another place.
+The model goes to the cluster once; blocks of segments go out and sums come back. An actor whose process or machine has
+died is replaced by a new one, which Ray places elsewhere.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 from headatlas.encoding.segments import Segment
 from headatlas.engine.job import Job
-from headatlas.engine.workers import Answer
+from headatlas.engine.workers import Reply
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.model import Model
 from headatlas.studies.study import State
@@ -26,7 +26,7 @@ LOCAL = "local"  # the address that starts a cluster on this machine
 SECONDS_FOR_A_PLACE = 60.0  # until the cluster is asked whether it has room for a worker at all
 
 
-class RayTeam:
+class RayPool:
     """Actors on the cluster at an address. threads: CPUs of each. use_gpus: one for each, if there are enough."""
 
     def __init__(self, job: Job, workers: int, address: str, threads: int | None = None, use_gpus: bool = True) -> None:
@@ -46,54 +46,50 @@ class RayTeam:
         self._gpus = int(use_gpus and self._ray.cluster_resources().get("GPU", 0) >= workers)
         self._job = ray.put(job)
         self._actor = ray.remote(num_cpus=self._threads, num_gpus=self._gpus, max_restarts=0)(_Worker)
-        self._members: dict[int, Any] = {}
-        self._at_work: dict[Any, int] = {}
+        self._workers: dict[int, Any] = {}
+        self._busy: dict[Any, int] = {}
 
-    def give(self, member: int, batches: Sequence[Sequence[Segment]]) -> None:
-        """Let an idle member see some batches; it is started when it gets its first."""
-        if member not in self._members:
-            self.replace(member)
-        self._at_work[self._members[member].sums.remote(batches)] = member
+    def give(self, worker: int, batches: Sequence[Sequence[Segment]]) -> None:
+        if worker not in self._workers:
+            self.replace(worker)
+        self._busy[self._workers[worker].sums.remote(batches)] = worker
 
-    def hear(self) -> Answer:
-        """Wait for the next member that has finished or is lost."""
+    def receive(self) -> Reply:
         while True:
-            done, _ = self._ray.wait(list(self._at_work), num_returns=1, timeout=SECONDS_FOR_A_PLACE)
+            done, _ = self._ray.wait(list(self._busy), num_returns=1, timeout=SECONDS_FOR_A_PLACE)
             if done:
                 break
             self._check_room()
-        member = self._at_work.pop(done[0])
+        worker = self._busy.pop(done[0])
         errors = self._ray.exceptions
         try:
-            return Answer(member, self._ray.get(done[0]))
+            return Reply(worker, self._ray.get(done[0]))
         except errors.RayTaskError as error:
             raise error.cause if isinstance(error.cause, Exception) else error from error
         except errors.OutOfMemoryError:
-            return Answer(member, None, "was ended by Ray, since its machine ran out of memory")
+            return Reply(worker, None, "was ended by Ray because its machine ran out of memory")
         except (errors.RayActorError, errors.ObjectLostError, errors.WorkerCrashedError, errors.NodeDiedError):
-            return Answer(member, None)
+            return Reply(worker, None)
 
-    def replace(self, member: int) -> None:
-        """Put a new worker in the place of a lost one, or of none."""
-        self._end(member)
-        self._members[member] = self._actor.remote(self._job, self._threads, self._gpus > 0)
+    def replace(self, worker: int) -> None:
+        self._end(worker)
+        self._workers[worker] = self._actor.remote(self._job, self._threads, self._gpus > 0)
 
     def close(self) -> None:
-        """End all workers, and the cluster where it was started here."""
-        for member in list(self._members):
-            self._end(member)
+        for worker in list(self._workers):
+            self._end(worker)
         if self._started_here:
             self._ray.shutdown()
 
-    def _end(self, member: int) -> None:
-        if (actor := self._members.pop(member, None)) is not None:
+    def _end(self, worker: int) -> None:
+        if (actor := self._workers.pop(worker, None)) is not None:
             with suppress(self._ray.exceptions.RayError):
                 self._ray.kill(actor)
 
     def _check_room(self) -> None:
-        """Refuse to wait for a worker that no machine of the cluster can hold."""
+        """Refuse to wait for a worker that is too large for every machine of the cluster."""
         machines = [node["Resources"] for node in self._ray.nodes() if node["Alive"]]
-        if not any(one.get("CPU", 0) >= self._threads and one.get("GPU", 0) >= self._gpus for one in machines):
+        if not any(size.get("CPU", 0) >= self._threads and size.get("GPU", 0) >= self._gpus for size in machines):
             raise ModelError(
                 f"No machine of the Ray cluster has {counted(self._threads, 'CPU')} and {counted(self._gpus, 'GPU')} "
                 "for a worker. Add a machine to the cluster."
@@ -101,7 +97,7 @@ class RayTeam:
 
 
 class _Worker:
-    """Lives on the cluster: batches in, sums out."""
+    """An actor on the cluster that turns batches into sums."""
 
     def __init__(self, job: Job, threads: int, on_gpu: bool) -> None:
         torch.set_num_threads(threads)
@@ -111,5 +107,5 @@ class _Worker:
             self._job = replace(job, model=replace(job.model, network=job.model.network.to(device), device=device))
 
     def sums(self, batches: Sequence[Sequence[Segment]]) -> dict[str, State]:
-        """What the studies add up over some batches."""
+        """The studies' sums over some batches."""
         return self._job.sums(batches)

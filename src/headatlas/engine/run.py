@@ -8,6 +8,7 @@ from contextlib import closing
 from copy import deepcopy
 from pathlib import Path
 
+from headatlas.choices import Stack
 from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
@@ -15,10 +16,9 @@ from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.job import Job, Work
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.stopping import ctrl_c
-from headatlas.engine.workers import Crew, see_together
+from headatlas.engine.workers import Workers, observe_with_workers
 from headatlas.errors import SurveyInterruptedError
 from headatlas.models.model import Observable
-from headatlas.models.stacks import Stack
 from headatlas.studies import Study
 
 SECONDS_BETWEEN_SAVES = 30.0
@@ -36,13 +36,13 @@ def run_studies(
     smoothing: float = 0.0,
     checkpoint: Checkpoint | None = None,
     seconds_between_saves: float = SECONDS_BETWEEN_SAVES,
-    crew: Crew | None = None,
+    workers: Workers | None = None,
     description: str | None = None,
     show_progress: bool = False,
 ) -> None:
-    """Let every study see every segment once; continue from the checkpoint's state where there is one.
+    """Let every study see every segment once; resume from the checkpoint's state if there is one.
 
-    crew: who does the work, where it is not this process alone. Ctrl-C lets the current batch end, saves, and raises
+    workers: run the batches in place of this process. Ctrl-C lets the current batch end, saves, and raises
     SurveyInterruptedError.
     """
     stack = stack or model.default_stack
@@ -63,24 +63,26 @@ def run_studies(
         TokenProgress(
             description or Path(model.name).name, sum(sizes), sum(sizes[number] for number in done), show_progress
         ) as progress,
-        closing(see_together(crew, job, work, studies) if crew else _see_here(job, work, studies)) as steps,
+        closing(
+            observe_with_workers(workers, job, work, studies) if workers else _observe_here(job, work, studies)
+        ) as blocks,
     ):
-        for seen in steps:
-            done.update(seen)
-            progress.advance(sum(sizes[number] for number in seen))
+        for block in blocks:
+            done.update(block)
+            progress.advance(sum(sizes[number] for number in block))
             due = time.monotonic() - saved_at >= seconds_between_saves
             if checkpoint and (due or stop.is_set() or len(done) == len(plan)):
                 checkpoint.save(studies, done)
                 saved_at = time.monotonic()
             if stop.is_set():
-                kept = f" after {len(done)} of {len(plan)} batches; the same command continues" if checkpoint else ""
-                raise SurveyInterruptedError(f"Stopped{kept}.")
+                saved = f" after {len(done)} of {len(plan)} batches; the same command continues" if checkpoint else ""
+                raise SurveyInterruptedError(f"Stopped{saved}.")
 
 
-def _see_here(job: Job, work: Work, studies: Mapping[str, Study]) -> Generator[list[int]]:
-    """Show one batch after another to the studies, in this process, and tell the number of each."""
+def _observe_here(job: Job, work: Work, studies: Mapping[str, Study]) -> Generator[Sequence[int]]:
+    """Observe one batch after another in this process, and yield the number of each."""
     observer = job.observer(studies)
     plan = [work.plan[number] for number in work.left]
     for number, batch in zip(work.left, iterate_batches(work.segments, plan, job.kinds, job.model.pad_id), strict=True):
-        observer.see(batch.to(job.model.device))
+        observer.observe(batch.to(job.model.device))
         yield [number]

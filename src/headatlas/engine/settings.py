@@ -1,4 +1,4 @@
-"""Which settings of two runs differ, in the words of an error message."""
+"""Differences between the settings of two runs, as text for error messages."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ _HASH = re.compile(r"\b[0-9a-f]{40,64}\b")
 
 
 def differences(before: Any, now: Mapping[str, Any], version: str | None = None) -> list[str]:
-    """Say how the settings of an earlier run differ from those asked for now, one phrase for each that does.
+    """Describe how the settings of an earlier run differ from those of this run, one phrase per difference.
 
     Args:
-        before: The settings of the earlier run, as a file has them.
-        now: Those asked for, in the form that JSON gives them back.
-        version: Of the headatlas that made the earlier run, which may have had other settings.
+        before: The settings of the earlier run, as read from its file.
+        now: The settings of this run, as JSON would return them.
+        version: The version of headatlas that made the earlier run, which may have had other settings.
 
     Returns:
-        Phrases such as "seed 0 instead of 5", "other files for text"; none where the settings agree.
+        Phrases such as "seed 0 instead of 5" or "other files for text"; none if the settings agree.
     """
     if not isinstance(before, Mapping):
         return ["its settings cannot be read"]
-    both = [key for key in sorted({*before} & {*now}) if before[key] != now[key]]
-    phrases = [phrase for key in both for phrase in _differing(_named(key), before[key], now[key])]
+    changed = [key for key in sorted({*before} & {*now}) if before[key] != now[key]]
+    phrases = [phrase for key in changed for phrase in _differing(_named(key), before[key], now[key])]
     maker = f"headatlas {version}" if version else "another version of headatlas"
     unknown = [_named(key) for key in sorted({*now} - {*before})]
     dropped = [_named(key) for key in sorted({*before} - {*now})]
@@ -40,25 +40,27 @@ def _differing(name: str, before: Any, now: Any) -> list[str]:
     if isinstance(before, dict) and isinstance(now, dict) and name == "corpora":
         keys = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
         return [_corpus(_named(key), key in before, key in now) for key in keys]
-    if _HASH.search(json.dumps([before, now], default=str)):  # which says nothing to a person
+    if _HASH.search(json.dumps([before, now], default=str)):  # which means nothing to a reader
         return [f"other {name}"]
     if isinstance(before, dict) and isinstance(now, dict):
         keys = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
         return [phrase for key in keys for phrase in _differing(f"{name} {key}", before.get(key), now.get(key))]
     if _is_names(before) and _is_names(now):
-        more, fewer = [one for one in before if one not in now], [one for one in now if one not in before]
-        if more or fewer:
-            parts = [f"with {', '.join(more)}" if more else "", f"without {', '.join(fewer)}" if fewer else ""]
+        extra, missing = [item for item in before if item not in now], [item for item in now if item not in before]
+        if extra or missing:
+            parts = [f"with {', '.join(extra)}" if extra else "", f"without {', '.join(missing)}" if missing else ""]
             return [f"{name} {' and '.join(part for part in parts if part)}"]
     return [f"{name} {_shown(before)} instead of {_shown(now)}"]
 
 
-def _corpus(name: str, there: bool, here: bool) -> str:
-    return f"other files for {name}" if there and here else f"with {name}" if there else f"without {name}"
+def _corpus(name: str, in_before: bool, in_now: bool) -> str:
+    if in_before and in_now:
+        return f"other files for {name}"
+    return f"with {name}" if in_before else f"without {name}"
 
 
 def _is_names(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
 def _named(key: str) -> str:

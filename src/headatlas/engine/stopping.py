@@ -1,4 +1,4 @@
-"""Ctrl-C: the first lets a run stop at the next safe point, the second stops it at once."""
+"""Ctrl-C: pressed once it stops a run at the next safe point, pressed twice it stops it at once."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from types import FrameType
 from headatlas.errors import SurveyInterruptedError
 
 STOPPING = "Stopping after this batch; press Ctrl-C again to stop now."
-KEPT = "What is finished is kept; the same command continues."
+KEPT = "Finished work is saved; the same command continues."
 
 _current: threading.Event | None = None  # of the outermost run that catches Ctrl-C
 
 
 @contextmanager
 def ctrl_c() -> Iterator[threading.Event]:
-    """Turn the first Ctrl-C into an event, so that a batch is never half counted; the second one interrupts.
+    """Turn the first Ctrl-C into an event, so that a batch is never half counted; the second interrupts.
 
-    Runs may be nested (a survey within a reproduction): all of them share one event. Whoever holds it stops at the
-    next safe point; a request that nobody noticed, since it came in the last batch, is honoured at the end. Python
-    delivers signals to the main thread only, so in other threads the event is never set.
+    Runs may be nested (a survey within a reproduction): all of them share one event. The code within stops at its next
+    safe point; a request during the last batch, which nobody checks for any more, is honoured at the end. Python
+    delivers signals only to the main thread, so in other threads the event is never set.
 
     Yields:
         The event that the first Ctrl-C sets.
 
     Raises:
-        SurveyInterruptedError: Ctrl-C was pressed and the work within ended without noticing.
+        SurveyInterruptedError: Ctrl-C was pressed and the code within did not stop.
     """
     global _current
     if threading.current_thread() is not threading.main_thread():
@@ -43,7 +43,7 @@ def ctrl_c() -> Iterator[threading.Event]:
 
     def request_stop(_number: int, _frame: FrameType | None) -> None:
         stop.set()
-        # Not the handler that was there before: a background job of a shell starts with Ctrl-C ignored.
+        # Not the previous handler: a background job of a shell starts with Ctrl-C ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         _say(STOPPING)
 

@@ -1,8 +1,8 @@
-"""Many hands: blocks of batches go out to workers, their sums come back and are merged as they come.
+"""Running a job with several workers: blocks of batches go out, sums come back and are merged.
 
-A worker that dies, by whatever cause, loses only the block it had: another gets it. Whoever is idle gets the next
-block, so that slow workers hold nobody up. Workers are processes of this machine or actors on a Ray cluster; both are
-a `Team`, and the loop here does not know which.
+A worker that dies, for whatever reason, loses only its current block: another worker gets it. Idle workers get the next
+block, so slow workers delay nobody. Workers are processes on this machine or actors on a Ray cluster; both are a
+`WorkerPool`, and the loop here does not know which.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from headatlas.errors import ModelError
 from headatlas.studies import Study
 from headatlas.studies.study import State
 
-BLOCKS_EACH = 16  # for every worker: many, so that all end at about the same time; few, since each sends its sums
-MOST_ATTEMPTS = 3  # at one block
+BLOCKS_EACH = 16  # per worker: many, so that all end at about the same time; few, since each sends its sums
+MOST_ATTEMPTS = 3  # per block
 
 _log = logging.getLogger(__name__)
 
@@ -30,32 +30,32 @@ Block = tuple[int, ...]  # numbers of batches
 
 
 @dataclass(frozen=True)
-class Answer:
-    """What one member of a team says: the sums of its block, or None where it was lost, and how."""
+class Reply:
+    """What a worker sends: the sums of its block, or None if the worker was lost, and how."""
 
-    member: int
+    worker: int
     sums: dict[str, State] | None
-    lost: str = "was lost"
+    loss: str = "was lost"
 
 
-class Team(Protocol):
-    """Workers with a job, told apart by number."""
+class WorkerPool(Protocol):
+    """Numbered workers that share a job."""
 
-    def give(self, member: int, batches: Sequence[Sequence[Segment]]) -> None:
-        """Let an idle member see some batches."""
+    def give(self, worker: int, batches: Sequence[Sequence[Segment]]) -> None:
+        """Send some batches to an idle worker, which is started if it gets its first."""
 
-    def hear(self) -> Answer:
-        """Wait for the next member that has finished or is lost. What goes wrong within the job is raised."""
+    def receive(self) -> Reply:
+        """Wait for the next worker that has finished or is lost. An error within the job is raised."""
 
-    def replace(self, member: int) -> None:
-        """Put a new worker in the place of a lost one."""
+    def replace(self, worker: int) -> None:
+        """Start a worker, in place of a lost one if there was one."""
 
     def close(self) -> None:
-        """Send everyone home, finished or not."""
+        """End all workers, finished or not."""
 
 
 @dataclass(frozen=True)
-class Crew:
+class Workers:
     """How many workers share the batches, and where they run.
 
     Attributes:
@@ -71,49 +71,54 @@ class Crew:
     threads: int | None = None
     use_gpus: bool = True
 
-    def assemble(self, job: Job) -> Team:
-        """Start the workers."""
+    def start(self, job: Job) -> WorkerPool:
+        """Make a pool of these workers."""
         if self.ray is not None:
-            from headatlas.engine.ray_workers import RayTeam
+            from headatlas.engine.ray_workers import RayPool
 
-            return RayTeam(job, self.workers, self.ray, self.threads, self.use_gpus)
-        from headatlas.engine.processes import Processes
+            return RayPool(job, self.workers, self.ray, self.threads, self.use_gpus)
+        from headatlas.engine.processes import ProcessPool
 
-        return Processes(job, self.workers, self.threads)
+        return ProcessPool(job, self.workers, self.threads)
 
 
-def see_together(crew: Crew, job: Job, work: Work, studies: Mapping[str, Study]) -> Generator[Block]:
-    """Let the crew see every batch that is left, merge what comes back into the studies, and tell what is done."""
-    waiting = deque(make_blocks(work, crew.workers))
+def observe_with_workers(
+    workers: Workers, job: Job, work: Work, studies: Mapping[str, Study]
+) -> Generator[Sequence[int]]:
+    """Divide the remaining batches among workers, merge their sums into the studies, and yield each finished block."""
+    waiting = deque(make_blocks(work, workers.workers))
     if not waiting:
         return
-    at_work: dict[int, Block] = {}
+    running: dict[int, Block] = {}
     attempts: Counter[Block] = Counter()
-    idle = list(range(min(crew.workers, len(waiting))))
-    with closing(crew.assemble(job)) as team:
-        while waiting or at_work:
+    idle = list(range(min(workers.workers, len(waiting))))
+    with closing(workers.start(job)) as pool:
+        while waiting or running:
             while waiting and idle:
-                member, block = idle.pop(), waiting.popleft()
-                team.give(member, [[work.segments[index] for index in work.plan[number]] for number in block])
-                at_work[member] = block
-            answer = team.hear()
-            block = at_work.pop(answer.member)
-            idle.append(answer.member)
-            if answer.sums is None:
+                worker, block = idle.pop(), waiting.popleft()
+                pool.give(worker, [[work.segments[index] for index in work.plan[number]] for number in block])
+                running[worker] = block
+            reply = pool.receive()
+            block = running.pop(reply.worker)
+            idle.append(reply.worker)
+            if reply.sums is None:
                 attempts[block] += 1
-                worker = f"Worker {answer.member + 1} {answer.lost}"
+                loss = f"Worker {reply.worker + 1} {reply.loss}"
                 if attempts[block] == MOST_ATTEMPTS:
-                    raise ModelError(f"{MOST_ATTEMPTS} workers were lost at the same batches; {worker}. {REMEDY}")
-                _log.warning("%s. Another worker takes over its batches.", worker)
-                team.replace(answer.member)
+                    raise ModelError(f"{MOST_ATTEMPTS} workers were lost at the same batches; {loss}. {REMEDY}")
+                _log.warning("%s. Another worker takes over its batches.", loss)
+                pool.replace(reply.worker)
                 waiting.appendleft(block)
                 continue
-            _merge(studies, job.blank(), answer.sums)
+            blank = job.blank()
+            for name, study in studies.items():
+                blank[name].restore(reply.sums[name])
+                study.merge(blank[name])
             yield block
 
 
 def make_blocks(work: Work, workers: int) -> list[Block]:
-    """Batches that follow each other, in blocks of about the same number of tokens."""
+    """Divide the remaining batches into blocks of successive batches with about the same number of tokens."""
     share = sum(work.sizes[number] for number in work.left) / (workers * BLOCKS_EACH)
     blocks: list[Block] = []
     tokens = 0
@@ -125,9 +130,3 @@ def make_blocks(work: Work, workers: int) -> list[Block]:
             blocks.append((number,))
             tokens = work.sizes[number]
     return blocks
-
-
-def _merge(studies: Mapping[str, Study], others: Mapping[str, Study], sums: Mapping[str, State]) -> None:
-    for name, study in studies.items():
-        others[name].restore(sums[name])
-        study.merge(others[name])

@@ -1,24 +1,24 @@
-"""How attention is observed: by listening to the eager function of the model's own file.
+"""How attention is observed: through the eager function of the model's own file.
 
-A model file of transformers defines `eager_attention_forward`, which returns the weights, and calls it where the
-implementation is named "eager". While somebody listens, a function of ours stands in its place in that file. It calls
-the original, shows the weights layer by layer and lets them go, so that a forward pass holds one layer's maps at a
-time instead of all. Each head's output can be changed on its way, which is how heads are gated (see `gates.py`).
+A model file of transformers defines `eager_attention_forward`, which returns the weights, and calls it if the
+implementation is named "eager". While a network is observed, a function of ours replaces it in that file. It calls the
+original, hands over the weights layer by layer and drops them, so that a forward pass holds one layer's maps at a time
+instead of all. Each head's output can be changed on its way, which is how heads are gated (see `gates.py`).
 
 The network keeps the name "eager" because model files ask for it: DeepSeek-V3.2 and its relatives, for example, apply
 their sparse mask only under the names "eager" and "sdpa". Nothing stays behind in transformers afterwards. Other
-threads meet the stand-in while it is there, but nobody listens in them, so they get what the original returns.
+threads call the replacement too while it is there, but they observe nothing, so they get what the original returns.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from threading import Lock
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -26,45 +26,33 @@ from torch import Tensor, nn
 EAGER = "eager"
 _FUNCTION = "eager_attention_forward"  # some files have several: text_..., vision_...
 
-Hear = Callable[[nn.Module, Tensor, Tensor | None], None]
-"""Called with the attention module, its weights [B, H, Q, K] and its additive mask [B or 1, 1, Q, K] or None."""
-
-Change = Callable[[nn.Module, Tensor], Tensor]
-"""Called with the attention module and its heads' outputs [B, Q, H, D]; what it returns takes their place."""
-
-_hearing: ContextVar[Hear | None] = ContextVar("headatlas_hearing", default=None)
-_changing: ContextVar[Change | None] = ContextVar("headatlas_changing", default=None)
-_placing = Lock()
+T = TypeVar("T")
+_See = Callable[[nn.Module, Tensor, Tensor | None], None]
+_Change = Callable[[nn.Module, Tensor], Tensor]
+_observer: ContextVar[_See | None] = ContextVar("headatlas_observer", default=None)
+_changer: ContextVar[_Change | None] = ContextVar("headatlas_changer", default=None)
+_replacing = Lock()
 
 
-@contextmanager
-def listening(network: nn.Module, hear: Hear) -> Iterator[None]:
-    """Within this context every layer of a network that attends by its file's eager function calls `hear`."""
-    token = _hearing.set(hear)
-    try:
-        with _standing_in(network):
-            yield
-    finally:
-        _hearing.reset(token)
+def observing(network: nn.Module, see: _See) -> AbstractContextManager[None]:
+    """Within this context every layer of a network that attends by its file's eager function calls `see`.
+
+    `see` gets the attention module, its weights [B, H, Q, K] and its additive mask [B or 1, 1, Q, K] or None.
+    """
+    return _set_within(_observer, see, network)
 
 
-@contextmanager
-def changing(network: nn.Module, change: Change) -> Iterator[None]:
-    """Within this context the heads' outputs of all those layers go through `change`."""
-    token = _changing.set(change)
-    try:
-        with _standing_in(network):
-            yield
-    finally:
-        _changing.reset(token)
+def changing(network: nn.Module, change: _Change) -> AbstractContextManager[None]:
+    """Within this context `change` replaces the heads' outputs [B, Q, H, D] of each of those modules."""
+    return _set_within(_changer, change, network)
 
 
-class _StandIn:
-    """Attends as the original does, changes its heads' outputs and shows the weights to the listener."""
+class _EagerAttention:
+    """Attends as the original does, changes its heads' outputs and hands its weights to the observer."""
 
     def __init__(self, original: Callable[..., tuple[Tensor, Tensor]]) -> None:
         self.original = original
-        self.contexts = 0  # that need it, over all threads
+        self.contexts = 0  # that use it, over all threads
 
     def __call__(
         self,
@@ -76,39 +64,39 @@ class _StandIn:
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor | None]:
         output, weights = self.original(module, query, key, value, attention_mask, **kwargs)
-        change, hear = _changing.get(), _hearing.get()
+        change, see = _changer.get(), _observer.get()
         if change is not None:
             output = change(module, output)
-        if hear is None:
+        if see is None:
             return output, weights
-        hear(module, weights, attention_mask)
+        see(module, weights, attention_mask)
         return output, None
 
 
 @contextmanager
-def _standing_in(network: nn.Module) -> Iterator[None]:
-    """Within this context stand-ins take the place of the eager functions of all files that a network's classes,
-    or their bases, come from.
-    """
-    with _placing:
-        stand_ins = [(_stand_in(file, name), file, name) for file, name in _eager_functions(network)]
+def _set_within(variable: ContextVar[T | None], value: T, network: nn.Module) -> Iterator[None]:
+    """Set the variable and replace the eager functions in all files that a network's classes come from."""
+    with _replacing:
+        replacements = [(_replace(file, name), file, name) for file, name in _eager_functions(network)]
+    token = variable.set(value)
     try:
         yield
     finally:
-        with _placing:
-            for stand_in, file, name in stand_ins:
-                stand_in.contexts -= 1
-                if stand_in.contexts == 0 and getattr(file, name) is stand_in:
-                    setattr(file, name, stand_in.original)
+        variable.reset(token)
+        with _replacing:
+            for replacement, file, name in replacements:
+                replacement.contexts -= 1
+                if replacement.contexts == 0 and getattr(file, name) is replacement:
+                    setattr(file, name, replacement.original)
 
 
-def _stand_in(file: ModuleType, name: str) -> _StandIn:
-    """The stand-in for a file's function, counted once more; put in place if it is the first."""
+def _replace(file: ModuleType, name: str) -> _EagerAttention:
+    """Replace a file's function, unless another context has done so, and count this context."""
     function = getattr(file, name)
-    stand_in = function if isinstance(function, _StandIn) else _StandIn(function)
-    stand_in.contexts += 1
-    setattr(file, name, stand_in)
-    return stand_in
+    replacement = function if isinstance(function, _EagerAttention) else _EagerAttention(function)
+    replacement.contexts += 1
+    setattr(file, name, replacement)
+    return replacement
 
 
 def _eager_functions(network: nn.Module) -> list[tuple[ModuleType, str]]:
@@ -119,10 +107,10 @@ def _eager_functions(network: nn.Module) -> list[tuple[ModuleType, str]]:
 
 
 def keep_masks_finite(module: nn.Module) -> None:
-    """Keep the float64 masks that an attention module gets within float32's range.
+    """Keep an attention module's float64 masks within float32's range.
 
-    Many models take their softmax in float32 whatever their dtype. There float64's least number is minus infinity,
-    and a padding token outside every window, with nothing to attend to, would turn into NaN and spread.
+    Many models compute their softmax in float32 whatever their dtype. There float64's smallest number is minus
+    infinity, and a padding token outside every window, with nothing to attend to, would become NaN and spread.
     """
     if _clamp_masks not in module._forward_pre_hooks.values():
         module.register_forward_pre_hook(_clamp_masks, with_kwargs=True)
@@ -133,7 +121,7 @@ def _clamp_masks(_module: nn.Module, arguments: Any, named: dict[str, Any]) -> t
 
 
 def _clamped(value: Any) -> Any:
-    """A mask is the only float64 argument of four dimensions that attention gets."""
+    """Clamp a mask, which is the only four-dimensional float64 argument of attention."""
     if isinstance(value, Tensor) and value.dtype == torch.float64 and value.ndim == 4:
         return value.clamp(min=torch.finfo(torch.float32).min)
     return value

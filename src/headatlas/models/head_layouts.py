@@ -1,17 +1,18 @@
-"""Where a network keeps what belongs to each head, and how to cut heads out of it.
+"""Where a network keeps the weights of each head, and how to cut heads out of it.
 
 A head owns rows of the query, key and value projections and columns of the output projection. Attention modules of
-transformers find their heads by the width of a projection over a head's size, so a layer with narrower projections
-computes with fewer heads; a few attributes of the module say the number again. No model code is copied.
+transformers derive the number of heads from the width of a projection and the size of a head, so a layer with narrower
+projections computes with fewer heads; a few attributes of the module repeat that number. No model code is copied.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
 from transformers.pytorch_utils import Conv1D
 
 from headatlas.errors import ModelError
@@ -29,9 +30,9 @@ class Layout:
     value: str
     output: str
     head_size: str = "head_dim"
-    attends: str = ""  # the part of the block that has the attributes; the block itself where empty
-    number: str | None = None  # attribute: how many heads
-    width: str | None = None  # attribute: how wide they are together
+    attends: str = ""  # the part of the block that has the attributes; the block itself if empty
+    number: str | None = None  # attribute with the number of heads
+    width: str | None = None  # attribute with the width of all heads together
 
 
 _BERT = Layout(
@@ -67,7 +68,7 @@ LAYOUTS: dict[str, tuple[str, Layout]] = {
     "Qwen3Attention": ("Qwen3", _LLAMA),
     "Gemma2Attention": ("Gemma 2", _LLAMA),
 }
-"""Class of transformers' attention block -> its family's name and layout."""
+"""Family and layout of each class of attention block in transformers."""
 
 
 class AttentionBlock:
@@ -75,67 +76,69 @@ class AttentionBlock:
 
     def __init__(self, module: nn.Module, layout: Layout) -> None:
         self.module, self._layout = module, layout
-        self._attends = module.get_submodule(layout.attends)
+        self._attends: Any = module.get_submodule(layout.attends)
         self.head_size = int(getattr(self._attends, layout.head_size))
         self.group = int(getattr(self._attends, "num_key_value_groups", 1))  # query heads that share a key and value
 
     @property
     def heads(self) -> int:
-        """How many heads it has now."""
+        """Current number of heads."""
         return _width(self._projection(self._layout.query)) // (3 if self._fused else 1) // self.head_size
 
     @property
     def parameters_of_a_group(self) -> int:
-        """How many numbers belong to the heads that share a key and value."""
+        """Number of parameters of the heads that share a key and value."""
         width = self.head_size
-        of_inputs = 0
-        for name, wide in ((self._layout.query, self.group), (self._layout.key, 1), (self._layout.value, 1)):
+        parameters = self.group * width * _width(self._projection(self._layout.output))
+        for name, heads in ((self._layout.query, self.group), (self._layout.key, 1), (self._layout.value, 1)):
             projection = self._projection(name)
-            of_inputs += wide * width * (_read_width(projection) + (projection.bias is not None))
-        return of_inputs + self.group * width * _width(self._projection(self._layout.output))
+            parameters += heads * width * (_read_width(projection) + (projection.bias is not None))
+        return parameters
 
     def keep(self, heads: list[int]) -> None:
         """Cut out all heads but these (from 0, rising, whole groups)."""
         layout, before = self._layout, self.heads * self.head_size
         groups = [head // self.group for head in heads[:: self.group]]
-        own, shared = _places(heads, self.head_size), _places(groups, self.head_size)
+        head_rows, group_rows = _rows(heads, self.head_size), _rows(groups, self.head_size)
         if self._fused:
-            _cut_written(self._projection(layout.query), [part * before + row for part in range(3) for row in own])
+            fused_rows = [part * before + row for part in range(3) for row in head_rows]
+            _cut_written(self._projection(layout.query), fused_rows)
         else:
-            _cut_written(self._projection(layout.query), own)
-            _cut_written(self._projection(layout.key), shared)
-            _cut_written(self._projection(layout.value), shared)
-        _cut_read(self._projection(layout.output), own)
+            _cut_written(self._projection(layout.query), head_rows)
+            _cut_written(self._projection(layout.key), group_rows)
+            _cut_written(self._projection(layout.value), group_rows)
+        _cut_read(self._projection(layout.output), head_rows)
         if layout.number:
             setattr(self._attends, layout.number, len(heads))
         if layout.width:
-            setattr(self._attends, layout.width, len(own))
+            setattr(self._attends, layout.width, len(head_rows))
         if not heads:
             self._do_without_heads()
 
     def _do_without_heads(self) -> None:
-        """Two families' own code stumbles over projections of no width."""
+        """Adapt the two families whose code fails on projections of width 0."""
         if self._fused:
-            self._attends.split_size = [0, 0, 0]  # type: ignore[assignment]
+            self._attends.split_size = [0, 0, 0]
             output = self._projection(self._layout.output)
-            plain = nn.Linear(1, _width(output), device="meta")  # Conv1D cannot read inputs of no width
+            plain = nn.Linear(1, _width(output), device="meta")  # Conv1D cannot read inputs of width 0
             plain.weight, plain.bias, plain.in_features = nn.Parameter(output.weight.detach().T), output.bias, 0
             self.module.set_submodule(self._layout.output, plain.requires_grad_(output.weight.requires_grad))
         elif self._layout is _OPT:
-            from headatlas.models.opt_without_heads import OPTAttentionWithoutHeads
-
-            self.module.__class__ = OPTAttentionWithoutHeads
+            base = type(self.module)
+            self.module.__class__ = type(f"{base.__name__}WithoutHeads", (base,), {"forward": _forward_without_heads})
 
     @property
     def _fused(self) -> bool:
         return self._layout.query == self._layout.key
 
     def _projection(self, name: str) -> nn.Linear:
-        return self.module.get_submodule(name)  # type: ignore[return-value]
+        module: Any = self.module
+        projection: nn.Linear = module.get_submodule(name)  # in GPT-2 a Conv1D
+        return projection
 
 
 def attention_blocks(network: PreTrainedModel, name: str) -> list[AttentionBlock]:
-    """The attention block of each layer; ALBERT's layers share theirs. ModelError where heads cannot be cut out."""
+    """The attention block of each layer; ALBERT's layers share theirs. ModelError if heads cannot be cut out."""
     config = network.config
     families = ", ".join(family for family, _ in LAYOUTS.values())
     if config.is_encoder_decoder or getattr(config, "add_cross_attention", False):
@@ -143,17 +146,18 @@ def attention_blocks(network: PreTrainedModel, name: str) -> list[AttentionBlock
             f"{name}: {type(network).__name__} attends from a decoder to an encoder; such models cannot be pruned. "
             f"These can: {families}."
         )
-    found = [(module, layout) for module in network.modules() if (layout := _layout_of(module)) is not None]
+    blocks = [
+        AttentionBlock(module, layout) for module in network.modules() if (layout := _layout_of(module)) is not None
+    ]
     layers = int(config.get_text_config().num_hidden_layers)
-    if found and found[0][1] is _ALBERT and len(found) == config.num_hidden_groups:
-        found = [found[layer * len(found) // layers] for layer in range(layers)]
-    if len(found) != layers:
+    if config.model_type == "albert" and len(blocks) == config.num_hidden_groups:
+        blocks = [blocks[layer * len(blocks) // layers] for layer in range(layers)]
+    if len(blocks) != layers:
         raise ModelError(
-            f"{name}: the heads of {type(network).__name__} cannot be cut out. Those of these families can: "
-            f"{families}. "
+            f"{name}: the heads of {type(network).__name__} cannot be cut out. Supported families: {families}. "
             "For others, `headatlas ablate` and Model.gated remove heads without making the model smaller."
         )
-    return [AttentionBlock(module, layout) for module, layout in found]
+    return blocks
 
 
 def _layout_of(module: nn.Module) -> Layout | None:
@@ -163,13 +167,33 @@ def _layout_of(module: nn.Module) -> Layout | None:
     return None
 
 
-def _places(units: list[int], size: int) -> list[int]:
-    """Rows of units that are so many rows each."""
+def _forward_without_heads(
+    self: Any, hidden_states: Tensor, past_key_values: Any = None, attention_mask: Tensor | None = None, **kwargs: Any
+) -> tuple[Tensor, Tensor | None]:
+    """OPT's attention without heads: its output is the bias of the output projection, its maps are [B, 0, Q, K].
+
+    OPT's own forward infers the number of tokens from the size of its projections, which is 0 then.
+    """
+    from transformers.models.opt import modeling_opt
+
+    batch, tokens, _ = hidden_states.shape
+    empty = hidden_states.new_empty(batch, 0, tokens, self.head_dim)
+    keys = values = empty
+    if past_key_values is not None:
+        keys, values = past_key_values.update(empty, empty, self.layer_idx)
+    eager = modeling_opt.eager_attention_forward  # looked up now, since an observed network replaces it
+    attend = ALL_ATTENTION_FUNCTIONS.get_interface(self.config._attn_implementation, eager)
+    output, weights = attend(self, empty, keys, values, attention_mask, dropout=0.0, scaling=1.0, **kwargs)
+    return self.out_proj(output.reshape(batch, tokens, 0)), weights
+
+
+def _rows(units: list[int], size: int) -> list[int]:
+    """Rows of units that have `size` rows each."""
     return [unit * size + row for unit in units for row in range(size)]
 
 
 def _width(projection: nn.Linear) -> int:
-    """How many numbers a projection writes; Conv1D is a linear projection with its weight turned."""
+    """Output size of a projection; Conv1D is a linear projection with a transposed weight."""
     return projection.weight.shape[1 if isinstance(projection, Conv1D) else 0]
 
 
@@ -178,19 +202,19 @@ def _read_width(projection: nn.Linear) -> int:
 
 
 def _cut_written(projection: nn.Linear, places: list[int]) -> None:
-    """Let a projection write only these of its outputs."""
-    turned = isinstance(projection, Conv1D)
-    projection.weight = _chosen(projection.weight, 1 if turned else 0, places)
+    """Keep only these outputs of a projection."""
+    transposed = isinstance(projection, Conv1D)
+    projection.weight = _chosen(projection.weight, 1 if transposed else 0, places)
     if projection.bias is not None:
         projection.bias = _chosen(projection.bias, 0, places)
-    setattr(projection, "nf" if turned else "out_features", len(places))
+    setattr(projection, "nf" if transposed else "out_features", len(places))
 
 
 def _cut_read(projection: nn.Linear, places: list[int]) -> None:
-    """Let a projection read only these of its inputs."""
-    turned = isinstance(projection, Conv1D)
-    projection.weight = _chosen(projection.weight, 0 if turned else 1, places)
-    setattr(projection, "nx" if turned else "in_features", len(places))
+    """Keep only these inputs of a projection."""
+    transposed = isinstance(projection, Conv1D)
+    projection.weight = _chosen(projection.weight, 0 if transposed else 1, places)
+    setattr(projection, "nx" if transposed else "in_features", len(places))
 
 
 def _chosen(parameter: Tensor, axis: int, places: list[int]) -> nn.Parameter:

@@ -1,4 +1,4 @@
-"""Heads by the names people use for them: `8-10` is layer 8, head 10, both from 1."""
+"""Names of heads: `8-10` is layer 8, head 10, both from 1."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
 
 
 def parse_head(name: str) -> tuple[int, int]:
-    """Layer and head of a name.
+    """Return the layer and head of a name.
 
     >>> parse_head("8-10")
     (8, 10)
     """
-    found = re.fullmatch(r"([0-9]{1,6})-([0-9]{1,6})", name.strip())
-    if found is None:
-        raise SettingError(f"{name!r} is no head. Write layer-head, both from 1, such as 8-10.")
-    return int(found[1]), int(found[2])
+    match = re.fullmatch(r"([0-9]{1,6})-([0-9]{1,6})", name.strip())
+    if match is None:
+        raise SettingError(f"'{name}' is not a valid head. Write layer-head, both from 1, for example 8-10.")
+    return int(match[1]), int(match[2])
 
 
 def check_head(layer: int, head: int, shape: HeadShape, model: str) -> None:
-    """Refuse a head that the model does not have, and say which it has."""
+    """Refuse a head that the model does not have, and name those that it has."""
     if not 1 <= layer <= shape.layers:
         has = f"{model} has {shape}"
     elif not 1 <= head <= shape.heads[layer - 1]:

@@ -9,7 +9,7 @@ from headatlas.models.stacks import Stack
 
 
 def model_identity(model: Model, stack: Stack) -> dict[str, Any]:
-    """Return what determines the attention maps of a model, to compare runs by."""
+    """Return what determines the attention maps of a model, for comparing runs."""
     return {
         "model": model.name,
         "weights": model.source.get("weights_sha256") or model.source.get("commit"),

@@ -1,8 +1,13 @@
-"""Loading a model with its tokenizer so that its attention can be observed."""
+"""Load a model with its tokenizer, ready to be observed."""
 
 from __future__ import annotations
 
 import logging
+import re
+import shutil
+import tempfile
+import weakref
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -26,14 +31,19 @@ from transformers.models.auto.modeling_auto import (
     MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
 )
 
-from headatlas.choices import Dtype
+from headatlas.choices import DeviceMap, DeviceMapName, Dtype, LanguageModel, TaskHead
 from headatlas.errors import SettingError, first_line
-from headatlas.models.control import randomise
-from headatlas.models.fitted import load_fitted
-from headatlas.models.model import LanguageModel, Model, TaskHead
+from headatlas.models.model import Model
 from headatlas.models.observing import make_observable, quiet_transformers
-from headatlas.models.placing import DeviceMap, check_device_map, clear_with, place_options
-from headatlas.models.pretrained import check_layers, from_pretrained, load_network, refuse_missing, saved_class
+from headatlas.models.pretrained import (
+    check_layers,
+    from_pretrained,
+    load_fitted,
+    load_network,
+    refuse_missing,
+    require_package,
+    saved_class,
+)
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
 
@@ -41,11 +51,13 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 DTYPES: tuple[str, ...] = get_args(Dtype)
+NAMED_MAPS: tuple[str, ...] = get_args(DeviceMapName)
 _TASK_HEADS: dict[TaskHead, tuple[Any, dict[str, str]]] = {
     "classification": (AutoModelForSequenceClassification, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
     "token-classification": (AutoModelForTokenClassification, MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
     "sequence-to-sequence": (AutoModelForSeq2SeqLM, MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
 }
+_POSITIONS = re.compile(r"(position_embeddings?|wpe|embed_positions|pos_embed\w*)\.weight$")
 _log = logging.getLogger(__name__)
 
 
@@ -68,29 +80,37 @@ def load_model(
     >>> print(model.shapes["encoder"])
     6 layers x 12 heads
 
-    name: an embedded model, a local folder (also one made by `fit_mlm` or `prune`), a .gguf file, or a name on the hub.
-    revision: branch, tag or commit on the hub.
-    device: "auto" takes a GPU where there is one.
-    random_weights: the paper's control; keep the word and position embeddings, draw all else anew from `seed`.
-    task_head: load this head where the weights bring it; else, and by default, the language model head if any.
-    as_saved: load the very class that the weights were saved as, with every head that it has.
-    trust_remote_code: run Python code that comes with the model. Off unless you ask for it.
-    device_map: in place of a device, for models too large for one: "auto" spreads the layers over all GPUs, then the
-        memory, then the disk; or another of transformers' maps, or where each module goes.
+    Args:
+        name: An embedded model, a local folder (also one made by `fit_mlm` or `prune`), a .gguf file, or a name on the
+            hub.
+        revision: Branch, tag or commit on the hub.
+        device: Where to run it; "auto" uses a GPU if one is available.
+        dtype: Floating-point type of weights and activations.
+        random_weights: Load the paper's control instead: keep the word and position embeddings, draw all other weights
+            at random.
+        seed: Seed of the random weights.
+        task_head: Load this head if it comes with the weights. Otherwise the language model head is loaded, if any.
+        as_saved: Load the class that the weights were saved as, with all of its heads.
+        trust_remote_code: Run Python code that comes with the model.
+        device_map: Instead of a device, for models too large for one: "auto" divides the layers among all GPUs, main
+            memory and disk. Also another of transformers' maps, or the device of each module.
+
+    Returns:
+        The model, ready to be observed.
     """
     if device_map is not None:
-        check_device_map(device_map, device, random_weights)
+        _check_device_map(device_map, device, random_weights)
     source = find_source(name, revision)
     target, number_type = choose_device(device), choose_dtype(dtype)
     arguments = source.arguments | {"trust_remote_code": trust_remote_code}
     with quiet_transformers():
         tokenizer = from_pretrained(AutoTokenizer, source, arguments)
-        placing = {} if device_map is None else place_options(source, device_map)
-        network, language_model, found, unused = _load_network(
+        placing = {} if device_map is None else _place_options(source, device_map)
+        network, language_model, loaded_head, unused = _load_network(
             source, arguments, placing, number_type, task_head, as_saved
         )
     if placing:
-        clear_with(network, placing)
+        _clear_with(network, placing)
     if random_weights:
         network = randomise(network, seed)
     record = source.record | {
@@ -106,37 +126,39 @@ def load_model(
         tokenizer,
         name=name,
         language_model=language_model,
-        task_head=found,
+        task_head=loaded_head,
         record=record,
     )
 
 
 def open_model(model: str | Path | Model, **options: Any) -> Model:
-    """The model that a caller means: one that is loaded already, or a name to load with options of `load_model`."""
+    """Return a loaded model unchanged, or load a name with options of `load_model`."""
     if isinstance(model, Model):
         return model
     if isinstance(model, str | Path):
         return load_model(str(model), **options)
     raise SettingError(
-        f"{type(model).__name__} is not a model of headatlas. Give the name of one, or, if it is a network of "
-        "transformers, make it observable first: headatlas.observe_network(network, tokenizer)."
+        f"{type(model).__name__} is not a headatlas model. Give a model's name, or make a network of transformers "
+        "observable first: headatlas.observe_network(network, tokenizer)."
     )
 
 
 def choose_device(device: str | torch.device) -> torch.device:
-    """The device meant: "auto" is CUDA, else Apple's MPS, else the CPU."""
+    """The device of a name: "auto" is CUDA if available, else Apple's MPS, else the CPU."""
     if device == "auto":
         device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
     try:
         chosen = torch.device(device)
         torch.empty(0, device=chosen)
     except (RuntimeError, AssertionError, NotImplementedError) as error:
-        raise SettingError(f"--device {device} is not to be had here ({first_line(error)}). Use cpu.") from error
+        raise SettingError(
+            f"--device {device} is not available on this machine ({first_line(error)}). Use --device cpu."
+        ) from error
     return chosen
 
 
 def choose_dtype(dtype: str | torch.dtype) -> torch.dtype:
-    """The number type meant by a name."""
+    """The floating-point type of a name."""
     if isinstance(dtype, torch.dtype):
         return dtype
     if dtype not in DTYPES:
@@ -153,8 +175,9 @@ def _load_network(
     task_head: TaskHead | None,
     as_saved: bool,
 ) -> tuple[PreTrainedModel, LanguageModel | None, TaskHead | None, list[str]]:
-    """Load with the head asked for, else with the language model head, where the weights or a fitted folder bring
-    them; else the bare network. And the tensors of the weights that this network has no place for.
+    """Load with the requested head, else with the language model head, else without a head.
+
+    Returns the network, its language model head, its task head, and the tensors of the weights that it does not use.
     """
     if source.adapter is not None:
         return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked", None, []
@@ -168,10 +191,11 @@ def _load_network(
         else:
             task_head = None
     if as_saved and config.architectures:
-        own = saved_class(config, source.name)
-        if own is not _class_of(loader, config):
-            loader, language_model = own, None
-        task_head = next((head for head, (_, of) in _TASK_HEADS.items() if own.__name__ in of.values()), None)
+        saved_as = saved_class(config, source.name)
+        if saved_as is not _class_of(loader, config):
+            loader, language_model = saved_as, None
+        heads = (head for head, (_, names) in _TASK_HEADS.items() if saved_as.__name__ in names.values())
+        task_head = next(heads, None)
     if source.pruning is not None:
         loader = pruned_class(_class_of(loader, config), source.pruning)
     config.return_dict = True
@@ -185,14 +209,14 @@ def _load_network(
 
 
 def _class_of(loader: Any, config: Any) -> type[PreTrainedModel]:
-    """The class that an Auto class of transformers picks; any other class is itself."""
+    """The class that an Auto class of transformers chooses, or the given class."""
     auto = hasattr(loader, "_model_mapping")
     chosen: type[PreTrainedModel] = _get_model_class(config, loader._model_mapping) if auto else loader
     return chosen
 
 
 def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
-    """Which loader fits, by the architecture the weights were saved as."""
+    """The loader and language model head for the architecture that the weights were saved as."""
     saved_as = set(config.architectures or ())
     if not config.is_encoder_decoder:
         kind = config.model_type
@@ -203,5 +227,48 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
         if MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind) in saved_as:
             return AutoModelForCausalLM, "causal"
         if not saved_as and kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
-            return AutoModelForCausalLM, "causal"  # GGUF files name no architecture class
+            return AutoModelForCausalLM, "causal"  # GGUF files do not name a class
     return AutoModel, None
+
+
+def _check_device_map(device_map: DeviceMap, device: str | torch.device, random_weights: bool) -> None:
+    """Refuse an impossible device map before anything is loaded."""
+    if isinstance(device_map, str) and device_map not in NAMED_MAPS:
+        raise SettingError(f"--device-map {device_map} is unknown. Use one of: {', '.join(NAMED_MAPS)}.")
+    if device != "auto":
+        raise SettingError(f"--device {device} and --device-map exclude each other. Remove one of the two options.")
+    if random_weights:
+        raise SettingError("Random weights are drawn on one device. Remove --device-map.")
+    require_package("accelerate", "--device-map", "large")
+
+
+def _place_options(source: ModelSource, device_map: DeviceMap) -> dict[str, Any]:
+    """Options of `from_pretrained`, with a folder for weights that fit nowhere else."""
+    if source.adapter is not None:
+        raise SettingError(f"{source.name}: a fitted model is merged on one device. Remove --device-map.")
+    chosen = device_map if isinstance(device_map, str) else dict(device_map)
+    return {"device_map": chosen, "offload_folder": tempfile.mkdtemp(prefix="headatlas-offload-")}
+
+
+def _clear_with(network: PreTrainedModel, placing: Mapping[str, Any]) -> None:
+    """Remove a network's folder on disk when the network is no longer in use, or this process ends."""
+    weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
+
+
+def randomise(network: PreTrainedModel, seed: int) -> PreTrainedModel:
+    """The paper's control (section 5): pretrained word and position embeddings, everything else as at initialisation.
+
+    It shows whether a finding was learned or follows from the architecture. Relative position terms inside attention
+    (T5) are attention weights, so they are initialised again.
+    """
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        fresh = type(network)._from_config(network.config, dtype=network.dtype)
+    pretrained = dict(network.named_parameters())
+    with torch.no_grad():
+        fresh.get_input_embeddings().weight.copy_(network.get_input_embeddings().weight)
+        for name, parameter in fresh.named_parameters():
+            if _POSITIONS.search(name):
+                parameter.copy_(pretrained[name])
+    fresh.tie_weights()
+    return fresh

@@ -13,16 +13,15 @@ from typing import TYPE_CHECKING, Any, Protocol
 import torch
 from torch import Tensor, nn
 
-from headatlas.choices import LanguageModel as LanguageModel
-from headatlas.choices import TaskHead as TaskHead
+from headatlas.choices import LanguageModel, Stack, TaskHead
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import changing, listening
+from headatlas.models.attention import changing, observing
 from headatlas.models.gates import ChangeOutput, Gates, Instead
-from headatlas.models.losses import masked_lm_loss, next_token_loss
-from headatlas.models.stacks import HeadShape, Stack, StackNames, maps_in_outputs, states_in_outputs
+from headatlas.models.language_model import masked_lm_loss, next_token_loss
+from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -30,12 +29,9 @@ if TYPE_CHECKING:
 SeeMap = Callable[[int, Tensor, Tensor | None], None]
 """Called with the layer (from 0), a map [B, H, Q, K], and the additive mask it was computed with, or None."""
 
-SeeStates = Callable[[Sequence[Tensor]], None]
-"""Called with the hidden states of a stack, each [B, T, D]: the embeddings', then every layer's."""
-
 
 class Observable(Protocol):
-    """What shows attention maps: a model, or maps that a model left behind."""
+    """Anything whose attention can be observed: a model, or maps that were stored."""
 
     @property
     def name(self) -> str: ...
@@ -52,23 +48,23 @@ class Observable(Protocol):
 
 @dataclass
 class Model:
-    """A network with its tokenizer, ready to observe. Made by `load_model`."""
+    """A network with its tokenizer, ready to be observed. Made by `load_model` or `observe_network`."""
 
     name: str
     network: PreTrainedModel
     tokenizer: PreTrainedTokenizerBase
     device: torch.device
     dtype: torch.dtype
-    language_model: LanguageModel | None  # which language model head the weights bring, if any
+    language_model: LanguageModel | None  # the language model head that comes with the weights, if any
     uses_interface: bool  # observed through its file's eager attention function; else through output_attentions
     source: dict[str, Any] = field(default_factory=dict)  # where the weights come from, for the manifest
     shapes: dict[Stack, HeadShape] = field(default_factory=dict)
-    task_head: TaskHead | None = None  # a head for another task than language modelling
+    task_head: TaskHead | None = None  # a head for a task other than language modelling
 
     def __getstate__(self) -> dict[str, Any]:
-        """What another process gets: the fields, without what was worked out from them here."""
+        """What another process gets: the fields, without cached properties."""
         forget_capturing(self.network)
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {part.name: getattr(self, part.name) for part in fields(self)}
 
     @cached_property
     def _stacks(self) -> StackNames:
@@ -81,21 +77,21 @@ class Model:
 
     @property
     def default_stack(self) -> Stack:
-        """The stack that is meant where none is named."""
+        """The stack that is observed if none is named."""
         return "encoder" if "encoder" in self.shapes else "decoder"
 
     def choose_stack(self, stack: Stack | None) -> Stack:
-        """Return the stack to look at within one text: the one given, or the default."""
+        """Return the given stack or the default; refuse cross attention, which lies between two texts."""
         chosen = stack or self.default_stack
         if chosen == "cross":
             raise SettingError(
-                "Cross attention lies between two texts, and this command looks at attention within one. "
-                "Use --attention encoder or decoder; model.observe(batch, see, 'cross') returns the cross maps."
+                "Cross attention lies between two texts, but this command describes attention within one. "
+                "Use --attention encoder or decoder. In Python, model.observe(batch, see, 'cross') gives its maps."
             )
         return self.require_stack(chosen)
 
     def require_stack(self, stack: Stack) -> Stack:
-        """Return the stack if the model has it; else raise an error."""
+        """Return the stack, or raise SettingError if the model does not have it."""
         if stack not in self.shapes:
             raise SettingError(f"{self.name} has no {stack} attention, only {', '.join(self.shapes)}.")
         return stack
@@ -104,12 +100,13 @@ class Model:
     def pad_id(self) -> int:
         """The id that fills batches.
 
-        The network's own before the tokenizer's: some networks look for it in their input, to number positions
-        (RoBERTa) or to find the last token of a text (classifiers over decoders). Else any will do, as it is masked.
+        The network's comes before the tokenizer's: some networks search for it in their input, to number positions
+        (RoBERTa) or to find the last token of a text (classifiers over decoders). Otherwise any id will do, since it is
+        masked.
         """
-        own = getattr(self.network.config.get_text_config(), "pad_token_id", None)
-        if own is not None and 0 <= own < self.network.get_input_embeddings().weight.shape[0]:
-            return int(own)
+        pad_id = getattr(self.network.config.get_text_config(), "pad_token_id", None)
+        if pad_id is not None and 0 <= pad_id < self.network.get_input_embeddings().weight.shape[0]:
+            return int(pad_id)
         return int(self.tokenizer.pad_token_id or 0)
 
     @cached_property
@@ -119,27 +116,37 @@ class Model:
 
     @property
     def longest_input(self) -> int | None:
-        """How many tokens the model's positions allow, or None where they set no limit."""
+        """How many tokens the model's positions allow, or None without a limit."""
         return longest_input(self.network, self.tokenizer)
 
     @property
     def width(self) -> int:
-        """How many numbers a hidden state has."""
+        """Size of a hidden state."""
         return int(self.network.config.get_text_config().hidden_size)
 
     def observe(
-        self, batch: Batch, see: SeeMap, stack: Stack | None = None, see_states: SeeStates | None = None
+        self,
+        batch: Batch,
+        see: SeeMap,
+        stack: Stack | None = None,
+        see_states: Callable[[Sequence[Tensor]], None] | None = None,
     ) -> None:
-        """Run a batch once without gradients and show each layer's attention maps of one stack as they arise.
+        """Run a batch once without gradients and hand over each layer's attention maps as they arise.
 
-        `see_states` gets that stack's hidden states at the end; without it they are not kept.
-        An encoder-decoder's decoder reads the same tokens as its encoder.
+        In an encoder-decoder, the decoder reads the same tokens as the encoder.
+
+        Args:
+            batch: The segments to run.
+            see: Called with every layer's maps; see `SeeMap`.
+            stack: Whose maps; by default the encoder's if there is one.
+            see_states: Called at the end with that stack's hidden states, each [B, T, D]: the embeddings, then every
+                layer. By default they are not kept.
         """
         wanted = stack or self.default_stack
         network = self.network.base_model
         if self.is_encoder_decoder and wanted == "encoder":
             network = self.network.get_encoder()
-        inputs = self._inputs(network, batch.input_ids, batch)
+        inputs = self.network_inputs(batch.input_ids, batch.mask.long(), batch.type_ids, network)
         if self.is_encoder_decoder and wanted != "encoder":
             inputs |= {"decoder_input_ids": inputs["input_ids"], "decoder_attention_mask": inputs["attention_mask"]}
         if see_states is not None:
@@ -150,13 +157,13 @@ class Model:
         if see_states is not None:
             states = states_in_outputs(outputs, wanted)
             if len(states) != self.shapes[wanted].layers + 1:
-                raise ModelError(f"{self.name}: its {wanted} does not hand out the hidden states of all its layers.")
+                raise ModelError(f"{self.name}: its {wanted} does not return the hidden states of all layers.")
             see_states(states)
 
     def observe_gradients(self, batch: Batch, see: SeeMap, masker: Masker | None) -> None:
-        """Take the language model loss of a batch and show dL/da of each layer's maps, last layer first.
+        """Differentiate the language model loss of a batch and hand over dL/da of each layer's maps, last layer first.
 
-        Each segment's maps get the gradient of that segment's own mean loss. A masked language model needs `masker`.
+        Each segment's maps get the gradient of that segment's mean loss. A masked language model needs `masker`.
         """
         if self.language_model is None:
             raise ModelError(f"{self.name} has no language model head, so there is no loss to differentiate.")
@@ -165,10 +172,10 @@ class Model:
                 f"a {self.language_model} language model is observed {'with' if masker is None else 'without'} a masker"
             )
         masked = masker(batch) if masker is not None else None
-        inputs = self._inputs(self.network.base_model, batch.input_ids if masked is None else masked.input_ids, batch)
+        inputs = self.inputs(batch, None if masked is None else masked.input_ids)
 
-        def hook(layer: int, weights: Tensor, mask: Tensor | None) -> None:
-            weights.register_hook(lambda gradient: see(layer, gradient, mask))  # type: ignore[no-untyped-call]
+        def hook(layer: int, weights: Any, mask: Tensor | None) -> None:
+            weights.register_hook(lambda gradient: see(layer, gradient, mask))
 
         embeddings = self.network.get_input_embeddings()
         start = embeddings.register_forward_hook(lambda _module, _inputs, output: output.requires_grad_(True))
@@ -180,21 +187,24 @@ class Model:
                     loss = next_token_loss(outputs.logits, batch.input_ids, batch.mask)
                 else:
                     loss = masked_lm_loss(outputs.logits, masked.labels)
-                loss.backward()  # type: ignore[no-untyped-call]
+                torch.autograd.backward(loss)
         finally:
             start.remove()
 
     def inputs(self, batch: Batch, input_ids: Tensor | None = None) -> dict[str, Any]:
-        """What the network is called with for a batch; `input_ids` take the place of its own, where some are masked."""
-        return self._inputs(self.network.base_model, batch.input_ids if input_ids is None else input_ids, batch)
+        """What the network is called with for a batch; `input_ids` replace those of the batch, if some are masked."""
+        input_ids = batch.input_ids if input_ids is None else input_ids
+        return self.network_inputs(input_ids, batch.mask.long(), batch.type_ids)
 
     @contextmanager
     def gated(self, gates: Tensor, instead: Instead | None = None, stack: Stack | None = None) -> Iterator[None]:
         """Within this context each head's output of one stack is multiplied by its gate, in every pass of the network.
 
-        gates: [L, H], or [B, L, H] for gates of each input's own; 1 leaves a head as it is, 0 removes it. Gradients
-        flow to them. A layer with fewer heads than others reads the first of its row.
-        instead: what takes the place of what a gate shuts off, by default nothing; see `gates.Instead`.
+        Args:
+            gates: [L, H], or [B, L, H] for separate gates per input; 1 leaves a head as it is, 0 removes it. Gradients
+                flow to them. A layer with fewer heads than others reads the first of its row.
+            instead: Replaces what a gate shuts off, by default by nothing; see `gates.Instead`.
+            stack: Whose heads; by default the encoder's if there is one.
         """
         with self.changing_outputs(Gates(gates, instead, self.shapes[stack or self.default_stack]), stack):
             yield
@@ -203,8 +213,9 @@ class Model:
     def changing_outputs(
         self, change: ChangeOutput, stack: Stack | None = None, first_layer: int = 0
     ) -> Iterator[None]:
-        """Within this context `change` gets each layer (from 0) and its heads' outputs [B, Q, H, D] before they are
-        projected, and what it returns takes their place. Passes that start at a later layer say at which.
+        """Within this context `change` replaces each layer's head outputs before they are projected.
+
+        first_layer: where passes within the context start, if not at the first layer.
         """
         if not self.uses_interface:
             raise ModelError(
@@ -225,9 +236,6 @@ class Model:
         with changing(self.network, changed):
             yield
 
-    def _inputs(self, network: nn.Module, input_ids: Tensor, batch: Batch) -> dict[str, Any]:
-        return self.network_inputs(input_ids, batch.mask.long(), batch.type_ids, network)
-
     def network_inputs(
         self, input_ids: Tensor, mask: Tensor, type_ids: Tensor, network: nn.Module | None = None
     ) -> dict[str, Any]:
@@ -243,17 +251,17 @@ class Model:
     def _run(
         self, network: nn.Module, inputs: dict[str, Any], see: SeeMap, wanted: Stack
     ) -> tuple[Any, Counter[Stack]]:
-        """Run and show the maps of the wanted stack. Layers are counted, since not every module knows its own."""
+        """Run and hand over the maps of one stack. Layers are counted, since not every module knows its number."""
         counts: Counter[Stack] = Counter()
 
-        def hear(module: nn.Module, weights: Tensor, mask: Tensor | None) -> None:
+        def see_module(module: nn.Module, weights: Tensor, mask: Tensor | None) -> None:
             stack = self._stacks(module)
             counts[stack] += 1
             if stack == wanted:
                 see(counts[stack] - 1, weights, mask)
 
         if self.uses_interface:
-            with listening(self.network, hear):
+            with observing(self.network, see_module):
                 return network(**inputs), counts
         outputs = network(**inputs, output_attentions=True)
         for layer, weights in enumerate(maps_in_outputs(outputs, wanted)):
@@ -271,9 +279,9 @@ class Model:
 
 
 def forget_capturing(network: nn.Module) -> None:
-    """Take away the hooks that transformers left when hidden states were asked for: they cannot be sent to a process.
+    """Remove the hooks that transformers adds to capture hidden states: they cannot be sent to another process.
 
-    It hangs them up again when they are needed.
+    transformers adds them again when it needs them.
     """
     for module in network.modules():
         for key, hook in list(module._forward_hooks.items()):
@@ -282,8 +290,17 @@ def forget_capturing(network: nn.Module) -> None:
         module.__dict__.pop("_output_capturing_hooks_installed", None)
 
 
+def home_of(network: PreTrainedModel) -> torch.device:
+    """The device of the inputs: the network's device, or the first GPU of its device map."""
+    placed = (getattr(network, "hf_device_map", None) or {}).values()
+    if not placed:
+        return torch.device(network.device)
+    devices = [device for device in placed if str(device) not in ("cpu", "disk")]
+    return torch.device(devices[0]) if devices else torch.device("cpu")
+
+
 def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """How many tokens a network's positions and its tokenizer allow, or None where they set no limit."""
+    """How many tokens a network's positions and its tokenizer allow, or None without a limit."""
     positions = getattr(network.config.get_text_config(), "max_position_embeddings", None)
     limits = [tokenizer.model_max_length]
     if positions is not None and positions > 0:  # XLNet says -1
@@ -294,15 +311,15 @@ def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) 
 
 
 def check_length(max_tokens: int, longest: int | None, name: str) -> None:
-    """Refuse inputs that are longer than a model's positions."""
+    """Refuse inputs that are longer than a model allows."""
     if longest is not None and max_tokens > longest:
         raise SettingError(
-            f"--max-tokens {max_tokens} is more than the {longest} positions of {name}. Use {longest} or less."
+            f"--max-tokens {max_tokens} is more than the {longest} positions of {name}. Use at most {longest}."
         )
 
 
 def _position_table(network: nn.Module) -> nn.Module | None:
-    """The embedding of absolute positions; RoBERTa's relatives number positions from their padding index on."""
+    """The embedding of absolute positions; RoBERTa and its relatives number positions from the padding index."""
     for name, module in network.named_modules():
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             return module

@@ -1,4 +1,4 @@
-"""Making a network observable, however it came to be in memory."""
+"""Making any network in memory observable."""
 
 from __future__ import annotations
 
@@ -15,19 +15,17 @@ import torch
 import transformers
 from torch import nn
 
+from headatlas.choices import LanguageModel, Stack, TaskHead
 from headatlas.errors import HeadatlasError, ModelError, first_line
 from headatlas.models.attention import EAGER, keep_masks_finite
-from headatlas.models.fidelity import compare_once
-from headatlas.models.finite import check_weights
-from headatlas.models.inspection import heard_modules, see_shapes
-from headatlas.models.model import LanguageModel, Model, TaskHead, forget_capturing
-from headatlas.models.placing import home_of
-from headatlas.models.stacks import HeadShape, Stack
+from headatlas.models.inspection import check_weights, compare_with_eager, inspect_heads, observable_modules
+from headatlas.models.model import Model, forget_capturing, home_of
+from headatlas.models.stacks import HeadShape
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-_FEWEST_TOKENS = 10  # ordinary ones, of a tokenizer that can read text
+_FEWEST_TOKENS = 10  # ordinary tokens of a usable tokenizer
 
 _log = logging.getLogger(__name__)
 one_at_a_time = RLock()
@@ -44,18 +42,21 @@ def observe_network(
 ) -> Model:
     """Observe a network that is in memory, on its device and in its dtype, without changing it.
 
-    What is observed is a twin: other modules over the same weights. The network itself keeps its train or eval mode,
-    its gradients, its attention implementation and its configuration, and can go on being trained. The twin sees every
-    training step, since the weights are the same memory; call this function again before the next survey, so that its
-    record names the new weights.
+    A twin is observed: other modules with the same weights. The network itself keeps its train or eval mode, its
+    gradients, its attention implementation and its configuration, and its training can continue. The twin follows every
+    training step, since both share the weights' memory; call this function again before the next survey, so that the
+    record identifies the new weights.
 
     Args:
         network: Any network of transformers.
-        tokenizer: Its tokenizer; a fast one, unless only whole texts are of interest and never words.
-        name: What results call it; by default the folder or hub name it was loaded from, else its class.
+        tokenizer: Its tokenizer. Everything that concerns words needs a fast one.
+        name: Its name in results; by default the folder or hub name it was loaded from, else its class.
         language_model: "masked" or "causal" if the network has such a head, for the gradient study.
         task_head: "classification", "token-classification" or "sequence-to-sequence" if it has such a head.
         record: Where the weights come from, for manifests.
+
+    Returns:
+        The model, ready to be observed.
     """
     name = name or network.name_or_path or type(network).__name__
     return make_observable(
@@ -72,7 +73,7 @@ def make_observable(
     task_head: TaskHead | None,
     record: Mapping[str, Any] | None,
 ) -> Model:
-    """Set up a network that is ours alone; see `observe_network`."""
+    """Prepare a network that nobody else uses; see `observe_network`."""
     check_vocabulary(name, network, tokenizer)
     check_weights(network, name)
     network.eval()
@@ -82,9 +83,9 @@ def make_observable(
     with quiet_transformers():
         uses_interface, shapes, sink = _first_look(network, tokenizer, name)
         weights = None if record.get("random_weights") else record.get("weights_sha256") or record.get("commit")
-        fidelity = compare_once(network, tokenizer, name, uses_interface, weights)
+        fidelity = compare_with_eager(network, tokenizer, name, uses_interface, weights)
     if language_model == "causal" and "decoder" not in shapes:
-        _log.warning("%s: its attention sees the next token, so there is no loss of predicting it.", name)
+        _log.warning("%s: its attention reaches the next token, so predicting that token has no meaningful loss.", name)
         language_model = None
     facts: dict[str, Any] = {
         "name": name,
@@ -95,25 +96,24 @@ def make_observable(
     }
     if sink:
         facts["learned_sink"] = True
-    source = {**record, **facts}
     return Model(
-        name,
-        network,
-        tokenizer,
-        home_of(network),
-        network.dtype,
-        language_model,
-        uses_interface,
-        source,
-        shapes,
-        task_head,
+        name=name,
+        network=network,
+        tokenizer=tokenizer,
+        device=home_of(network),
+        dtype=network.dtype,
+        language_model=language_model,
+        uses_interface=uses_interface,
+        source={**record, **facts},
+        shapes=shapes,
+        task_head=task_head,
     )
 
 
 def _twin(network: PreTrainedModel, name: str) -> PreTrainedModel:
-    """A copy of a network with modules and configuration of its own, over the same weights, which it does not train.
+    """A copy of a network's modules and configuration that shares its weights and does not train them.
 
-    Weights of other types than torch's own (quantised ones) are the same objects; they cannot be trained anyway.
+    Weights of special types (quantised ones) are the same objects; they cannot be trained anyway.
     """
     shared: dict[int, Any] = {id(buffer): buffer for buffer in network.buffers()}
     for parameter in network.parameters():
@@ -131,7 +131,7 @@ def _twin(network: PreTrainedModel, name: str) -> PreTrainedModel:
 
 
 def _digest(network: PreTrainedModel, name: str) -> str:
-    """SHA-256 of all weights, so that a survey is never continued with others under the same name."""
+    """SHA-256 of all weights, so that a survey is never resumed with other weights of the same name."""
     digest = hashlib.sha256()
     for key, tensor in network.state_dict().items():
         if tensor.is_meta:
@@ -145,11 +145,11 @@ def _digest(network: PreTrainedModel, name: str) -> str:
 
 
 def check_vocabulary(name: str, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> None:
-    """Tokenizer and network must belong together."""
+    """Refuse a tokenizer that does not belong to the network."""
     rows = network.get_input_embeddings().weight.shape[0]
     known = set(tokenizer.get_vocab().values())
     if len(known - set(tokenizer.all_special_ids)) < _FEWEST_TOKENS:
-        raise ModelError(  # transformers makes an empty tokenizer where the files are missing
+        raise ModelError(  # transformers makes an empty tokenizer if the files are missing
             f"{name}: the tokenizer has no vocabulary. The tokenizer files (tokenizer.json) are missing."
         )
     highest = max(known)
@@ -163,10 +163,10 @@ def check_vocabulary(name: str, network: PreTrainedModel, tokenizer: PreTrainedT
 def _first_look(
     network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str
 ) -> tuple[bool, dict[Stack, HeadShape], bool]:
-    """Whether the attention interface reaches the network, and what `see_shapes` saw; every failure in words."""
+    """Whether the attention interface reaches the network, and the result of `inspect_heads`."""
     try:
         uses_interface = _set_attention(network, tokenizer)
-        return uses_interface, *see_shapes(network, tokenizer, name, uses_interface)
+        return uses_interface, *inspect_heads(network, tokenizer, name, uses_interface)
     except HeadatlasError:
         raise
     except Exception as error:
@@ -177,9 +177,9 @@ def _first_look(
 
 
 def _set_attention(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> bool:
-    """Switch to eager attention; False where the model's file has no function for it that can be listened to."""
+    """Switch to eager attention; return whether it can be observed through the function of the model's file."""
     network.set_attn_implementation(EAGER)
-    modules = heard_modules(network, tokenizer)
+    modules = observable_modules(network, tokenizer)
     if network.dtype == torch.float64:
         for module in modules:
             keep_masks_finite(module)
@@ -188,14 +188,14 @@ def _set_attention(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase)
 
 @contextmanager
 def quiet_transformers() -> Iterator[None]:
-    """Keep transformers' warnings and bars off the screen: what matters of them becomes an error or a note.
+    """Hide transformers' warnings and progress bars: whatever matters becomes an error or a note of ours.
 
-    One thread at a time: how loud transformers is holds for the whole process, and two threads that load their first
-    models at once would lose both models' heads, as its Auto classes import model files without a lock.
+    One thread at a time: verbosity is a setting of the whole process, and two threads that load their first models at
+    once would lose both models' heads, since the Auto classes import model files without a lock.
     """
     chatter = transformers.utils.logging
     with one_at_a_time, warnings.catch_warnings():
-        warnings.simplefilter("ignore", FutureWarning)  # to those who maintain peft and the like
+        warnings.simplefilter("ignore", FutureWarning)  # for the maintainers of peft and similar packages
         level, bars = chatter.get_verbosity(), chatter.is_progress_bar_enabled()
         chatter.set_verbosity_error()
         chatter.disable_progress_bar()

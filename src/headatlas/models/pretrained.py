@@ -1,4 +1,7 @@
-"""Calling transformers' `from_pretrained`: what goes wrong is said in words, and no weight is silently random."""
+"""Calling transformers' `from_pretrained`: failures become readable errors, and no weight is silently random.
+
+Optional packages are imported when they are needed; if one is missing, the error says how to install it.
+"""
 
 from __future__ import annotations
 
@@ -6,28 +9,54 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
 import transformers
-from transformers import modeling_gguf_pytorch_utils
+from safetensors import SafetensorError, safe_open
+from transformers import AutoModelForMaskedLM, modeling_gguf_pytorch_utils
 
 from headatlas.errors import ModelError, first_line
 from headatlas.models.embedded import EMBEDDED
-from headatlas.models.extras import require_package
 from headatlas.models.sources import ModelSource
-from headatlas.models.weight_files import most_tensors
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _HARMLESS_IF_MISSING = ("pooler.", "position_ids", "rotary_emb.")
 _MOST_NAMED = 3
-_MOST_SHARING = 1000  # layers
+_MOST_SHARING = 1000  # layers that share their weights
+_FEWEST_BYTES = 64  # of a tensor in any format, with its name and shape
+
+
+def require_package(name: str, needed_by: str, extra: str) -> Any:
+    """Import an optional package, or raise ModelError saying how to install or update it.
+
+    needed_by: what needs it, as the beginning of a sentence.
+    """
+    try:
+        return import_module(name)
+    except Exception as error:  # an installed package may break on others in any way
+        if find_spec(name) is None:
+            problem, remedy, option = f"needs {name}", "Install", ""
+        else:
+            problem = f"needs {name}, which is installed but cannot be imported ({first_line(error)})"
+            remedy, option = "Update", "--upgrade "
+        raise ModelError(
+            f'{needed_by} {problem}. {remedy} it with: pip install {option}"headatlas[{extra}]"'
+        ) from error
+
+
+def require_peft() -> Any:
+    """Import peft, or raise ModelError saying how to install it."""
+    return require_package("peft", "A fitted model", "fit")
 
 
 def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any]) -> Any:
-    """What `loader` (one of transformers' Auto classes) makes of a source; every failure is a ModelError."""
+    """Load a source with `loader`, one of transformers' Auto classes; every failure is a ModelError."""
     if "gguf_file" in arguments:
         require_package("gguf", "A GGUF file", "embedded-decoder")
     try:
@@ -45,7 +74,8 @@ def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any])
         elif "weights_only" in str(error):
             raise ModelError(
                 f"{source.name}: its weights are a pickle file with more than tensors in it, which could run code on "
-                "this machine, so it was not opened. Ask its authors for safetensors, or convert it where that is safe."
+                "this machine, so it was not opened. Ask its authors for safetensors, or convert it on a machine where "
+                "that is safe."
             ) from error
         elif source.weights:
             hint = "Check that the folder holds a whole, undamaged model with its tokenizer."
@@ -54,7 +84,7 @@ def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any])
 
 @contextmanager
 def _no_gguf_bar() -> Iterator[None]:
-    """Keep the bar off the screen that transformers shows over GGUF files, whatever its settings say about bars."""
+    """Hide the progress bar that transformers shows for GGUF files whatever its settings are."""
     bar = modeling_gguf_pytorch_utils.tqdm
     modeling_gguf_pytorch_utils.tqdm = partial(bar, disable=True)
     try:
@@ -66,17 +96,16 @@ def _no_gguf_bar() -> Iterator[None]:
 def load_network(
     loader: Any, source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype
 ) -> tuple[PreTrainedModel, list[str], list[str]]:
-    """The network; which tensors outside its encoder or decoder (its head's) the weights do not hold; and which of
-    the weights' tensors it has no place for.
+    """Load a network; return it, the tensors of its head that the weights lack, and the weights' unused tensors.
 
-    Raises ModelError where tensors have another size than the configuration says, or are missing elsewhere.
+    Raises ModelError if tensors have another size than the configuration says, or are missing outside the head.
     """
     checked_here = {"output_loading_info": True, "ignore_mismatched_sizes": True}
     network, info = from_pretrained(loader, source, arguments | {"dtype": dtype} | checked_here)
     if wrong := sorted(info["mismatched_keys"]):
-        named = ", ".join(f"{key} is {list(found)}, not {list(meant)}" for key, found, meant in wrong[:_MOST_NAMED])
+        named = ", ".join(f"{key} is {list(size)}, not {list(expected)}" for key, size, expected in wrong[:_MOST_NAMED])
         raise ModelError(
-            f"{source.name}: {len(wrong)} of the weights' tensors have another size than config.json says ({named}). "
+            f"{source.name}: {len(wrong)} of the tensors have another size than config.json says ({named}). "
             "The weights and config.json belong to different models."
         )
     missing = [key for key in info["missing_keys"] if not any(part in key for part in _HARMLESS_IF_MISSING)]
@@ -89,27 +118,38 @@ def load_network(
 def check_layers(source: ModelSource, config: Any) -> None:
     """Refuse a configuration with more layers than its weights have tensors, before all those layers are built.
 
-    Layers may share weights, but not by the thousand.
+    Layers may share weights, but not thousands of them.
     """
     layers = max(
         (value for key, value in config.to_dict().items() if "layers" in key and type(value) is int), default=0
     )
-    if source.weights and layers > max(_MOST_SHARING, sum(map(most_tensors, source.weights))):
+    if source.weights and layers > max(_MOST_SHARING, sum(map(_most_tensors, source.weights))):
         raise ModelError(
             f"{source.name}: config.json names {layers:,} layers, but the weights have fewer tensors than that. "
             "The weights and config.json belong to different models."
         )
 
 
+def _most_tensors(path: Path) -> int:
+    """The largest possible number of tensors in a weight file: counted in safetensors, else estimated by its size."""
+    if path.suffix == ".safetensors":
+        try:
+            with safe_open(path, "np") as file:
+                return len(list(file.keys()))
+        except (OSError, SafetensorError):  # reported when it is loaded
+            pass
+    return path.stat().st_size // _FEWEST_BYTES
+
+
 def saved_class(config: Any, name: str) -> type[PreTrainedModel]:
     """The class of transformers that config.json says the weights were saved as."""
-    called = next(iter(config.architectures or ()), "")
-    found = getattr(transformers, called, None) if called.isidentifier() else None
-    if not isinstance(found, type) or not issubclass(found, transformers.PreTrainedModel):
+    class_name = next(iter(config.architectures or ()), "")
+    saved_as = getattr(transformers, class_name, None) if class_name.isidentifier() else None
+    if not isinstance(saved_as, type) or not issubclass(saved_as, transformers.PreTrainedModel):
         raise ModelError(
-            f"{name}: its config.json names no class of transformers ({called!r}), so what heads it has is not known."
+            f"{name}: its config.json names no class of transformers ({class_name!r}), so its heads are unknown."
         )
-    return found
+    return saved_as
 
 
 def refuse_missing(source: ModelSource, missing: list[str]) -> None:
@@ -118,5 +158,23 @@ def refuse_missing(source: ModelSource, missing: list[str]) -> None:
         named = ", ".join(sorted(missing)[:_MOST_NAMED])
         raise ModelError(
             f"{source.name}: {len(missing)} of the network's tensors are missing from the weights ({named}...). "
-            "The folder does not hold a whole model of the kind its config.json describes."
+            "The folder does not hold a complete model of the kind that its config.json describes."
         )
+
+
+def load_fitted(source: ModelSource, arguments: dict[str, Any], dtype: torch.dtype) -> PreTrainedModel:
+    """Load the base of a `headatlas fit-mlm` folder with the fitted head, and merge the adapters into its weights.
+
+    The result is a plain network, as fast as the base. Adapters are merged in float32, so that a narrow `dtype` rounds
+    once.
+    """
+    peft = require_peft()
+    network, _, _ = load_network(AutoModelForMaskedLM, source, arguments, torch.float32)
+    try:
+        network = peft.PeftModel.from_pretrained(network, str(source.adapter)).merge_and_unload()
+    except Exception as error:
+        raise ModelError(
+            f"{source.name}: the adapter does not fit its base ({first_line(error)}). "
+            "Run `headatlas fit-mlm` again into a new folder."
+        ) from error
+    return network.to(dtype)

@@ -1,9 +1,9 @@
-"""Running a network again from one of its layers on, with all below answered from a recorded pass.
+"""Run a network again from one of its layers on, with all layers below answered from a recorded pass.
 
-What removing a head of layer l changes begins at layer l. So a pass is recorded once, with what each layer returned;
-a replay runs the network as it is, but the layers below l give back what they gave before, at no cost. A network's
-layers are the outermost modules that stand in lists, whatever they are called; a shared layer (ALBERT) may run many
-times. No architecture is known by name, so whoever replays checks first that it gives what a whole pass gives.
+Removing a head of layer l changes nothing below layer l. So a pass is recorded once, with the output of each layer; a
+replay runs the network as it is, but the layers below l return their recorded output at no cost. A network's layers are
+the outermost modules in module lists, whatever their names; a shared layer (ALBERT) may run many times. No architecture
+is known by name, so callers check first that a replay gives the same result as a full pass.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class LayerReplay:
         self._starts: list[int] = []  # the call in which each layer of the stack attends
 
     def record(self, run: Callable[[], R]) -> R:
-        """Run once, keeping what every layer returns in place of what was kept before."""
+        """Run once and record what every layer returns, replacing the previous recording."""
         self._outputs, self._starts = [], []
 
         def keep(forward: _Forward, *arguments: Any, **named: Any) -> Any:
@@ -52,7 +52,7 @@ class LayerReplay:
     def replay(self, layer: int, run: Callable[[], R], change: ChangeOutput, copies: int = 1) -> R:
         """Run the recorded pass from a layer (from 0) on, changing heads' outputs.
 
-        copies: so many copies of the recorded batch, one after the other, make the batch of this run.
+        copies: how many copies of the recorded batch, one after the other, make the batch of this run.
         """
         start = self._starts[layer]
         call = 0
@@ -75,31 +75,28 @@ class LayerReplay:
         return len(self._starts) == self._model.shapes[self._stack].layers and min(self._starts) >= 0
 
     def forget(self) -> None:
-        """Let go of what was recorded."""
+        """Drop the recording."""
         self._outputs = []
 
 
 def outermost_listed(network: nn.Module) -> list[nn.Module]:
-    """Modules that stand in a ModuleList which lies in no other: a transformer's layers."""
-    found: list[nn.Module] = []
+    """Modules in a ModuleList that is not inside another: a transformer's layers."""
+    modules: list[nn.Module] = []
     for child in network.children():
-        if isinstance(child, nn.ModuleList):
-            found += list(child)
-        else:
-            found += outermost_listed(child)
-    return list(dict.fromkeys(found))
+        modules += list(child) if isinstance(child, nn.ModuleList) else outermost_listed(child)
+    return list(dict.fromkeys(modules))
 
 
 @contextmanager
 def _instead_of_forward(modules: list[nn.Module], act: Callable[..., Any]) -> Iterator[None]:
-    """Within this context `act` is called in place of each module's forward, with that forward as first argument."""
-    own = [module.__dict__.get("forward") for module in modules]
+    """Within this context `act` replaces each module's forward, which it gets as first argument."""
+    replaced = [module.__dict__.get("forward") for module in modules]
     for module in modules:
         module.__dict__["forward"] = _bound(act, module.forward)
     try:
         yield
     finally:
-        for module, forward in zip(modules, own, strict=True):
+        for module, forward in zip(modules, replaced, strict=True):
             if forward is None:
                 del module.__dict__["forward"]
             else:
@@ -111,7 +108,7 @@ def _bound(act: Callable[..., Any], forward: _Forward) -> _Forward:
 
 
 def _repeated(output: Any, copies: int) -> Any:
-    """A layer's output for so many copies of its batch; what it returns for all inputs alike (T5's bias) stays."""
+    """A layer's output for several copies of its batch; parts shared by all inputs (T5's bias) stay as they are."""
     if copies == 1:
         return output
     if isinstance(output, Tensor):

@@ -1,42 +1,67 @@
 """Where a model's files are: an embedded package, a local folder, a GGUF file or the Hugging Face hub.
 
-A folder made by `headatlas fit-mlm` holds a head and adapters only: its base is found the same way. One made by
-`headatlas prune` says which heads its weights are of.
+A folder made by `headatlas fit-mlm` holds only a head and adapters: its base is found in the same way. A folder made by
+`headatlas prune` records which heads its weights hold.
+
+The hub is asked once, with a time limit, before transformers asks it: transformers would try an unreachable hub for a
+minute and more, with a line for each attempt. Models in the local cache load without the hub.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 from safetensors import SafetensorError, safe_open
 
+from headatlas.checksums import pack_json, unpack_json
 from headatlas.errors import ModelError
-from headatlas.files import parse_json, sha256
+from headatlas.files import json_text, parse_json, sha256, write_text
 from headatlas.models.embedded import EMBEDDED
-from headatlas.models.hub import ask_hub, suggestion
-from headatlas.models.pruning_record import PRUNING_RECORD, Pruning, read_pruning
-from headatlas.models.weight_files import WEIGHT_FILES, find_weights
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD = "adapter_config.json", "adapter_model.safetensors", "fit.json"
+PRUNING_RECORD, PRUNING_FORMAT = "headatlas_pruning.json", "headatlas-pruning-2"
+WEIGHT_FILES = ("*.safetensors", "pytorch_model*.bin")
+TIME_LIMIT = 5.0  # seconds for the hub to answer
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """The heads that are left of a model."""
+
+    kept_heads: tuple[tuple[int, ...], ...]  # per layer, from 1, by the numbers of `base`
+    base: Mapping[str, Any]  # the model before any pruning: its name, class, weights
+
+    def write(self, folder: Path) -> None:
+        """Write the record beside the weights, with a checksum over both."""
+        record = {
+            "format": PRUNING_FORMAT,
+            "base": dict(self.base),
+            "kept_heads": [list(heads) for heads in self.kept_heads],
+            "weights_sha256": _fingerprint(find_weights(folder)),
+        }
+        checked = parse_json(pack_json(parse_json(json_text(record))))
+        write_text(folder / PRUNING_RECORD, json_text(checked, indent=2) + "\n")
 
 
 @dataclass(frozen=True)
 class ModelSource:
-    """What to hand to transformers, and what to write in the manifest."""
+    """What transformers loads, and what the manifest says about it."""
 
     name: str  # as the user gave it
     location: str  # folder or hub name
     arguments: dict[str, Any]  # further arguments of from_pretrained
     weights: tuple[Path, ...]  # local weight files; none for the hub
     record: dict[str, Any]  # for the manifest
-    adapter: Path | None = None  # folder with a fitted head and adapters, to be laid over `location`
-    pruning: Pruning | None = None  # which heads are left, where some were cut out
+    adapter: Path | None = None  # folder with a fitted head and adapters for `location`
+    pruning: Pruning | None = None  # which heads are left, if some were cut out
 
     def fingerprint(self) -> dict[str, str]:
         """File name and SHA-256 of every local weight file."""
-        return {path.name: sha256(path) for path in self.weights}
+        return _fingerprint(self.weights)
 
 
 def find_source(name: str, revision: str | None = None) -> ModelSource:
@@ -58,9 +83,14 @@ def find_source(name: str, revision: str | None = None) -> ModelSource:
     if path.is_dir():
         return _folder(name, path)
     if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.suffix == ".gguf":
-        raise ModelError(f"{name}: no such folder. {suggestion(name)}")
+        raise ModelError(f"{name}: there is no such folder. {suggestion(name)}")
     branch = {"revision": revision or "main"}
-    return ask_hub(ModelSource(name, name, branch, (), {"kind": "hub"} | branch))
+    return _ask_hub(ModelSource(name, name, branch, (), {"kind": "hub"} | branch))
+
+
+def find_weights(folder: Path) -> tuple[Path, ...]:
+    """The files that transformers loads weights from: safetensors if there are any, else pickles; possibly none."""
+    return next((files for pattern in WEIGHT_FILES if (files := tuple(sorted(folder.glob(pattern))))), ())
 
 
 def _folder(name: str, path: Path) -> ModelSource:
@@ -78,67 +108,67 @@ def _folder(name: str, path: Path) -> ModelSource:
 
 def _pruned(name: str, path: Path, weights: tuple[Path, ...]) -> ModelSource:
     pruning = read_pruning(path)
-    kept = [list(heads) for heads in pruning.kept_heads]
-    record = {"kind": "pruned", "base": dict(pruning.base), "kept_heads": kept}
+    kept_heads = [list(heads) for heads in pruning.kept_heads]
+    record = {"kind": "pruned", "base": dict(pruning.base), "kept_heads": kept_heads}
     return ModelSource(name, str(path), {}, weights, record, pruning=pruning)
 
 
 def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
-    """A head and adapters made by `headatlas fit-mlm`, over the very base they were fitted to."""
+    """A head and adapters made by `headatlas fit-mlm`, with the base they were fitted to."""
     adapter, fit = _read_json(name, path / ADAPTER_CONFIG), _read_json(name, path / FIT_RECORD)
     weights = path / ADAPTER_WEIGHTS
     if not weights.is_file():
         raise ModelError(f"{name}: {ADAPTER_WEIGHTS} is missing. Run `headatlas fit-mlm` again into this folder.")
-    below = str(adapter.get("base_model_name_or_path"))
-    if _is_fitted(below):
-        raise ModelError(f"{name}: its base {below} is a fitted folder itself. Fit the encoder below it instead.")
-    base = find_source(below, revision or adapter.get("revision"))
-    found = base.fingerprint()
-    fitted_to = _object(fit, "model").get("weights_sha256", {})
-    if found != fitted_to:
+    base_name = str(adapter.get("base_model_name_or_path"))
+    if _is_fitted(base_name):
+        raise ModelError(f"{name}: its base {base_name} is itself a fitted folder. Fit that folder's base instead.")
+    base = find_source(base_name, revision or adapter.get("revision"))
+    base_weights = base.fingerprint()
+    if base_weights != _object(fit, "model").get("weights_sha256", {}):
         raise ModelError(
-            f"{name}: was fitted to other weights of {base.name} than those here (sha256 {fitted_to}, here {found}). "
-            "Restore the weights it was fitted to, or fit anew with `headatlas fit-mlm`."
+            f"{name}: was fitted to other weights of {base.name} than those on this machine. "
+            "Restore the weights it was fitted to, or run `headatlas fit-mlm` again."
         )
-    here, written = sha256(weights), fit.get("adapter_sha256")
-    if here != written:
+    adapter_hash = sha256(weights)
+    if adapter_hash != fit.get("adapter_sha256"):
         raise ModelError(
-            f"{name}: {ADAPTER_WEIGHTS} is not the file that {FIT_RECORD} tells of (sha256 {written}, here {here}). "
-            f"Restore it, or fit anew with `headatlas fit-mlm`."
+            f"{name}: {ADAPTER_WEIGHTS} is not the file that {FIT_RECORD} describes. "
+            "Restore it, or run `headatlas fit-mlm` again."
         )
     _check_adapter(name, weights, adapter, fit)
     record = {
         "kind": "fitted",
-        "base": {"name": base.name, **base.record, "weights_sha256": found},
-        "adapter_sha256": here,
+        "base": {"name": base.name, **base.record, "weights_sha256": base_weights},
+        "adapter_sha256": adapter_hash,
         "rank": _object(fit, "settings").get("rank"),
     }
     return ModelSource(name, base.location, base.arguments, (*base.weights, weights), record, path)
 
 
 def _check_adapter(name: str, weights: Path, adapter: dict[str, Any], fit: dict[str, Any]) -> None:
-    """Refuse settings that are not those the adapter was fitted with, before peft makes matrices of their sizes."""
+    """Refuse settings that the adapter was not fitted with, before peft allocates matrices of their sizes."""
     try:
         with safe_open(weights, "np") as file:
-            ranks = [file.get_slice(key).get_shape()[0] for key in file.keys() if "lora_A" in key]  # noqa: SIM118
+            names = [key for key in list(file.keys()) if "lora_A" in key]
+            ranks = [file.get_slice(key).get_shape()[0] for key in names]
     except (OSError, SafetensorError) as error:
-        raise ModelError(f"{weights}: cannot be read ({error}). Fit anew with `headatlas fit-mlm`.") from error
+        raise ModelError(f"{weights}: cannot be read ({error}). Run `headatlas fit-mlm` again.") from error
     alpha = _object(fit, "settings").get("alpha")
     for setting, fitted_with in (*(("r", rank) for rank in ranks), ("lora_alpha", alpha)):
         if adapter.get(setting) != fitted_with:
             raise ModelError(
                 f"{name}: {ADAPTER_CONFIG} says {setting} {adapter.get(setting)}, but the adapter was fitted with "
-                f"{fitted_with}. Restore the file, or fit anew with `headatlas fit-mlm`."
+                f"{fitted_with}. Restore the file, or run `headatlas fit-mlm` again."
             )
 
 
 def _path(name: str) -> Path:
-    """A model's name as a path, which may lead nowhere."""
+    """A model's name as a path, which need not exist."""
     try:
         path = Path(name).expanduser()
         path.exists()
-    except (OSError, RuntimeError) as error:  # too long, or the home of nobody
-        raise ModelError(f"{name}: is no path ({error}). Give a model folder or a hub name.") from error
+    except (OSError, RuntimeError) as error:  # too long, or the home of an unknown user
+        raise ModelError(f"{name}: is not a valid path ({error}). Give a model folder or a hub name.") from error
     return path
 
 
@@ -147,9 +177,9 @@ def _is_fitted(name: str) -> bool:
 
 
 def _object(record: dict[str, Any], name: str) -> dict[str, Any]:
-    """An object within the record of a fit, empty where there is none."""
-    found = record.get(name)
-    return found if isinstance(found, dict) else {}
+    """An object within the record of a fit, empty if it is missing."""
+    value = record.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def _read_json(name: str, path: Path) -> dict[str, Any]:
@@ -164,3 +194,96 @@ def _read_json(name: str, path: Path) -> dict[str, Any]:
         raise ModelError(
             f"{path}: cannot be read ({error}). Run `headatlas fit-mlm` again into a new folder."
         ) from error
+
+
+def _ask_hub(source: ModelSource) -> ModelSource:
+    """A source on the hub, or its folder in the local cache if the hub does not answer.
+
+    Raises ModelError if it is in neither.
+    """
+    import huggingface_hub
+    from huggingface_hub import constants, errors
+
+    name, revision = source.location, source.arguments["revision"]
+    problem = "the hub is not asked because HF_HUB_OFFLINE is set"
+    if not constants.HF_HUB_OFFLINE:
+        try:
+            huggingface_hub.HfApi().model_info(name, revision=revision, timeout=TIME_LIMIT)
+            return source
+        except errors.RevisionNotFoundError:
+            problem = f"the hub has no revision {revision!r} of it"
+        except errors.RepositoryNotFoundError:
+            problem = "the hub has no model of this name, or it is private (log in with: hf auth login)"
+        except errors.HFValidationError:
+            problem = "the hub does not allow such a name"
+        except errors.HfHubHTTPError:  # says nothing about whether it exists: transformers may still get it
+            return source
+        except Exception:  # which one depends on the HTTP package of huggingface_hub
+            problem = f"{constants.ENDPOINT} cannot be reached"
+    try:
+        cached = huggingface_hub.try_to_load_from_cache(name, "config.json", revision=revision)
+    except errors.HFValidationError:
+        cached = None
+    if isinstance(cached, str):
+        snapshot = Path(cached).parent  # its path, because transformers would look for further files on the hub
+        return replace(source, location=str(snapshot), arguments={}, record=source.record | {"commit": snapshot.name})
+    raise ModelError(
+        f"{name}: there is no such folder, {problem}, and it is not in the local cache. {suggestion(name)}"
+    )
+
+
+def suggestion(name: str) -> str:
+    """What to give instead of an unknown name: the most similar one, or a list of all."""
+    parent = Path(name).parent
+    folders = [str(path.parent) for path in parent.glob("*/config.json")] if parent.is_dir() else []
+    if similar := get_close_matches(name, [*EMBEDDED, *folders], n=1):
+        return f"Did you mean {similar[0]}?"
+    return f"Give a model folder, a hub name or one of: {', '.join(EMBEDDED)}."
+
+
+def read_pruning(folder: Path) -> Pruning:
+    """The record of a pruned folder; ModelError if it is missing, damaged or belongs to other weights."""
+    path = folder / PRUNING_RECORD
+    try:
+        text = path.read_text(encoding="utf-8")
+        record = parse_json(text)
+    except FileNotFoundError as error:
+        raise ModelError(
+            f"{folder}: is not a pruned model (it has no {PRUNING_RECORD}). Make one with: headatlas prune"
+        ) from error
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read ({error}). Prune the model again.") from error
+    if not isinstance(record, dict) or record.get("format") != PRUNING_FORMAT:
+        raise ModelError(
+            f"{path}: is not the record of a pruned model, or was written by another version of headatlas. "
+            "Prune the model again."
+        )
+    kept_heads, base = record.get("kept_heads"), record.get("base")
+    if not isinstance(base, dict) or not isinstance(kept_heads, list) or not all(map(_names_heads, kept_heads)):
+        raise ModelError(
+            f"{path}: kept_heads must list each layer's heads, rising from 1, and base must be an object. "
+            "Prune the model again."
+        )
+    try:
+        unpack_json(text)
+    except ValueError as error:
+        raise ModelError(
+            f"{path}: {error}, so it may name other heads than those in the weights. Prune the model again."
+        ) from error
+    if record.get("weights_sha256") != _fingerprint(find_weights(folder)):
+        raise ModelError(
+            f"{folder}: its weights are not those that {PRUNING_RECORD} was written for, so it is unknown which heads "
+            "they hold. Restore them, or prune the model again."
+        )
+    return Pruning(tuple(map(tuple, kept_heads)), base)
+
+
+def _fingerprint(weights: tuple[Path, ...]) -> dict[str, str]:
+    return {path.name: sha256(path) for path in weights}
+
+
+def _names_heads(heads: Any) -> bool:
+    """Whether these are the numbers of a layer's heads: whole numbers from 1, rising."""
+    if not isinstance(heads, list) or not all(type(head) is int for head in heads):
+        return False
+    return all(before < head for before, head in zip([0, *heads], heads, strict=False))

@@ -1,4 +1,4 @@
-"""Which attention a module computes: encoder, decoder, or across from decoder to encoder.
+"""Which attention a module computes: the encoder's, the decoder's, or from decoder to encoder (cross).
 
 A model has one stack of heads (``encoder`` or ``decoder``), an encoder-decoder has three.
 """
@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Any
-
-from torch import Tensor, nn
+from typing import TYPE_CHECKING, Any
 
 from headatlas.choices import Stack as Stack
 
-MOST_HEADS = 20_000  # of all layers: heads are compared in pairs, and what a damaged file claims must not fill memory
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from transformers import PreTrainedModel
+
+MOST_HEADS = 20_000  # in all layers: heads are compared in pairs, and a damaged file must not make us fill the memory
 MOST_LAYERS = 2_000
 _CROSS = re.compile(r"cross|enc_?dec|encoder_att", re.IGNORECASE)
 
@@ -31,7 +33,7 @@ class HeadShape:
 
     @property
     def most_heads(self) -> int:
-        """Heads of the widest layer."""
+        """Number of heads in the widest layer."""
         return max(self.heads)
 
     @property
@@ -46,7 +48,7 @@ class HeadShape:
 
     @property
     def numbered(self) -> list[tuple[int, int]]:
-        """The same as people count them, both from 1."""
+        """The same as in results, both from 1."""
         return [(layer + 1, head + 1) for layer, head in self.places]
 
     def __str__(self) -> str:
@@ -55,13 +57,13 @@ class HeadShape:
         return f"{self.layers} layers, {self.total} heads"
 
 
-def heads_told(heads: Any) -> HeadShape:
-    """The heads of each layer as a file tells them; ValueError where they are none, or too many to be true."""
+def parse_shape(heads: Any) -> HeadShape:
+    """The shape from the numbers of heads in a file; ValueError if there are none, or more than any model has."""
     if not isinstance(heads, list) or not all(type(number) is int and number >= 0 for number in heads):
-        raise ValueError("the model's heads are not a number for each layer")
+        raise ValueError("the numbers of heads are not one whole number per layer")
     if not 1 <= sum(heads) <= MOST_HEADS or len(heads) > MOST_LAYERS:
         count = f"{sum(heads):,} heads in {len(heads):,} layers"
-        raise ValueError(f"the model has {count}: none, or more than any model has")
+        raise ValueError(f"the file claims {count}, which no model has")
     return HeadShape(tuple(heads))
 
 
@@ -80,14 +82,15 @@ def states_in_outputs(outputs: Any, stack: Stack) -> tuple[Tensor, ...]:
 
 
 class StackNames:
-    """Tells the stack of each attention module of one network."""
+    """The stack of each attention module of one network."""
 
-    def __init__(self, network: nn.Module, only: Stack | None) -> None:
+    def __init__(self, network: PreTrainedModel, only: Stack | None) -> None:
         self._only = only
         self._names = {id(module): name for name, module in network.named_modules()}
         self._in_encoder: set[int] = set()
         if only is None:
-            self._in_encoder = {id(module) for module in network.get_encoder().modules()}  # type: ignore[operator]
+            encoder: nn.Module = network.get_encoder()
+            self._in_encoder = {id(module) for module in encoder.modules()}
 
     def __call__(self, module: nn.Module) -> Stack:
         """The stack a module belongs to."""

@@ -22,7 +22,7 @@ import pandas as pd
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, make_folder, own_subfolder, parse_json, write_atomically, write_text
 from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
-from headatlas.models.stacks import heads_told
+from headatlas.models.stacks import parse_shape
 from headatlas.results.example import Example, load_examples, save_examples
 from headatlas.results.naming import heads_in_layers, model_named
 from headatlas.results.relation_examples import RelationExample, load_relation_examples
@@ -215,7 +215,7 @@ def _parse_manifest(text: str, path: Path) -> dict[str, Any]:
     model = manifest.get("model", {})
     if not isinstance(model.get("name", ""), str):
         raise ValueError("the model's name is not text")
-    heads_told(model.get("heads", [1]))
+    parse_shape(model.get("heads", [1]))
     if not all(isinstance(about, dict) for about in manifest.get("corpora", {}).values()):
         raise ValueError("the description of a corpus is not an object")
     if not all(name.isidentifier() and type(rows) is int for name, rows in manifest.get("tables", {}).items()):

@@ -20,7 +20,7 @@ from headatlas.encoding.template import SPECIAL
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, parse_json, write_text
 from headatlas.limits import LARGEST_JSON, LARGEST_MAPS, RAISE, read_within
-from headatlas.models.stacks import HeadShape, Stack, heads_told
+from headatlas.models.stacks import HeadShape, Stack, parse_shape
 from headatlas.store.examples import Level, StoredExample, units_of
 from headatlas.store.word_maps import STORED_TYPES, tensor_bytes, windows
 
@@ -138,7 +138,7 @@ def _example(record: Mapping[str, Any], number: int) -> StoredExample:
 
 def _check_types(index: Index) -> None:
     """What a survey of the maps will look up."""
-    heads_told(index.model["heads"])
+    parse_shape(index.model["heads"])
     corpora = index.corpora.values()
     texts = [index.model["name"]]
     texts += [dict(file)[key] for corpus in corpora for file in corpus["files"] for key in ("file", "sha256")]

@@ -248,7 +248,7 @@ def test_families_that_cannot_be_gated_are_refused(tiny_folder, tmp_path):
         ({"task": "causal"}, SettingError, "needs --atlas DIR"),
         ({"pairs": "order.jsonl"}, SettingError, "--pairs is given, but none of the tasks"),
         ({"heads": ["3-1"]}, SettingError, "There is no head 3-1"),
-        ({"heads": ["first"]}, SettingError, "is no head"),
+        ({"heads": ["first"]}, SettingError, "is not a valid head"),
         ({"kind": "none"}, SettingError, "--kind none is unknown"),
         ({"steps": 0}, SettingError, "--steps must be at least 1"),
         ({"words": 19}, SettingError, "--words must be at least 20, not 19: with fewer words a relation is not tested"),

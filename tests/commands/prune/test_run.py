@@ -22,7 +22,7 @@ from headatlas.commands.survey.options import survey
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, HeadatlasError, ModelError, SettingError
 from headatlas.models.loading import load_model
-from headatlas.models.pruning_record import read_pruning
+from headatlas.models.sources import read_pruning
 
 ON_CPU = {"device": "cpu", "progress": False}
 QUICK = {"max_tokens": 64, "bootstrap": 20, "examples": 6, "curves": False, **ON_CPU}
@@ -185,7 +185,7 @@ BY_IMPORTANCE = {"by": "importance", "share": 0.3}
         ({"heads": ["1-1"], "share": 0.3}, "--share goes with --by"),
         ({"heads": ["1-9"]}, "There is no head 1-9"),
         ({"heads": ["3-1"]}, "There is no head 3-1"),
-        ({"heads": ["head one"]}, "is no head"),
+        ({"heads": ["head one"]}, "is not a valid head"),
         ({"by": "luck", "share": 0.3}, "--by luck is unknown"),
         ({"by": "importance"}, "--share must lie"),
         ({"by": "importance", "share": 1.0}, "--share must lie"),

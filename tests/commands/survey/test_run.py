@@ -164,14 +164,14 @@ KILLED = """
 import os, sys
 import headatlas as ha
 from headatlas.engine import run as engine
-from headatlas.engine.observer import Observer
-see, left = Observer.see, [int(sys.argv[4])]
+from headatlas.engine.job import Observer
+observe, left = Observer.observe, [int(sys.argv[4])]
 def dying(self, batch):
     if left[0] == 0:
         os.kill(os.getpid(), 9)
     left[0] -= 1
-    see(self, batch)
-Observer.see = dying
+    observe(self, batch)
+Observer.observe = dying
 run = engine.run_studies
 import headatlas.commands.survey.run as s
 s.run_studies = lambda *a, **k: run(*a, **k, seconds_between_saves=0)

@@ -24,8 +24,8 @@ from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import Frame, single_frame
 from headatlas.errors import CorpusError, ModelError
+from headatlas.models.language_model import logits_at
 from headatlas.models.model import Model
-from headatlas.models.narrowing import logits_at
 
 
 class MinimalPairs(Task):

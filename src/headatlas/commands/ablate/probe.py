@@ -21,7 +21,7 @@ from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
 from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.errors import CorpusError, ModelError
-from headatlas.models.attention import listening
+from headatlas.models.attention import observing
 from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
@@ -115,11 +115,11 @@ class ProbeParsing(Task):
         words = heads.shape[1]
         layers: list[Tensor] = []
 
-        def hear(_module: torch.nn.Module, weights: Tensor, _mask: Tensor | None) -> None:
-            seen = self._gates.shown(len(layers), weights) if self._gates else weights
+        def see(_module: torch.nn.Module, weights: Tensor, _mask: Tensor | None) -> None:
+            seen = self._gates.gated_maps(len(layers), weights) if self._gates else weights
             layers.append(word_attention_torch(seen, units, words + 2, "mean"))  # [CLS] and [SEP] are the last units
 
-        with listening(self.model.network, hear):
+        with observing(self.model.network, see):
             self.model.network.base_model(**examples.inputs)
         maps = torch.cat(layers, 1).permute(0, 2, 3, 1).float()  # [E, W + 2, W + 2, A]
         special = torch.cat([maps[:, :words, words:], maps[:, words:, :words].transpose(1, 2)], 2)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.choices import AblationKind
+from headatlas.choices import AblationKind, TaskHead
 from headatlas.commands.ablate.causal_run import run_causal
 from headatlas.commands.ablate.choosing import make_task
 from headatlas.commands.ablate.classification import Pooling
@@ -31,7 +31,7 @@ from headatlas.files import make_folder
 from headatlas.models.heads import check_head, parse_head
 from headatlas.models.identity import describe_model
 from headatlas.models.loading import choose_device, choose_dtype, open_model
-from headatlas.models.model import Model, TaskHead, check_length
+from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
 from headatlas.results.atlas import ATLAS, SHARD, Atlas, write_manifest, write_tables

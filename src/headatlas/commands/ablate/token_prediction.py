@@ -20,8 +20,8 @@ from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED, Masker
 from headatlas.encoding.segments import Segment
 from headatlas.errors import ModelError
+from headatlas.models.language_model import logits_at
 from headatlas.models.model import Model
-from headatlas.models.narrowing import logits_at
 
 
 def require_language_model(model: Model, kind: Literal["masked", "causal"], task: str) -> None:

@@ -21,8 +21,8 @@ from headatlas.corpora.translations import Translation as TranslatedText
 from headatlas.encoding.batches import plan_batches
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import ModelError
-from headatlas.models.extras import require_package
 from headatlas.models.model import Model
+from headatlas.models.pretrained import require_package
 
 # Beside these, a model's own settings hold: the token to begin with, tokens never to write.
 _GREEDILY = {"num_beams": 1, "do_sample": False, "early_stopping": False, "length_penalty": 1.0, "max_length": None}

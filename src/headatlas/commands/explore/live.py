@@ -16,11 +16,12 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from headatlas.choices import LanguageModel
 from headatlas.commands.explore.predictions import predictions
 from headatlas.commands.explore.requests import Question
 from headatlas.encoding.template import require_fast
 from headatlas.errors import SettingError
-from headatlas.models.model import LanguageModel, Model
+from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.views.figures.sentence import Sentence, read_sentence, sentence_batch, sentence_example, sentence_words
 from headatlas.views.page.maps import packed_example

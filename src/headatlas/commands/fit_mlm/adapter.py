@@ -13,7 +13,7 @@ from safetensors import torch as safetensors_torch
 
 from headatlas.commands.fit_mlm.network import FitNetwork
 from headatlas.files import write_atomically, write_text
-from headatlas.models.fitted import require_peft
+from headatlas.models.pretrained import require_peft
 from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS
 
 

@@ -11,7 +11,7 @@ from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_N
 
 from headatlas.encoding.template import require_fast
 from headatlas.errors import ModelError
-from headatlas.models.finite import check_weights
+from headatlas.models.inspection import check_weights
 from headatlas.models.observing import check_vocabulary, quiet_transformers
 from headatlas.models.pretrained import from_pretrained, load_network
 from headatlas.models.sources import find_source

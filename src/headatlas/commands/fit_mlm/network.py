@@ -15,8 +15,8 @@ from torch import Tensor, nn
 
 from headatlas.commands.fit_mlm.batches import MaskedBatch
 from headatlas.errors import ModelError
-from headatlas.models.fitted import require_peft
 from headatlas.models.observing import quiet_transformers
+from headatlas.models.pretrained import require_peft
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel

@@ -23,9 +23,9 @@ from headatlas.encoding.unknown import much_unknown
 from headatlas.engine.locking import alone_in_out
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, make_folder, parse_json, sha256, write_text
-from headatlas.models.fitted import require_peft
 from headatlas.models.loading import choose_device
 from headatlas.models.model import check_length, longest_input
+from headatlas.models.pretrained import require_peft
 from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD
 from headatlas.versions import moment, versions
 

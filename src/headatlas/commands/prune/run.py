@@ -26,7 +26,7 @@ from headatlas.models.loading import choose_device, choose_dtype, load_model, op
 from headatlas.models.model import Model, check_length
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import bound_heads, pruned_copy
-from headatlas.models.pruning_record import Pruning
+from headatlas.models.sources import Pruning
 from headatlas.results.atlas import PRUNING, write_manifest
 from headatlas.versions import moment, versions
 

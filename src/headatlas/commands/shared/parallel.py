@@ -11,7 +11,7 @@ from headatlas.commands.shared.options import Options, Positive
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
-    from headatlas.engine.workers import Crew
+    from headatlas.engine.workers import Workers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +43,8 @@ class WorkerOptions(Options, panel="Parallel runs", recorded=False):
         if self.ray is not None and self.workers is None:
             raise SettingError("--ray needs to know how many workers to start. Add --workers N.")
 
-    def crew(self, device: str) -> Crew | None:
+    def pool(self, device: str) -> Workers | None:
         """Return the workers that share the batches, or None to run in this process. On the CPU they use no GPUs."""
-        from headatlas.engine.workers import Crew
+        from headatlas.engine.workers import Workers
 
-        return None if self.workers is None else Crew(self.workers, self.ray, use_gpus=device != "cpu")
+        return None if self.workers is None else Workers(self.workers, self.ray, use_gpus=device != "cpu")

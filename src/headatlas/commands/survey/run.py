@@ -100,7 +100,7 @@ class _Survey:
             stack=self.subject.stack,
             smoothing=ENTROPY_SMOOTHING if options.as_published else 0.0,
             checkpoint=Checkpoint(self.folder / STATES / f"{name}.safetensors", self.settings),
-            crew=options.crew(options.device),
+            workers=options.pool(options.device),
             description=f"{Path(model.name).name}: {name}",
             show_progress=options.progress,
         )
