@@ -150,7 +150,7 @@ def test_what_is_no_tree_is_counted(survey, treebank):
     [
         ({}, SettingError, "nothing to survey.*--treebank"),
         ({"treebank": "nowhere.conllu"}, CorpusError, "nowhere.conllu: no such file"),
-        ({"treebank": []}, SettingError, "No treebank is given"),
+        ({"treebank": []}, SettingError, "No treebank file is given"),
         ({"studies": ["coreference"]}, SettingError, "'coreference' cannot run without --coreference"),
         ({"studies": ["positions"]}, SettingError, "'positions' cannot run without --text"),
         ({"label_set": "penn"}, SettingError, "--label-set penn"),
