@@ -160,7 +160,7 @@ def test_what_is_no_tree_is_counted(survey, treebank):
     [
         ({}, SettingError, "nothing to survey.*--treebank"),
         ({"treebank": "nowhere.conllu"}, CorpusError, "nowhere.conllu: no such file"),
-        ({"treebank": []}, SettingError, "No treebank is given"),
+        ({"treebank": []}, SettingError, "No treebank file is given"),
         ({"studies": ["coreference"]}, SettingError, "'coreference' cannot run without --coreference"),
         ({"studies": ["positions"]}, SettingError, "'positions' cannot run without --text"),
         ({"format": {"labels": "penn"}}, SettingError, "--format labels=penn is not available"),
