@@ -75,7 +75,7 @@ class Store:
         """All examples, of a store whose maps are between words."""
         if self.level != "words":
             raise SettingError(
-                f"{self.folder}: the maps are between tokens. Extract maps between words: headatlas extract --level words"
+                f"{self.folder}: the maps are between tokens. Extract others with: headatlas extract --level words"
             )
         return map(self._word_maps, range(len(self)))
 

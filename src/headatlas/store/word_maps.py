@@ -89,7 +89,7 @@ def units(segment: Segment, level: Level) -> int:
         return len(segment)
     if not isinstance(segment, WordSegment):
         raise SettingError(
-            "Maps between words need words: a treebank. Text gives maps between tokens (--level tokens)."
+            "Maps between words need a treebank. Text gives maps between tokens (--level tokens)."
         )
     return segment.size + SPECIAL_UNITS
 
