@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headatlas.commands.keyphrases.run import keyphrases as keyphrases
     from headatlas.commands.layers.options import layers as layers
     from headatlas.commands.merge.run import merge as merge
-    from headatlas.commands.probe.run import probe as probe
+    from headatlas.commands.probe.options import probe as probe
     from headatlas.commands.prune.run import prune as prune
     from headatlas.commands.reproduce.run import reproduce as reproduce
     from headatlas.commands.survey.run import survey as survey
@@ -74,7 +74,7 @@ _HOMES = {
     "open_atlas": "results.atlas",
     "open_comparison": "results.comparison",
     "open_store": "store.reading",
-    "probe": "commands.probe.run",
+    "probe": "commands.probe.options",
     "prune": "commands.prune.run",
     "reproduce": "commands.reproduce.run",
     "sample_text": "corpora.sample",

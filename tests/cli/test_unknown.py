@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
 from headatlas.views.page.content import page_content
+from typed import typed
 
 ROWS = ("1 the _ DET _ _ 2 det _ _", "2 {noun} _ NOUN _ _ 3 nsubj _ _", "3 ran _ VERB _ _ 0 root _ _")
 SENTENCE = "\n".join(ROWS).replace(" ", "\t") + "\n\n"
@@ -30,7 +29,7 @@ def files(tmp_path_factory):
 
 def run(*arguments):
     own = () if "--maps" in arguments else ("--max-tokens", "64")
-    shown = CliRunner().invoke(app, [*map(str, arguments), *own, "--device", "cpu"])
+    shown = typed(*arguments, *own, "--device", "cpu")
     assert shown.exit_code == 0, shown.output
     return shown.output
 

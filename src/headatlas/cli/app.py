@@ -73,11 +73,12 @@ def make_app(words: Sequence[str]) -> App:
     app.register_install_completion_command(help="Complete commands, options and choices in this shell.")
     wanted = {name for panel in COMMANDS.values() for name in panel if name in words[:1] or words[:1] == COMPLETION}
     for order, (panel, entries) in enumerate(COMMANDS.items()):
+        group = Group(panel, sort_key=order)
         for name, entry in entries.items():
             app.command(
                 _typed(name, entry) if name in wanted else _not_imported,
                 name=name,
-                group=Group(panel, sort_key=order),
+                group=group,
                 usage=f"Usage: headatlas {name} {entry.arguments}[OPTIONS]",
                 help=None if name in wanted else entry.summary,  # its own --help shows the whole docstring
             )
@@ -85,7 +86,7 @@ def make_app(words: Sequence[str]) -> App:
 
 
 NOT_PORTED = [
-    *("demo", "survey", "merge", "extract", "ablate", "prune", "probe", "keyphrases", "reproduce", "fit-mlm"),
+    *("demo", "survey", "merge", "extract", "ablate", "prune", "keyphrases", "reproduce", "fit-mlm"),
     *("table", "draw", "figures", "compare", "page", "explore", "models"),
 ]
 COMPLETION = ["--install-completion"]  # which needs the options of every command

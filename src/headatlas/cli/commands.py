@@ -32,6 +32,14 @@ class Entry:
 
 COMMANDS: dict[str, dict[str, Entry]] = {
     "Train probes": {
+        "probe": Entry(
+            "Train probes that read syntax from all heads together, and from the hidden states.",
+            "probe.options:probe",
+            "report_probe",
+            "DrawingOptions",
+            arguments="[MODEL] ",
+            resumes=True,
+        ),
         "layers": Entry(
             "Measure what each layer of a model encodes, from part of speech to coreference.",
             "layers.options:layers",

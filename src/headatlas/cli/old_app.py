@@ -22,7 +22,6 @@ from headatlas.cli.keyphrases import keyphrases
 from headatlas.cli.merge import merge
 from headatlas.cli.models import models
 from headatlas.cli.page import page
-from headatlas.cli.probe import probe
 from headatlas.cli.prune import prune
 from headatlas.cli.reproduce import reproduce
 from headatlas.cli.screen import guard_output, is_output_full
@@ -44,7 +43,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "extract": extract,
     "ablate": ablate,
     "prune": prune,
-    "probe": probe,
     "keyphrases": keyphrases,
     "reproduce": reproduce,
     "fit-mlm": fit_mlm,
@@ -57,7 +55,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "models": models,
 }
 
-RESUMED = {"demo", "survey", "extract", "ablate", "probe", "reproduce", "layers", "fit-mlm"}
+RESUMED = {"demo", "survey", "extract", "ablate", "reproduce", "layers", "fit-mlm"}
 """The commands that continue where they were stopped; the others begin again."""
 
 app = typer.Typer(

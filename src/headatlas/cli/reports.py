@@ -25,8 +25,24 @@ class FigureOptions(Options, panel="Output"):
     """Draw figures and write index.html."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DrawingOptions(Options, panel="Output"):
+    """What to draw besides tables."""
+
+    figures: OnByDefault = True
+    """Draw figures."""
+
+
 def report_layers(results: Any, _options: Any, printing: FigureOptions) -> None:
     """Print findings; draw figures and the page."""
     from headatlas.cli.endings import finish
 
     finish(results, draw=printing.figures)
+
+
+def report_probe(results: Any, _options: Any, printing: DrawingOptions) -> None:
+    """Print the scores; draw figures."""
+    from headatlas.cli.endings import finish_with
+    from headatlas.cli.findings import probe_findings
+
+    finish_with(probe_findings(results), results, draw=printing.figures)

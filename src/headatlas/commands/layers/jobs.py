@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import count
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
-from headatlas.commands.layers.examples import Movers, mover_rows
 from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.replicates import MEASURES, interval, measures_of, replicates
+from headatlas.commands.shared.records import Rows
 from headatlas.corpora.spans.tasks import SpanTask
-from headatlas.encoding.span_segments import SpanSegment
+from headatlas.encoding.span_segments import SpanSegment, TokenTarget
 from headatlas.probes.description_length import online_code
 from headatlas.probes.edge import EdgeProbe
 from headatlas.probes.head_mix import HeadMixProbe
 from headatlas.probes.mixing import SpanProbe
-from headatlas.probes.span_batches import SpanTargets
+from headatlas.probes.span_batches import SpanBatch, SpanTargets
 from headatlas.probes.span_controls import control_answers
 from headatlas.probes.span_scores import SpanCounts, score_spans
 from headatlas.probes.training import Fitted, fit, hold_out
 from headatlas.statistics.layer_measures import differentials, divergence_from_uniform
 
 Weights = Literal["pretrained", "random"]
-Rows = list[dict[str, Any]]
 Floats = NDArray[np.float64]
 _ENDS = {"centre_of_gravity": "centre", "expected_layer": "expected", "expected_clipped": "clipped"}
 DIRECTIONS = ("first_to_second", "second_to_first")
@@ -221,3 +223,99 @@ def _ends(intervals: dict[str, tuple[float, float]]) -> dict[str, float]:
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """The row with Python's own numbers, as JSON takes them."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
+
+
+# Examples: targets whose decision moves most between layers (figure 3 of the slides). The margin of a target at a layer
+# is the probability of its right label minus that of its rival, the wrong label with the largest mean probability over
+# layers. Targets whose margin changes sign are kept, at most one per text, those with the largest span first.
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A target with what the probes say of it, layer by layer."""
+
+    movement: float
+    place: int  # of its text
+    target: int  # within the text
+    label: int
+    rival: int
+    probabilities: NDArray[np.float64]  # [L + 1, 2], of the right label and of its rival
+
+
+@dataclass
+class Movers:
+    """Keeps the targets that move most, of all batches it sees."""
+
+    most: int
+    series: int  # probes of one seed
+    _kept: list[tuple[float, int, Mover]] = field(default_factory=list)  # a heap, the least on top
+    _order: Any = field(default_factory=count)
+
+    def see(self, batch: SpanBatch, found: Tensor) -> None:
+        """Take in a batch of single labels with their log probabilities: [P, B, C]."""
+        if not self.most:
+            return
+        mean = found.cpu().double().exp().view(-1, self.series, *found.shape[1:]).mean(0).numpy()  # [L + 1, B, C]
+        answers, known = batch.answers.cpu().numpy(), batch.known.cpu().numpy()
+        first = np.searchsorted(batch.text, batch.text)  # [B], the first target of the same text
+        best: dict[int, Mover] = {}
+        for row in np.flatnonzero(known).tolist():
+            how = moved(mean[:, row], int(answers[row]))
+            if how is not None:
+                movement, rival, both = how
+                place = batch.places[batch.text[row]]
+                if place not in best or movement > best[place].movement:
+                    target = row - int(first[row])
+                    best[place] = Mover(movement, place, target, int(answers[row]), rival, both)
+        for mover in best.values():
+            entry = (mover.movement, -next(self._order), mover)
+            if len(self._kept) < self.most:
+                heapq.heappush(self._kept, entry)
+            else:
+                heapq.heappushpop(self._kept, entry)
+
+    def found(self) -> list[Mover]:
+        """The movers, the one that moves most first."""
+        return [mover for *_, mover in sorted(self._kept, key=lambda entry: entry[:2], reverse=True)]
+
+
+def moved(probabilities: NDArray[np.float64], label: int) -> tuple[float, int, NDArray[np.float64]] | None:
+    """How far a target's margin moves, its rival, and both probabilities [L + 1, 2]; None where it keeps its sign."""
+    rivals = probabilities.mean(0)
+    rivals[label] = -1
+    rival = int(rivals.argmax())
+    margin = probabilities[:, label] - probabilities[:, rival]
+    if not margin.min() < 0 < margin.max():
+        return None
+    return float(np.ptp(margin)), rival, probabilities[:, [label, rival]]
+
+
+def mover_rows(
+    task: str, movers: Sequence[Mover], targets: SpanTargets, segments: Sequence[SpanSegment]
+) -> list[dict[str, Any]]:
+    """Rows of the table `layer_examples`. segments: the texts of the targets."""
+    return [
+        {
+            "task": task,
+            "rank": rank,
+            "id": targets.ids[mover.place],
+            "text": marked(segments[mover.place].text, targets.targets[mover.place][mover.target]),
+            "label": targets.labels.names[mover.label],
+            "rival": targets.labels.names[mover.rival],
+            "movement": mover.movement,
+            "layer": layer,
+            "probability": float(right),
+            "rival_probability": float(wrong),
+        }
+        for rank, mover in enumerate(movers, start=1)
+        for layer, (right, wrong) in enumerate(mover.probabilities)
+    ]
+
+
+def marked(words: Sequence[str], target: TokenTarget) -> str:
+    """The words of a text with a target's spans in brackets: ``he smoked [1 toronto]``."""
+    shown = list(words)
+    for number, (start, end) in enumerate(target.words, start=1):
+        shown[start] = f"[{number} {shown[start]}"
+        shown[end - 1] += "]"
+    return " ".join(shown)

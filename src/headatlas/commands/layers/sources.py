@@ -64,12 +64,9 @@ def read_source(tasks: tuple[SpanTask, ...], files: MapFiles, model: Model, opti
     return Source(tasks, parts)
 
 
-def keep_states(
-    source: Source, part: str, model: Model, folder: Path, options: LayerOptions, reading: Mapping[str, Any]
-) -> Store:
-    """The hidden states of a part's texts, and their maps where a task can be asked of heads; kept or found again."""
+def keep_states(source: Source, part: str, model: Model, folder: Path, options: LayerOptions) -> Store:
+    """Store the hidden states of a part's texts, and their maps if heads are mixed; open them if they are stored."""
     about = source.parts[part].about
-    limit = options.limit(part)
     return keep_inputs(
         model,
         source.parts[part].segments,
@@ -79,15 +76,17 @@ def keep_states(
             "corpus": [record["sha256"] for record in about["files"]],
             "tasks": source.name,
             "max_tokens": options.max_tokens,
-            "limit": limit,
+            "limit": options.limit(part),
             "seed": options.seed,
-            "batch_tokens": reading["batch_tokens"],
+            "batch_tokens": options.batch_tokens,
         },
         out=folder,
         level="tokens",
         maps=options.heads and any(task.links for task in source.tasks),
         hidden_states=True,
-        **reading,
+        batch_tokens=options.batch_tokens,
+        stack=model.choose_stack(options.attention),
+        progress=options.progress,
     )
 
 

@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.probe.run import probe
-from headatlas.commands.probe.settings import WITH_WORDS
+from headatlas.commands.probe.options import WITH_WORDS, probe
 from headatlas.commands.reproduce.findings import finding_checks, number_checks
 from headatlas.commands.reproduce.inputs import Inputs, check_paper, read_inputs
 from headatlas.commands.reproduce.report import REPORT, report_text
@@ -109,7 +108,7 @@ def reproduce(
     probed = None
     if (train := inputs.get("ptb-train")) is not None:
         probed = probe(
-            model,
+            model if revision is None else f"{model}@{revision}",
             treebank=train,
             eval=inputs.get("ptb-dev"),
             out=atlas.folder / PROBES_FOLDER,
@@ -118,7 +117,7 @@ def reproduce(
             sentences=probe_sentences,
             seeds=probe_seeds,
             control=True,
-            **shared,
+            **{name: value for name, value in shared.items() if name != "revision"},
         )
     return _finish(atlas, probed, inputs)
 

@@ -78,8 +78,8 @@ def annotate(options_class: type[Options], after: Sized = ()) -> dict[str, Any]:
 def explain(options_class: type[Options]) -> str:
     """Write the Args section from the docstrings below the fields."""
     groups = dict.fromkeys(option.group for option in list_options(options_class))
-    fields = [field for group in groups for field in parse_from_object(group).params]
-    paragraphs = [" ".join(f"{field.arg_name}: {field.description}".split()) for field in fields]
+    texts = {field.arg_name: field.description or "" for group in groups for field in parse_from_object(group).params}
+    paragraphs = [" ".join(f"{name}: {options_class.help_of(name, text)}".split()) for name, text in texts.items()]
     wrap = functools.partial(textwrap.fill, width=100, initial_indent=" " * 4, subsequent_indent=" " * 8)
     return "\n".join(map(wrap, paragraphs))
 

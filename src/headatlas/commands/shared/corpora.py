@@ -29,9 +29,7 @@ class FormatOptions(Options, panel="Corpora"):
 
     kinds: ClassVar[tuple[str, ...]] = tuple(FORMATS)  # a command that reads fewer kinds names them here
     format: Annotated[Pairs | None, UNRECORDED] = None
-    """File formats, if detection fails: for example, text=wikitext treebank=conllx. Kinds: text (documents, wikitext,
-    paragraphs), treebank (conllu, conllx, head-label, spacy), labels (stanford, universal, clearnlp), coreference
-    (conll2012, corefud, brackets), keyphrases (inspec, inspec-controlled, folders, jsonl)."""
+    """File formats, if detection fails, as KIND=NAME:"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -41,6 +39,13 @@ class FormatOptions(Options, panel="Corpora"):
             if name not in get_args(FORMATS[kind]):
                 choices = ", ".join(f"{kind}={choice}" for choice in get_args(FORMATS[kind]))
                 raise SettingError(f"--format {kind}={name} is not available. Choose from: {choices}.")
+
+    @classmethod
+    def help_of(cls, name: str, text: str) -> str:
+        if name != "format":
+            return text
+        choices = (f"{kind} ({', '.join(get_args(FORMATS[kind])[1:])})" for kind in cls.kinds)
+        return f"{text} {', '.join(choices)}."
 
     def format_of(self, kind: str) -> Any:
         """Return the format given for a kind of corpus, or "auto"."""
