@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from headatlas.cli.app import app
 from headatlas.cli.arguments import spread
-from headatlas.commands.prune.run import prune
+from headatlas.commands.prune.options import prune
 from headatlas.corpora.sample import sample_text, sample_treebank
 
 ROOT = Path(__file__).parents[1]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from headatlas.commands.layers.options import layers as layers
     from headatlas.commands.merge.run import merge as merge
     from headatlas.commands.probe.options import probe as probe
-    from headatlas.commands.prune.run import prune as prune
+    from headatlas.commands.prune.options import prune as prune
     from headatlas.commands.reproduce.run import reproduce as reproduce
     from headatlas.commands.survey.run import survey as survey
     from headatlas.corpora.sample import sample_text as sample_text
@@ -75,7 +75,7 @@ _HOMES = {
     "open_comparison": "results.comparison",
     "open_store": "store.reading",
     "probe": "commands.probe.options",
-    "prune": "commands.prune.run",
+    "prune": "commands.prune.options",
     "reproduce": "commands.reproduce.run",
     "sample_text": "corpora.sample",
     "sample_treebank": "corpora.sample",

@@ -48,4 +48,11 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             resumes=True,
         ),
     },
+    "Intervene": {
+        "prune": Entry(
+            "Cut heads out of a model's weights and save the smaller model.",
+            "prune.options:prune",
+            "report_prune",
+        ),
+    },
 }

@@ -22,7 +22,6 @@ from headatlas.cli.keyphrases import keyphrases
 from headatlas.cli.merge import merge
 from headatlas.cli.models import models
 from headatlas.cli.page import page
-from headatlas.cli.prune import prune
 from headatlas.cli.reproduce import reproduce
 from headatlas.cli.screen import guard_output, is_output_full
 from headatlas.cli.survey import survey
@@ -42,7 +41,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "merge": merge,
     "extract": extract,
     "ablate": ablate,
-    "prune": prune,
     "keyphrases": keyphrases,
     "reproduce": reproduce,
     "fit-mlm": fit_mlm,

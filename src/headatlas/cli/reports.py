@@ -46,3 +46,11 @@ def report_probe(results: Any, _options: Any, printing: DrawingOptions) -> None:
     from headatlas.cli.findings import probe_findings
 
     finish_with(probe_findings(results), results, draw=printing.figures)
+
+
+def report_prune(pruned: Any, _options: Any, _printing: NoOptions) -> None:
+    """Print what was cut out and what that saves."""
+    from headatlas.cli.findings import pruning_findings
+
+    for line in pruning_findings(pruned):
+        print(line)

@@ -13,7 +13,7 @@ from headatlas.commands.ablate.probe_training import probe_parsing
 from headatlas.commands.ablate.sampling import sample_of
 from headatlas.commands.ablate.settings import AblationSettings
 from headatlas.commands.ablate.task import Task
-from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
+from headatlas.commands.ablate.token_prediction import read_token_prediction
 from headatlas.commands.ablate.translation import Translation
 from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.labelled import LabelledText, read_labelled
@@ -21,7 +21,6 @@ from headatlas.corpora.minimal_pairs import read_minimal_pairs
 from headatlas.corpora.text import read_text
 from headatlas.corpora.translations import read_translations
 from headatlas.encoding.keyphrase_segments import keyphrase_segments
-from headatlas.encoding.segments import sample_segments
 from headatlas.errors import SettingError
 from headatlas.models.model import Model
 
@@ -42,25 +41,15 @@ def make_task(
     if name == "translation":
         texts = sample_of(read_translations(files["data"], settings.columns), settings)
         return Translation(model, texts, max_tokens=settings.max_tokens, batch_tokens=settings.batch_tokens)
-    return _token_prediction(name, model, files["text"], settings)
-
-
-def _token_prediction(name: str, model: Model, files: list[Path], settings: AblationSettings) -> Task:
-    sample = sample_segments(
-        read_text(files, settings.text_format),
-        model.tokenizer,
-        count=settings.examples,
+    return read_token_prediction(
+        name,
+        model,
+        read_text(files["text"], settings.text_format),
+        examples=settings.examples,
         max_tokens=settings.max_tokens,
+        batch_tokens=settings.batch_tokens,
         seed=settings.seed,
     )
-    task: Task
-    if name == "masked-lm":
-        task = MaskedLM(model, sample.segments, batch_tokens=settings.batch_tokens, seed=settings.seed)
-    else:
-        task = NextToken(model, sample.segments, batch_tokens=settings.batch_tokens)
-    task.left_out = sample.left_out | task.left_out
-    task.about |= {"segment_style": sample.style, "segments_available": sample.available}
-    return task
 
 
 def _keyphrases(model: Model, files: list[Path], settings: AblationSettings) -> Task:

@@ -7,7 +7,7 @@ depends on the seed and the segment alone, so that all ablations see the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 import torch
@@ -15,10 +15,11 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from headatlas.commands.ablate.task import Examples, Task
+from headatlas.corpora.text import TextLine
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED, Masker
-from headatlas.encoding.segments import Segment
+from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.errors import ModelError
 from headatlas.models.model import Model
 from headatlas.models.narrowing import logits_at
@@ -110,6 +111,28 @@ class NextToken(TokenPrediction):
         super().__init__(model, _batches(model, long_enough, batch_tokens, examples))
         if shorter := len(segments) - len(long_enough):
             self.left_out = {"segment_of_one_token": shorter}
+
+
+def read_token_prediction(
+    name: str,
+    model: Model,
+    lines: Iterable[TextLine],
+    *,
+    examples: int,
+    max_tokens: int,
+    batch_tokens: int,
+    seed: int,
+) -> TokenPrediction:
+    """Make the task masked-lm or next-token on segments sampled from a text."""
+    sample = sample_segments(lines, model.tokenizer, count=examples, max_tokens=max_tokens, seed=seed)
+    task: TokenPrediction
+    if name == MaskedLM.name:
+        task = MaskedLM(model, sample.segments, batch_tokens=batch_tokens, seed=seed)
+    else:
+        task = NextToken(model, sample.segments, batch_tokens=batch_tokens)
+    task.left_out = sample.left_out | task.left_out
+    task.about |= {"segment_style": sample.style, "segments_available": sample.available}
+    return task
 
 
 def next_tokens(batch: Batch) -> Tensor:

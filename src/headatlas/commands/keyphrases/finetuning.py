@@ -23,7 +23,7 @@ from transformers import AutoModelForTokenClassification
 
 from headatlas.commands.ablate.keyphrases import KeyphraseTagging, word_tags
 from headatlas.commands.ablate.run import ablate
-from headatlas.commands.prune.run import prune
+from headatlas.commands.prune.options import prune
 from headatlas.corpora.keyphrases.key_words import TAGS
 from headatlas.corpora.keyphrases.read import KeyphraseDocument
 from headatlas.encoding.batches import Batch, make_batch, plan_batches

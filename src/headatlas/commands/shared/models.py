@@ -51,13 +51,13 @@ class LoadOptions(Options, panel="Model"):
             "seed": seed,
         }
 
-    def load(self, model: str | Model, *, seed: int = 0, random_weights: bool = False) -> Model:
+    def load(self, model: str | Model, *, seed: int = 0, **further: Any) -> Model:
         """Load a model with these options.
 
         Args:
             model: A name, optionally followed by @revision, or a loaded model, which is returned unchanged.
             seed: Seed of the random weights.
-            random_weights: Draw all weights but the embeddings at random.
+            **further: Arguments of `load_model` that are not options, such as `random_weights`.
 
         Returns:
             The model, ready to observe batches.
@@ -66,7 +66,7 @@ class LoadOptions(Options, panel="Model"):
 
         if not isinstance(model, str | Path):
             return open_model(model)
-        return load_model(random_weights=random_weights, **self.loading(str(model), seed=seed))
+        return load_model(**self.loading(str(model), seed=seed), **further)
 
 
 @dataclass(frozen=True, kw_only=True)
