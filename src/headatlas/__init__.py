@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headatlas.commands.explore.run import explore as explore
     from headatlas.commands.extract.importing import import_maps as import_maps
     from headatlas.commands.extract.run import extract as extract
-    from headatlas.commands.fit_mlm.run import fit_mlm as fit_mlm
+    from headatlas.commands.fit_mlm.options import fit_mlm as fit_mlm
     from headatlas.commands.keyphrases.run import keyphrases as keyphrases
     from headatlas.commands.layers.options import layers as layers
     from headatlas.commands.merge.run import merge as merge
@@ -62,7 +62,7 @@ _HOMES = {
     "draw": "commands.draw.run",
     "explore": "commands.explore.run",
     "extract": "commands.extract.run",
-    "fit_mlm": "commands.fit_mlm.run",
+    "fit_mlm": "commands.fit_mlm.options",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.importing",
     "keyphrases": "commands.keyphrases.run",

@@ -47,6 +47,12 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             "FigureOptions",
             resumes=True,
         ),
+        "fit-mlm": Entry(
+            "Fit a masked language model head, and small LoRA adapters, to an encoder without one.",
+            "fit_mlm.options:fit_mlm",
+            "report_fit",
+            resumes=True,
+        ),
     },
     "Intervene": {
         "prune": Entry(

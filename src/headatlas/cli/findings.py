@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from headatlas.commands.fit_mlm.run import Fit
 from headatlas.commands.prune.run import PrunedFolder
 from headatlas.results.atlas import Atlas
 from headatlas.results.rendering import render
@@ -62,3 +63,20 @@ def _list_some(names: Sequence[str]) -> str:
 
 def _before_and_after(sizes: Mapping[str, float]) -> str:
     return f"{sizes['before'] / _MB:,.1f} MB before, {sizes['after'] / _MB:,.1f} MB after"
+
+
+def fit_findings(fit: Fit) -> Iterator[str]:
+    """How well the head predicts masked tokens, and what to do with it."""
+    record = fit.record
+    yield (
+        f"\n{record['model']['name']}: {record['trained_parameters']:,} weights fitted on {record['tokens_seen']:,} "
+        f"tokens in {record['training_seconds']:,.0f} s"
+    )
+    for label, key in (("fitted", "held_out"), ("unigram", "held_out_unigram")):
+        loss, top1, top5 = (record[key][name] for name in ("loss", "top1", "top5"))
+        yield f"  {label:8} loss {loss:.3f}, top-1 {100 * top1:.1f} %, top-5 {100 * top5:.1f} %"
+    yield f"  on {record['held_out']['masked_tokens']:,} masked tokens of the held-out text"
+    for reason, number in record["corpus"]["left_out"].items():
+        yield f"Left out: {reason} {number:,}"
+    yield f"Folder:  {fit.folder}"
+    yield f"Next:    headatlas survey {fit.folder} --text FILE --out DIR"

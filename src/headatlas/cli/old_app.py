@@ -17,7 +17,6 @@ from headatlas.cli.draw import draw
 from headatlas.cli.explore import explore
 from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
-from headatlas.cli.fit_mlm import fit_mlm
 from headatlas.cli.keyphrases import keyphrases
 from headatlas.cli.merge import merge
 from headatlas.cli.models import models
@@ -43,7 +42,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "ablate": ablate,
     "keyphrases": keyphrases,
     "reproduce": reproduce,
-    "fit-mlm": fit_mlm,
     "table": table,
     "draw": draw,
     "figures": figures,
@@ -53,7 +51,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "models": models,
 }
 
-RESUMED = {"demo", "survey", "extract", "ablate", "reproduce", "layers", "fit-mlm"}
+RESUMED = {"demo", "survey", "extract", "ablate", "reproduce", "layers"}
 """The commands that continue where they were stopped; the others begin again."""
 
 app = typer.Typer(

@@ -54,3 +54,11 @@ def report_prune(pruned: Any, _options: Any, _printing: NoOptions) -> None:
 
     for line in pruning_findings(pruned):
         print(line)
+
+
+def report_fit(fit: Any, _options: Any, _printing: NoOptions) -> None:
+    """Print the scores of the head."""
+    from headatlas.cli.findings import fit_findings
+
+    for line in fit_findings(fit):
+        print(line)

@@ -21,6 +21,12 @@ ModelName = Annotated[str | Model, UNRECORDED]  # each run records the loaded mo
 SPREAD = "spread"
 
 
+def split_revision(model: str) -> tuple[str, str | None]:
+    """Split a name such as bert-base-uncased@main; a path is a name even if it has an @."""
+    name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
+    return name, revision or None
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(Options, panel="Model"):
     """How to load a model."""
@@ -40,10 +46,10 @@ class LoadOptions(Options, panel="Model"):
 
     def loading(self, model: str, *, seed: int = 0) -> dict[str, Any]:
         """Return the arguments of `load_model`; a name may end in @revision."""
-        name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
+        name, revision = split_revision(model)
         return {
             "name": name,
-            "revision": revision or None,
+            "revision": revision,
             "device": self.placed_on,
             "device_map": "auto" if self.device == SPREAD else None,
             "dtype": self.dtype,
