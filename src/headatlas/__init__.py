@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
-    from headatlas.commands.ablate.run import ablate as ablate
+    from headatlas.commands.ablate.options import ablate as ablate
     from headatlas.commands.compare.run import compare as compare
     from headatlas.commands.draw.run import draw as draw
     from headatlas.commands.explore.run import explore as explore
@@ -57,7 +57,7 @@ _HOMES = {
     "Model": "models.model",
     "NotebookPage": "views.notebook",
     "Store": "store.reading",
-    "ablate": "commands.ablate.run",
+    "ablate": "commands.ablate.options",
     "compare": "commands.compare.run",
     "draw": "commands.draw.run",
     "explore": "commands.explore.run",

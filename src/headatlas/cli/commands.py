@@ -55,6 +55,13 @@ COMMANDS: dict[str, dict[str, Entry]] = {
         ),
     },
     "Intervene": {
+        "ablate": Entry(
+            "Find out which heads a model needs, by removing them.",
+            "ablate.options:ablate",
+            "report_ablate",
+            "DrawingOptions",
+            resumes=True,
+        ),
         "prune": Entry(
             "Cut heads out of a model's weights and save the smaller model.",
             "prune.options:prune",

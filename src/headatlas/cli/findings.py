@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
 
 from headatlas.commands.fit_mlm.run import Fit
 from headatlas.commands.prune.run import PrunedFolder
+from headatlas.corpora.files import name_files
 from headatlas.results.atlas import Atlas
+from headatlas.results.naming import layers_and_heads, model_named
 from headatlas.results.rendering import render
 from headatlas.views.published.views import view_of
 from headatlas.views.words.about import left_out
+from headatlas.wording import counted
 
 _MOST_NAMED = 12
+_SHOWN = 3
 _MB = 1e6
 
 
@@ -80,3 +87,54 @@ def fit_findings(fit: Fit) -> Iterator[str]:
         yield f"Left out: {reason} {number:,}"
     yield f"Folder:  {fit.folder}"
     yield f"Next:    headatlas survey {fit.folder} --text FILE --out DIR"
+
+
+def ablation_findings(results: Atlas) -> Iterator[str]:
+    """What removing heads did to every task."""
+    manifest, tables = results.manifest, results.tables
+    yield f"\n{model_named(manifest['model'])}: {layers_and_heads(manifest['model'])}, on"
+    for task, summary in manifest["summary"].items():
+        if task == "causal":
+            yield from _causal_findings(tables["causal"], summary)
+            continue
+        about = manifest["corpora"][task]
+        yield f"  {task}: {counted(about['examples'], 'example')} of {name_files(about['files'])}"
+        yield from _task_findings(tables["ablation"].query("task == @task"), summary)
+        if "removal_curve" in tables:
+            yield _curve_finding(tables["removal_curve"].query("task == @task"))
+
+
+def _task_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[str]:
+    scores = ", ".join(f"{name} {value:.3f}" for name, value in summary["scores"].items())
+    yield f"  - with all heads: {scores}"
+    worse, better = summary["worse_without"], summary["better_without"]
+    yield f"  - of {summary['heads']} heads, {worse} are needed and {better} are in the way (p < 0.01, corrected)"
+    most = rows[rows["measure"] == rows["measure"].iloc[0]].nsmallest(_SHOWN, "change")
+    named = ", ".join(f"{row['layer']}-{row['head']} ({row['change']:+.3f})" for row in most.to_dict("records"))
+    yield f"  - most missed: {named}"
+    fall = f"the fall of {summary['harm_measured_by'].replace('_', ' ')} without a head"
+    for key, words in (
+        ("importance_of_halves", "importance on one half of the examples agrees with that on the other"),
+        ("importance_and_harm", f"importance agrees with {fall}"),
+    ):
+        if summary[key] is not None:
+            yield f"  - {words}: Spearman {summary[key]:.2f}"
+
+
+def _curve_finding(rows: pd.DataFrame) -> str:
+    main = rows[rows["measure"] == rows["measure"].iloc[0]]
+    share = float(main.loc[main["share"] >= 0.5, "share"].min())
+    scores = main[main["share"] == share].set_index("order")["score"]
+    listed = ", ".join(f"{str(order).replace('_', ' ')} {score:.3f}" for order, score in scores.items())
+    return f"  - with {100 * share:.0f} % of the heads removed, by order: {listed}"
+
+
+def _causal_findings(table: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[str]:
+    needed = ", ".join(summary["needed"]) or "none"
+    yield f"  causal: {summary['relations']} relations"
+    yield f"  - the best head is needed more in its relation than outside, beyond other heads: {needed}"
+    most = table.nlargest(_SHOWN, "lead")
+    named = ", ".join(
+        f"{row['relation']} {row['layer']}-{row['head']} ({row['lead']:+.3f} nats)" for row in most.to_dict("records")
+    )
+    yield f"  - largest leads: {named}"

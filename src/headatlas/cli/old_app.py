@@ -9,7 +9,6 @@ from typing import Any
 
 import typer
 
-from headatlas.cli.ablate import ablate
 from headatlas.cli.arguments import spread
 from headatlas.cli.compare import compare
 from headatlas.cli.demo import demo
@@ -39,7 +38,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "survey": survey,
     "merge": merge,
     "extract": extract,
-    "ablate": ablate,
     "keyphrases": keyphrases,
     "reproduce": reproduce,
     "table": table,
@@ -51,7 +49,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "models": models,
 }
 
-RESUMED = {"demo", "survey", "extract", "ablate", "reproduce", "layers"}
+RESUMED = {"demo", "survey", "extract", "reproduce", "layers"}
 """The commands that continue where they were stopped; the others begin again."""
 
 app = typer.Typer(

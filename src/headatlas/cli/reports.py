@@ -62,3 +62,16 @@ def report_fit(fit: Any, _options: Any, _printing: NoOptions) -> None:
 
     for line in fit_findings(fit):
         print(line)
+
+
+def report_ablate(results: Any, options: Any, printing: DrawingOptions) -> None:
+    """Print what was found on each task and draw figures; say what to do with a shard."""
+    from headatlas.cli.endings import finish_with
+    from headatlas.cli.findings import ablation_findings
+    from headatlas.cli.places import send_results, tell_shard
+
+    if options.shard is not None:
+        tell_shard(options.shard, options.out)
+    else:
+        finish_with(ablation_findings(results), results, draw=printing.figures)
+        send_results(results.folder, options.out)

@@ -16,9 +16,15 @@ from headatlas.commands.ablate.importance import (
 )
 from headatlas.commands.ablate.minimal_pairs import MinimalPairs
 from headatlas.commands.ablate.passes import HeadRemoval, gated_scores, plain_scores
-from headatlas.commands.ablate.removal import RemovalCurves, cross_fitted, ranked, shares_of
-from headatlas.commands.ablate.remove_one import RemovedOne, ablation_table
 from headatlas.commands.ablate.replacement import find_replacement
+from headatlas.commands.ablate.task_run import (
+    RemovalCurves,
+    RemovedOne,
+    ablation_table,
+    cross_fitted,
+    ranked,
+    shares_of,
+)
 from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
 from headatlas.corpora.minimal_pairs import MinimalPair
 from headatlas.errors import SettingError

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
-from headatlas.commands.ablate.run import ablate
+from headatlas.commands.ablate.options import ablate
 from headatlas.commands.extract.run import extract
 from headatlas.commands.prune.measuring import check_same, numbers_of, saved_tensor_bytes
 from headatlas.commands.prune.options import prune

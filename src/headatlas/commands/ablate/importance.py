@@ -11,16 +11,17 @@ import numpy as np
 import pandas as pd
 import torch
 
-from headatlas.commands.ablate.passes import Advance, Keep, make_anew
-from headatlas.commands.ablate.task import Examples, Task
-from headatlas.engine.pieces import Arrays, Floats
+from headatlas.commands.ablate.passes import compute_once
+from headatlas.commands.ablate.task import ExampleBatch, Task
+from headatlas.engine.pieces import Arrays, Floats, Pieces
+from headatlas.engine.progress import TokenProgress
 from headatlas.models.gates import Gates
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means
 from headatlas.statistics.resampling import fold_of
 
 
-def gate_gradients(task: Task, examples: Examples, stack: Stack) -> Floats:
+def gate_gradients(task: Task, examples: ExampleBatch, stack: Stack) -> Floats:
     """Derivative of each example's own loss to each head's gate: [E, L, H]."""
     shape = task.model.shapes[stack]
     gates = torch.ones(len(examples), shape.layers, shape.most_heads, device=task.model.device, requires_grad=True)
@@ -30,23 +31,23 @@ def gate_gradients(task: Task, examples: Examples, stack: Stack) -> Floats:
     return found
 
 
-def batch_importance(task: Task, number: int, stack: Stack, keep: Keep = make_anew) -> Floats:
+def batch_importance(task: Task, number: int, stack: Stack, pieces: Pieces | None = None) -> Floats:
     """|dL(x) / d xi_h| of every example of one batch: [E, L, H]."""
 
     def make() -> Arrays:
         return {"importance": np.abs(gate_gradients(task, task.batches[number].to(task.model.device), stack))}
 
-    return keep(f"importance-{number:05}", make)["importance"]
+    return compute_once(pieces, f"importance-{number:05}", make)["importance"]
 
 
-def example_importance(task: Task, stack: Stack, advance: Advance | None = None, keep: Keep = make_anew) -> Floats:
-    """|dL(x) / d xi_h| of every example and head: [E, L, H]. A piece to keep is that of a batch."""
-    found = []
+def example_importance(task: Task, stack: Stack, bar: TokenProgress | None = None) -> Floats:
+    """|dL(x) / d xi_h| of every example and head: [E, L, H]."""
+    parts = []
     for number, batch in enumerate(task.batches):
-        found.append(batch_importance(task, number, stack, keep))
-        if advance:
-            advance(batch.size)
-    return np.concatenate(found)
+        parts.append(batch_importance(task, number, stack))
+        if bar:
+            bar.advance(batch.size)
+    return np.concatenate(parts)
 
 
 def normalised(values: Floats) -> Floats:

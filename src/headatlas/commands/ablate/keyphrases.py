@@ -7,7 +7,9 @@ a word of a keyphrase have no F1 and are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,11 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.options import AblateOptions
+from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
 from headatlas.commands.ablate.token_prediction import means_by
 from headatlas.corpora.keyphrases.key_words import BEGINS, INSIDE, OUTSIDE, TAGS
+from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment, keyphrase_segments
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError, ModelError
@@ -65,6 +69,20 @@ class KeyphraseTagging(Task):
     measures = ("f1", "log_likelihood")
     like_loss = "log_likelihood"
 
+    @classmethod
+    def read(
+        cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path
+    ) -> KeyphraseTagging:
+        """Make the task from documents with keyphrases."""
+        left_out: Counter[str] = Counter()
+        documents = list(read_keyphrases(files["data"], options.format_of("keyphrases"), left_out))
+        chosen = sample_examples(documents, options)
+        sample = keyphrase_segments(chosen, model.tokenizer, max_tokens=options.max_tokens)
+        task = cls(model, sample.segments, batch_tokens=options.batch_tokens)
+        task.left_out = dict(left_out) | sample.left_out | task.left_out
+        task.about |= {"available": len(documents)}
+        return task
+
     def __init__(self, model: Model, segments: Sequence[KeyphraseSegment], *, batch_tokens: int) -> None:
         require_tagger(model)
         tagged = [segment for segment in segments if (segment.tags[segment.counted] != OUTSIDE).any()]
@@ -74,16 +92,16 @@ class KeyphraseTagging(Task):
         plan = plan_batches(tagged, batch_tokens)
         for batch in iterate_batches(tagged, plan, model.kinds, model.pad_id):
             ids = tuple(segment.id for segment in batch.segments)
-            batches.append(Examples(ids, model.inputs(batch), torch.arange(len(ids)), {"labels": word_tags(batch)}))
+            batches.append(ExampleBatch(ids, model.inputs(batch), torch.arange(len(ids)), {"labels": word_tags(batch)}))
         super().__init__(model, batches)
         if without := len(segments) - len(tagged):
             self.left_out = {"window_without_keyphrase": without}
 
-    def losses(self, examples: Examples) -> Tensor:
+    def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each document's tags: [E]."""
         return -self._likelihoods(examples, self._logits(examples))
 
-    def scores(self, examples: Examples) -> Tensor:
+    def scores(self, examples: ExampleBatch) -> Tensor:
         """F1 of phrases, and mean log-likelihood of tags: [E, 2]."""
         logits, labels = self._logits(examples), examples.targets["labels"]
         tags, gold = logits.argmax(-1).cpu().numpy(), labels.cpu().numpy()
@@ -94,11 +112,11 @@ class KeyphraseTagging(Task):
         likelihoods = self._likelihoods(examples, logits)
         return torch.stack([torch.tensor(f1, dtype=likelihoods.dtype, device=likelihoods.device), likelihoods], -1)
 
-    def _logits(self, examples: Examples) -> Tensor:
+    def _logits(self, examples: ExampleBatch) -> Tensor:
         logits: Tensor = self.model.network(**examples.inputs).logits
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
-    def _likelihoods(self, examples: Examples, logits: Tensor) -> Tensor:
+    def _likelihoods(self, examples: ExampleBatch, logits: Tensor) -> Tensor:
         labels = examples.targets["labels"]
         counted = labels != IGNORED
         likelihood = -cross_entropy(logits[counted], labels[counted], reduction="none")

@@ -10,40 +10,38 @@ Zero is the plainest, but a head whose output hardly varies is then missed for i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Literal, get_args
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.options import AblationKind
+from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import SettingError
 from headatlas.models.gates import Instead
 from headatlas.models.stacks import Stack
 
-Kind = Literal["zero", "mean", "resample"]
-KINDS: tuple[str, ...] = get_args(Kind)
 POOL = 1024  # tokens whose outputs are kept to draw from
 
-Replacement = Callable[[int, Examples], Instead | None]
+Replacement = Callable[[int, ExampleBatch], Instead | None]
 """What stands in for removed heads in a batch, given by its number and its examples, copies included."""
 
 
-def find_replacement(task: Task, kind: Kind, stack: Stack, seed: int) -> Replacement:
+def find_replacement(task: Task, kind: AblationKind, stack: Stack, seed: int) -> Replacement:
     """Prepare what a kind of ablation puts in a head's place; all but zero take a pass over the data."""
     if kind == "zero":
         return lambda _number, _examples: None
     if not task.replayable and kind == "resample":
         raise SettingError(
-            f"--kind resample needs inputs of fixed length, which {task.name} has not. Use zero or mean."
+            f"--kind resample needs inputs of fixed length, which {task.name} does not have. Use zero or mean."
         )
     if kind == "mean":
         means = _mean_outputs(task, stack)
         return lambda _number, _examples: lambda layer, _output: means[layer]
     pool = _sampled_outputs(task, stack, seed)
 
-    def drawn(number: int, examples: Examples) -> Instead:
+    def drawn(number: int, examples: ExampleBatch) -> Instead:
         rows, width = examples.inputs["input_ids"].shape
         copies = len(examples) // len(task.batches[number])
         dice = torch.Generator().manual_seed(seed * 1_000_003 + number)
@@ -99,7 +97,7 @@ def _outputs(task: Task, stack: Stack) -> Iterator[list[Tensor]]:
         yield layers
 
 
-def _attending(examples: Examples, task: Task, stack: Stack) -> Tensor:
+def _attending(examples: ExampleBatch, task: Task, stack: Stack) -> Tensor:
     """Which tokens of a batch are real, on the side that attends: [R, Q] bool."""
     if task.model.is_encoder_decoder and stack != "encoder":
         return examples.targets["labels"] != IGNORED

@@ -22,7 +22,7 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoModelForTokenClassification
 
 from headatlas.commands.ablate.keyphrases import KeyphraseTagging, word_tags
-from headatlas.commands.ablate.run import ablate
+from headatlas.commands.ablate.options import ablate
 from headatlas.commands.prune.options import prune
 from headatlas.corpora.keyphrases.key_words import TAGS
 from headatlas.corpora.keyphrases.read import KeyphraseDocument

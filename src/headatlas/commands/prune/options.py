@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from cyclopts import Parameter
 
+from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import LoadOptions, ModelName
 from headatlas.commands.shared.options import (
-    UNRECORDED,
     Files,
     Folder,
     Names,
-    Options,
-    Positive,
     PythonOnly,
     list_names,
 )
@@ -29,21 +27,7 @@ PruneBy = Literal["importance", "ablation"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ImportanceOptions(Options, panel="Importance on --text"):
-    """How to measure the importance of heads on text."""
-
-    examples: Positive = 300
-    """Number of segments to sample from the text."""
-    max_tokens: Positive = 128
-    """Maximum length of a segment in tokens, including special tokens."""
-    batch_tokens: Annotated[Positive, UNRECORDED] = 4096
-    """Tokens per batch, including padding. Lower values need less memory."""
-    seed: int = 0
-    """Seed for sampling and masking."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PruneOptions(ImportanceOptions, LoadOptions, FormatOptions):
+class PruneOptions(ExampleOptions, LoadOptions, FormatOptions):
     """The options of `prune`."""
 
     kinds = ("text",)

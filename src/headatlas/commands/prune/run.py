@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.commands.ablate.importance import example_importance
-from headatlas.commands.ablate.token_prediction import read_token_prediction
+from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
 from headatlas.commands.prune.measuring import check_same, compare_memory, compare_speed, sizes
 from headatlas.commands.prune.options import PruneBy, PruneOptions
 from headatlas.commands.shared.heads import parse_heads
@@ -183,21 +183,14 @@ def read_values(folder: str | Path, by: PruneBy, task: str | None, model: Model)
 
 
 def _importance_on_text(
-    model: Model, files: Sequence[Path], options: PruneOptions
+    model: Model, files: list[Path], options: PruneOptions
 ) -> tuple[dict[Head, float], dict[str, Any]]:
     """The importance of each head for predicting the masked or next tokens of a text, and what was read."""
-    task = read_token_prediction(
-        "next-token" if model.language_model == "causal" else "masked-lm",
-        model,
-        read_text(list(files), options.format_of("text")),
-        examples=options.examples,
-        max_tokens=options.max_tokens,
-        batch_tokens=options.batch_tokens,
-        seed=options.seed,
-    )
+    prediction = NextToken if model.language_model == "causal" else MaskedLM
+    task = prediction.read(model, {"text": files}, options)
     stack = model.default_stack
     with TokenProgress("importance", sum(batch.size for batch in task.batches), show=options.progress) as bar:
-        means = example_importance(task, stack, bar.advance).mean(0)  # [L, H]
+        means = example_importance(task, stack, bar).mean(0)  # [L, H]
     values = {(layer + 1, head + 1): float(means[layer, head]) for layer, head in model.shapes[stack].places}
     return values, {"task": task.name, **task.about, "left_out": task.left_out}
 
