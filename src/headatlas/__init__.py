@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from headatlas.commands.extract.importing import import_maps as import_maps
     from headatlas.commands.extract.run import extract as extract
     from headatlas.commands.fit_mlm.options import fit_mlm as fit_mlm
-    from headatlas.commands.keyphrases.run import keyphrases as keyphrases
+    from headatlas.commands.keyphrases.options import keyphrases as keyphrases
     from headatlas.commands.layers.options import layers as layers
     from headatlas.commands.merge.run import merge as merge
     from headatlas.commands.probe.options import probe as probe
@@ -65,7 +65,7 @@ _HOMES = {
     "fit_mlm": "commands.fit_mlm.options",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.importing",
-    "keyphrases": "commands.keyphrases.run",
+    "keyphrases": "commands.keyphrases.options",
     "layers": "commands.layers.options",
     "load_model": "models.loading",
     "merge": "commands.merge.run",

@@ -86,7 +86,7 @@ def make_app(words: Sequence[str]) -> App:
 
 
 NOT_PORTED = [
-    *("demo", "survey", "merge", "extract", "keyphrases", "reproduce"),
+    *("demo", "survey", "merge", "extract", "reproduce"),
     *("table", "draw", "figures", "compare", "page", "explore", "models"),
 ]
 COMPLETION = ["--install-completion"]  # which needs the options of every command

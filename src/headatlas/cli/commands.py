@@ -31,6 +31,14 @@ class Entry:
 
 
 COMMANDS: dict[str, dict[str, Entry]] = {
+    "Survey": {
+        "keyphrases": Entry(
+            "Find the keyphrases of documents by the attention that their words receive.",
+            "keyphrases.options:keyphrases",
+            "report_keyphrases",
+            "DrawingOptions",
+        ),
+    },
     "Train probes": {
         "probe": Entry(
             "Train probes that read syntax from all heads together, and from the hidden states.",

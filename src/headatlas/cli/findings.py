@@ -18,7 +18,7 @@ from headatlas.views.words.about import left_out
 from headatlas.wording import counted
 
 _MOST_NAMED = 12
-_SHOWN = 3
+_SHOWN, _SHOWN_PHRASES = 3, 8
 _MB = 1e6
 
 
@@ -138,3 +138,25 @@ def _causal_findings(table: pd.DataFrame, summary: Mapping[str, Any]) -> Iterato
         f"{row['relation']} {row['layer']}-{row['head']} ({row['lead']:+.3f} nats)" for row in most.to_dict("records")
     )
     yield f"  - largest leads: {named}"
+
+
+def keyphrase_findings(results: Atlas) -> Iterator[str]:
+    """The heads, the first phrases, and scores beside those of other methods."""
+    manifest, tables = results.manifest, results.tables
+    chosen = manifest["heads_chosen"]
+    how = f"{chosen['pooling']} of {chosen['rows']} rows"
+    yield f"\n{model_named(manifest['model'])}: heads {', '.join(chosen['names'])} ({chosen['origin']}); {how}"
+    for name, phrases in list(tables["keyphrases"].groupby("document", sort=False))[:_SHOWN]:
+        yield f"  {name}: {'; '.join(phrases.nsmallest(_SHOWN_PHRASES, 'rank')['phrase'])}"
+    if "keyphrase_scores" in tables:
+        scores = tables["keyphrase_scores"]
+        yield f"F1 of the first {', '.join(map(str, sorted(scores['k'].unique())))} phrases:"
+        for method, rows in scores.groupby("method", sort=False):
+            yield f"  {method:<10} {', '.join(map(_f1, rows.itertuples()))}"
+    for table, label in (("keyphrase_curve", "words"), ("keyphrase_taggers", "tagger")):
+        for row in tables[table].itertuples() if table in tables else ():
+            yield f"  {label}, {row[1]}, {row.heads} heads: F1 {_f1(row)}"
+
+
+def _f1(row: Any) -> str:
+    return f"{row.f1:.3f} [{row.low:.3f}, {row.high:.3f}]"

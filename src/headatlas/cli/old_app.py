@@ -16,7 +16,6 @@ from headatlas.cli.draw import draw
 from headatlas.cli.explore import explore
 from headatlas.cli.extract import extract
 from headatlas.cli.figures import figures
-from headatlas.cli.keyphrases import keyphrases
 from headatlas.cli.merge import merge
 from headatlas.cli.models import models
 from headatlas.cli.page import page
@@ -38,7 +37,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "survey": survey,
     "merge": merge,
     "extract": extract,
-    "keyphrases": keyphrases,
     "reproduce": reproduce,
     "table": table,
     "draw": draw,

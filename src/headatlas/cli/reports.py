@@ -75,3 +75,14 @@ def report_ablate(results: Any, options: Any, printing: DrawingOptions) -> None:
     else:
         finish_with(ablation_findings(results), results, draw=printing.figures)
         send_results(results.folder, options.out)
+
+
+def report_keyphrases(results: Any, _options: Any, printing: DrawingOptions) -> None:
+    """Print phrases and scores; draw figures and shaded texts."""
+    from headatlas.cli.endings import finish_with
+    from headatlas.cli.findings import keyphrase_findings
+    from headatlas.views.figures.shaded import write_shaded
+
+    finish_with(keyphrase_findings(results), results, draw=printing.figures)
+    if printing.figures:
+        print(f"Texts:   {write_shaded(results)}")

@@ -49,7 +49,7 @@ TRAINED_ON = {"classification": "train", "probe": "treebank"}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExampleOptions(FormatOptions, panel="ExampleBatch"):
+class ExampleOptions(FormatOptions, panel="Examples"):
     """Which examples to score."""
 
     examples: Positive = 300
@@ -199,9 +199,9 @@ def ablate(options: AblateOptions) -> Atlas:
 
         headatlas ablate bert-base-uncased --task masked-lm --text wiki.txt
         headatlas ablate gpt2 --task classification --data reviews.tsv --kind mean
-        headatlas ablate gpt2 --task minimal-pairs --pairs BLiMP.zip --sets npi_present_1
+        headatlas ablate gpt2 --task minimal-pairs --pairs BLiMP.zip --sets npi_1
         headatlas ablate gpt2 --task probe --treebank train.conllu --eval dev.conllu
-        headatlas ablate bert-base-uncased --task causal --atlas atlas --treebank a.conllu
+        headatlas ablate roberta-base --task causal --atlas atlas --treebank a.conllu
 
     In Python: headatlas.ablate("gpt2", task="next-token", text="wiki.txt", out="ablation")
     """

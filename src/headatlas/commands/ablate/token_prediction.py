@@ -141,8 +141,9 @@ def _read(
 ) -> PredictionT:
     """Make a task from segments sampled from a text."""
     lines = read_text(files["text"], options.format_of("text"))
-    sizes = {"count": options.examples, "max_tokens": options.max_tokens, "seed": options.seed}
-    sample = sample_segments(lines, model.tokenizer, **sizes)
+    sample = sample_segments(
+        lines, model.tokenizer, count=options.examples, max_tokens=options.max_tokens, seed=options.seed
+    )
     task = make(sample.segments)
     task.left_out = sample.left_out | task.left_out
     task.about |= {"segment_style": sample.style, "segments_available": sample.available}

@@ -1,9 +1,12 @@
-"""Which stretches of a text may be keyphrases.
+"""Which stretches of a text may be keyphrases, and how they are scored by attention.
 
 Without a tagger: the longest runs of words between stop words, signs and line breaks, of at most five words. Stop words
 are scikit-learn's and the words with which reports are written (`report_words.txt`); adverbs in -ly and numbers alone
 end a run too.
 With a spaCy pipeline: the longest runs of adjectives and nouns that end in a noun, as most of the field has it.
+
+A word's weight is the mean over the chosen heads of what it receives. A candidate's score is the sum over its words, at
+the place where that is largest.
 """
 
 from __future__ import annotations
@@ -13,10 +16,15 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+import numpy as np
+from numpy.typing import NDArray
+
+from headatlas.commands.keyphrases.word_weights import WordWeights
 from headatlas.corpora.keyphrases.phrases import Stems, Words
 from headatlas.errors import SettingError
 
 MOST_WORDS = 5
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -60,6 +68,7 @@ def is_stop_word(word: str) -> bool:
     )
 
 
+@cache
 def with_tagger(pipeline: str) -> Spans:
     """The runs of adjectives and nouns that a spaCy pipeline finds."""
     from headatlas.corpora.treebanks.parsing import load_pipeline
@@ -79,6 +88,28 @@ def with_tagger(pipeline: str) -> Spans:
                 yield start, end
 
     return spans
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A candidate and its score."""
+
+    candidate: Candidate
+    score: float
+
+
+def combined(weights: WordWeights, heads: Sequence[int]) -> Floats:
+    """What each word receives from the chosen heads on average: [words]. weights: [words, heads]."""
+    mean: Floats = weights[:, list(heads)].astype(np.float64).mean(1)
+    return mean
+
+
+def score_candidates(candidates: Sequence[Candidate], weights: Floats) -> list[Scored]:
+    """The candidates with their scores, the best first; of equal ones that which stands first."""
+    sums = np.concatenate([[0.0], np.cumsum(weights)])
+    scores = (max(sums[end] - sums[start] for start, end in candidate.places) for candidate in candidates)
+    scored = [Scored(candidate, float(score)) for candidate, score in zip(candidates, scores, strict=True)]
+    return sorted(scored, key=lambda phrase: (-phrase.score, phrase.candidate.places[0]))
 
 
 def _runs(inside: Sequence[bool], lines: Sequence[int]) -> Iterator[tuple[int, int]]:

@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from headatlas.commands.keyphrases.candidates import Candidate
+from headatlas.commands.keyphrases.candidates import Candidate, combined, score_candidates
 from headatlas.commands.keyphrases.documents import Document
 from headatlas.commands.keyphrases.evaluation import precision_recall_f1
-from headatlas.commands.keyphrases.extraction import combined, score_candidates
-from headatlas.commands.keyphrases.word_weights import Weights
+from headatlas.commands.keyphrases.word_weights import WordWeights
+from headatlas.commands.shared.heads import parse_heads
 from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
 from headatlas.corpora.keyphrases.phrases import is_sign
 from headatlas.errors import SettingError
-from headatlas.models.heads import check_head, parse_head
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 from headatlas.probes.keyphrases import KeyWords, ranked_heads
@@ -49,10 +48,7 @@ class HeadChoice:
 
 def named(names: Sequence[str], shape: HeadShape, model: str, pooling: str, rows: str) -> HeadChoice:
     """Heads that a person names, such as 5-4."""
-    places = []
-    for layer, head in map(parse_head, names):
-        check_head(layer, head, shape, model)
-        places.append(shape.numbered.index((layer, head)))
+    places = [shape.numbered.index(head) for head in parse_heads(names, shape, model)]
     return HeadChoice(tuple(dict.fromkeys(places)), pooling, rows, "named")
 
 
@@ -79,7 +75,7 @@ def no_heads(model: Model) -> SettingError:
 
 def found_on(
     documents: Sequence[Document],
-    weights: Sequence[Weights],
+    weights: Sequence[WordWeights],
     candidates: Sequence[Sequence[Candidate]],
     pooling: str,
     rows: str,
@@ -95,7 +91,7 @@ def found_on(
 
 def phrase_f1(
     documents: Sequence[Document],
-    weights: Sequence[Weights],
+    weights: Sequence[WordWeights],
     candidates: Sequence[Sequence[Candidate]],
     heads: Sequence[int],
 ) -> float:
@@ -107,7 +103,7 @@ def phrase_f1(
     return float(np.mean(found))
 
 
-def key_words(documents: Sequence[Document], weights: Sequence[Weights]) -> KeyWords:
+def key_words(documents: Sequence[Document], weights: Sequence[WordWeights]) -> KeyWords:
     """All words of the documents that are no signs, with what they receive and whether they are of a keyphrase."""
     parts, key, names = [], [], []
     for document, received in zip(documents, weights, strict=True):

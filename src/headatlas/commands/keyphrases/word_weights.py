@@ -26,7 +26,7 @@ from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.statistics.received import POOLINGS, ROWS, received
 
-Weights = NDArray[np.float32]  # [words, heads]
+WordWeights = NDArray[np.float32]  # [words, heads]
 
 
 def word_weights(
@@ -40,7 +40,7 @@ def word_weights(
     batch_tokens: int,
     left_out: Counter[str],
     progress: bool = False,
-) -> tuple[list[Weights], UnknownCounts]:
+) -> tuple[list[WordWeights], UnknownCounts]:
     """Of every document, what each word receives from each head (layer after layer), 0 where a word has no token; and
     what of them the tokenizer does not know.
     """
