@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from headatlas.commands.ablate.encoded_texts import encode_texts
+from headatlas.commands.ablate.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.ablate.options import AblateOptions, Pooling
 from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
 from headatlas.commands.shared.options import list_names
@@ -86,17 +86,17 @@ class Classification(Task):
                 raise CorpusError(f"the label {text.label!r} is {known}.", text.path, text.line)
         if len({text.label for text in texts}) < 2:
             raise CorpusError(f"all {len(texts):,} examples to be scored have one label, so there is nothing to tell.")
-        inputs, self.cut = encode_texts(model, [text.texts for text in texts], max_tokens)
+        segments, cut = encode_texts(model, [text.texts for text in texts], max_tokens)
         batches = []
-        for indices in plan_batches(inputs, batch_tokens):
+        for indices in plan_batches(segments, batch_tokens):
             labels = torch.tensor([numbers[texts[index].label] for index in indices])
-            batch = inputs.batch(indices)
+            batch = pad_texts(model, segments, indices)
             ids = tuple(texts[index].id for index in indices)
             batches.append(ExampleBatch(ids, batch, torch.arange(len(ids)), {"classes": labels}))
         super().__init__(model, batches)
         self.about |= {"classes": list(classes), "head": "linear, trained here" if head else "the checkpoint's own"}
-        if self.cut:
-            self.left_out = {"text_cut_to_fit": self.cut}
+        if cut:
+            self.left_out = {"text_cut_to_fit": cut}
 
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Cross-entropy: [E]."""
@@ -151,13 +151,13 @@ def train_head(
         raise CorpusError(
             f"all {len(texts):,} training examples have one label ({classes[0]}): nothing can be learned."
         )
-    inputs, _ = encode_texts(model, [text.texts for text in texts], max_tokens)
+    segments, _ = encode_texts(model, [text.texts for text in texts], max_tokens)
     features = torch.zeros(len(texts), model.network.config.get_text_config().hidden_size)
     with torch.inference_mode():
-        for indices in plan_batches(inputs, batch_tokens):
+        for indices in plan_batches(segments, batch_tokens):
             batch = {
                 name: part.to(model.device) if isinstance(part, Tensor) else part
-                for name, part in inputs.batch(indices).items()
+                for name, part in pad_texts(model, segments, indices).items()
             }
             features[indices] = features_of(model, batch, pooling).float().cpu()
     scaler = StandardScaler().fit(features.numpy())

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from headatlas.commands.ablate.encoded_texts import encode_texts
+from headatlas.commands.ablate.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
 from headatlas.commands.ablate.token_prediction import means_by
@@ -65,7 +65,7 @@ class Translation(Task):
         targets, cut_targets = encode_texts(model, [(text.target,) for text in texts], max_tokens, written=True)
         batches = []
         for indices in plan_batches(sources, batch_tokens):
-            inputs, wanted = sources.batch(indices), targets.batch(indices)
+            inputs, wanted = (pad_texts(model, segments, indices) for segments in (sources, targets))
             labels = wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, IGNORED)
             ids = tuple(texts[index].id for index in indices)
             batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
