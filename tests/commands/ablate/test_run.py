@@ -155,7 +155,7 @@ def test_translation_in_whole_passes(stack, tiny_folder, data, tmp_path):
         out=tmp_path,
         **QUICK | {"max_tokens": 8, "steps": 1},
     )
-    assert found.manifest["corpora"]["translation"]["passes"].startswith("its scores come of many passes")
+    assert found.manifest["corpora"]["translation"]["passes"].startswith("its scores come from many passes")
     assert len(found.tables["ablation"]) == 2 * (8 if stack == "encoder" else 12)
 
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import BertModel
 
-from headatlas.commands.fit_mlm.batches import BatchMaker, dice_of
+from headatlas.commands.fit_mlm.batches import BatchMaker, rng_of
 from headatlas.commands.fit_mlm.network import FitNetwork, encoder_matrices
 from headatlas.commands.fit_mlm.run import load_base
 from headatlas.commands.fit_mlm.scores import score, unigram_scores
@@ -24,7 +24,7 @@ def make(headless):
         base = load_base(str(headless(family)), None, force=False, trust_remote_code=False)
         network = FitNetwork(base.network, "base", rank=4, alpha=8, freeze=freeze, seed=seed)
         frame = single_frame(base.tokenizer)
-        dice = dice_of("pieces")
+        dice = rng_of("pieces")
         pieces = [frame.ids(dice.integers(60, 120, size=size).astype(np.int32)) for size in (20, 9, 3)]
         return network, BatchMaker(base.tokenizer, frame)(pieces, dice)
 

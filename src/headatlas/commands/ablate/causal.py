@@ -25,7 +25,7 @@ import torch
 
 from headatlas.commands.ablate.matched_words import MatchedWords, RelationWords, Word, match_words, word_classes
 from headatlas.commands.ablate.options import FEWEST_PAIRS, AblateOptions
-from headatlas.commands.ablate.passes import Head, HeadRemoval, Replaying, compute_once
+from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, Replaying, compute_once
 from headatlas.commands.ablate.replacement import find_replacement
 from headatlas.commands.ablate.task import ExampleBatch
 from headatlas.commands.ablate.task_run import NO_TABLES, SIGNIFICANT, TaskResult
@@ -163,7 +163,7 @@ def _dependency_words(model: Model, atlas: Atlas, files: Sequence[Path], options
 
 
 def _coreferent_words(model: Model, atlas: Atlas, files: Sequence[Path], options: AblateOptions) -> CausalCorpus:
-    """Head words of mentions that have an antecedent, by type of mention."""
+    """HeadPlace words of mentions that have an antecedent, by type of mention."""
     if "coreference_best" not in atlas.tables:
         raise SettingError(f"{atlas.folder}: no coreference was surveyed, so no head was found for it.")
     left_out: Counter[str] = Counter()
@@ -218,7 +218,7 @@ def loss_rises(
     model: Model,
     segments: Sequence[WordSegment],
     words: Sequence[Word],
-    heads: Sequence[Head],
+    heads: Sequence[HeadPlace],
     options: AblateOptions,
     replaying: Replaying | None = None,
 ) -> Floats:
@@ -232,7 +232,7 @@ def loss_rises(
     return rises
 
 
-def control_heads(relation: RelationWords, shape: HeadShape, count: int, seed: int) -> list[Head]:
+def control_heads(relation: RelationWords, shape: HeadShape, count: int, seed: int) -> list[HeadPlace]:
     """Other heads of the relation's layer; all of them where there are fewer."""
     others = [head for head in range(shape.heads[relation.layer]) if head != relation.head]
     drawn = random.Random(f"{seed} control {relation.name}").sample(others, min(count, len(others)))
@@ -260,8 +260,9 @@ def try_relation(
         return {"nats": loss_rises(model, segments, words, heads, options, replaying)}
 
     rises = compute_once(pieces, "rises", make)["nats"]
-    own, control = rises[:, 0].reshape(-1, 2), rises[:, 1:].mean(1).reshape(-1, 2)  # [pairs, in relation or matched]
-    effect, control_effect = own[:, 0] - own[:, 1], control[:, 0] - control[:, 1]
+    of_head = rises[:, 0].reshape(-1, 2)  # [pairs, in relation or matched]
+    control = rises[:, 1:].mean(1).reshape(-1, 2)
+    effect, control_effect = of_head[:, 0] - of_head[:, 1], control[:, 0] - control[:, 1]
     units, unit = np.unique([segments[word[0]].id for word, _ in matched.pairs], return_inverse=True)
     low, high, p_value = lead_statistics(effect - control_effect, unit, list(units), options.seed, options.bootstrap)
     return {
@@ -269,8 +270,8 @@ def try_relation(
         "layer": relation.layer + 1,
         "head": relation.head + 1,
         "kind": options.kind,
-        "change": own[:, 0].mean(),
-        "matched_change": own[:, 1].mean(),
+        "change": of_head[:, 0].mean(),
+        "matched_change": of_head[:, 1].mean(),
         "effect": effect.mean(),
         "control_effect": control_effect.mean(),
         "lead": (effect - control_effect).mean(),

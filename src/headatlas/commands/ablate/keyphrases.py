@@ -1,4 +1,4 @@
-"""Tagging keyphrases: a fine-tuned model says of each word whether it begins a keyphrase, goes on with one, or neither.
+"""Tagging keyphrases: a fine-tuned model says of each word whether it begins a keyphrase, continues one, or neither.
 
 Scores of a document (or a window of one): the `f1` of the phrases tagged, exact in both ends, against those of the
 gold tags, and the mean `log_likelihood` of the gold tags in nats. A word is tagged at its first token. Windows without
@@ -39,27 +39,27 @@ def word_tags(batch: Batch) -> Tensor:
         if not isinstance(segment, KeyphraseSegment):
             raise TypeError("The batch has segments without tags; encode it with encoding.keyphrase_segments.")
         words, firsts = np.unique(segment.words, return_index=True)
-        kept = (words != SPECIAL) & segment.counted[words]
-        labels[row, torch.from_numpy(firsts[kept])] = torch.from_numpy(segment.tags[words[kept]])
+        counted = (words != SPECIAL) & segment.counted[words]
+        labels[row, torch.from_numpy(firsts[counted])] = torch.from_numpy(segment.tags[words[counted]])
     return labels
 
 
 def spans_of(tags: NDArray[np.int64]) -> Spans:
-    """First word and one past the last of each phrase; one that goes on after nothing begins there."""
-    found: Spans = set()
+    """First word and one past the last of each phrase; a continuation after nothing begins one."""
+    spans: Spans = set()
     start = None
     for place, tag in enumerate([*tags.tolist(), OUTSIDE]):
         if start is not None and tag != INSIDE:
-            found.add((start, place))
+            spans.add((start, place))
             start = None
         if tag == BEGINS or (tag == INSIDE and start is None):
             start = place
-    return found
+    return spans
 
 
-def f1_of_spans(found: Spans, gold: Spans) -> float:
+def f1_of_spans(tagged: Spans, gold: Spans) -> float:
     """Of phrases that match in both ends; 0 where none does."""
-    return 2 * len(found & gold) / (len(found) + len(gold)) if found or gold else 0.0
+    return 2 * len(tagged & gold) / (len(tagged) + len(gold)) if tagged or gold else 0.0
 
 
 class KeyphraseTagging(Task):
@@ -107,8 +107,8 @@ class KeyphraseTagging(Task):
         tags, gold = logits.argmax(-1).cpu().numpy(), labels.cpu().numpy()
         f1 = []
         for row, wanted in enumerate(gold):
-            kept = wanted != IGNORED
-            f1.append(f1_of_spans(spans_of(tags[row, kept]), spans_of(wanted[kept])))
+            counted = wanted != IGNORED
+            f1.append(f1_of_spans(spans_of(tags[row, counted]), spans_of(wanted[counted])))
         likelihoods = self._likelihoods(examples, logits)
         return torch.stack([torch.tensor(f1, dtype=likelihoods.dtype, device=likelihoods.device), likelihoods], -1)
 

@@ -17,7 +17,7 @@ from headatlas.models.gates import Gates, all_open
 from headatlas.models.replay import LayerReplay
 from headatlas.models.stacks import Stack
 
-Head = tuple[int, int]  # layer and head, from 0
+HeadPlace = tuple[int, int]  # layer and head, from 0
 _SAME, _SAME_IN_HALF = 1e-3, 5e-2  # between a replay and a whole pass, which may round otherwise
 
 
@@ -42,23 +42,23 @@ def plain_scores(task: Task) -> Floats:
 
 def gated_scores(task: Task, gates: Sequence[Tensor], stack: Stack, replacement: Replacement) -> Floats:
     """Scores in whole passes with gates for each batch, [L, H] or [E, L, H] each: [E, measures]."""
-    found = []
+    scores = []
     for number, (batch, of_batch) in enumerate(zip(task.batches, gates, strict=True)):
         examples = batch.to(task.model.device)
         of_rows = of_batch[examples.rows] if of_batch.ndim == 3 else of_batch
         closed = Gates(of_rows, replacement(number, examples), task.model.shapes[stack])
         with torch.inference_mode(), task.removing(closed, stack):
-            found.append(_numbers(task.scores(examples)))
-    return np.concatenate(found)
+            scores.append(_numbers(task.scores(examples)))
+    return np.concatenate(scores)
 
 
 class HeadRemoval:
     """Scores a task without each of some heads in turn.
 
-    Each batch runs once as it is; then, for each head, only the layers from its own on. As many heads of a layer as
-    the token budget allows run together, as copies of the batch. The first batch tells whether that gives what whole
-    passes give; if not, whole passes are made, and `why_whole` says why.
-    replaying: what other tasks of the same model have found out, and are told.
+    Each batch runs once as it is; then, for each head, only the layers from the head's layer on. As many heads of a
+    layer as the token budget allows run together, as copies of the batch. The first batch shows whether that gives what
+    whole passes give; if not, whole passes are made, and `why_whole` says why.
+    replaying: shared by all tasks of the same model, so that the check is made once.
     """
 
     def __init__(
@@ -86,34 +86,38 @@ class HeadRemoval:
             self._replay.forget()
         return self.why_whole or "layers below a removed head are re-used"
 
-    def scores(self, heads: Sequence[Head]) -> tuple[Floats, Floats]:
+    def scores(self, heads: Sequence[HeadPlace]) -> tuple[Floats, Floats]:
         """Scores with every head in place, [E, measures], and without each head, [E, heads, measures]."""
         batches = [self.batch_scores(number, heads) for number in range(len(self._task.batches))]
         plain, without = (np.concatenate(parts) for parts in zip(*batches, strict=True))
         return plain, without
 
-    def batch_scores(self, number: int, heads: Sequence[Head], pieces: Pieces | None = None) -> tuple[Floats, Floats]:
+    def batch_scores(
+        self, number: int, heads: Sequence[HeadPlace], pieces: Pieces | None = None
+    ) -> tuple[Floats, Floats]:
         """The same for one batch. A piece is what a batch gives with all heads, or without those of a layer."""
         examples = self._task.batches[number].to(self._task.model.device)
         recorded = cache(partial(self._recorded, number, examples))
         plain = compute_once(pieces, f"plain-{number:05}", recorded)["scores"]
-        without: dict[Head, Floats] = {}
+        without: dict[HeadPlace, Floats] = {}
         for layer in sorted({layer for layer, _ in heads}):
-            mine = [head for head in heads if head[0] == layer]
-            make = partial(self._without, number, mine, examples, recorded)
+            of_layer = [head for head in heads if head[0] == layer]
+            make = partial(self._without, number, of_layer, examples, recorded)
             scores = compute_once(pieces, f"without-{number:05}-{layer + 1:03}", make)["scores"]
-            without |= zip(mine, scores, strict=True)
+            without |= zip(of_layer, scores, strict=True)
         self._replay.forget()
         return plain, np.stack([without[head] for head in heads], axis=1)
 
-    def _without(self, number: int, heads: list[Head], examples: ExampleBatch, record: Callable[[], object]) -> Arrays:
+    def _without(
+        self, number: int, heads: list[HeadPlace], examples: ExampleBatch, record: Callable[[], object]
+    ) -> Arrays:
         """Scores without each of a layer's heads: [heads, E, measures]."""
         record()
         together = max(1, self._budget // examples.size) if self._task.replayable else 1
-        found: list[Floats] = []
+        scores: list[Floats] = []
         for start in range(0, len(heads), together):
-            found += self._run(number, heads[start : start + together], examples)
-        return {"scores": np.stack(found)}
+            scores += self._run(number, heads[start : start + together], examples)
+        return {"scores": np.stack(scores)}
 
     def _recorded(self, number: int, examples: ExampleBatch) -> Arrays:
         """Scores of the batch as it is, recorded; the first one also checks the replay."""
@@ -137,7 +141,7 @@ class HeadRemoval:
         same = torch.allclose(again, whole, atol=near, rtol=near)
         return None if same else f"a replay from layer {layer + 1} did not give what a whole pass gives"
 
-    def _run(self, number: int, heads: list[Head], examples: ExampleBatch) -> list[Floats]:
+    def _run(self, number: int, heads: list[HeadPlace], examples: ExampleBatch) -> list[Floats]:
         """Scores without each of a layer's heads: [E, measures] each."""
         copies = examples.repeated(len(heads))
         change = self._gates(number, heads, copies)
@@ -149,7 +153,7 @@ class HeadRemoval:
                     scores = self._task.scores(copies)
         return list(_numbers(scores).reshape(len(heads), len(examples), -1))
 
-    def _gates(self, number: int, heads: Sequence[Head], copies: ExampleBatch) -> Gates:
+    def _gates(self, number: int, heads: Sequence[HeadPlace], copies: ExampleBatch) -> Gates:
         """In each copy of the batch another head is shut."""
         gates = all_open(self._shape, copies.rows.device).repeat(len(heads), 1, 1)
         for copy, (layer, head) in enumerate(heads):
@@ -159,5 +163,5 @@ class HeadRemoval:
 
 
 def _numbers(scores: Tensor) -> Floats:
-    found: Floats = scores.double().cpu().numpy()
-    return found
+    numbers: Floats = scores.double().cpu().numpy()
+    return numbers

@@ -140,16 +140,16 @@ class ProbeParsing(Task):
 
     def scores(self, examples: ExampleBatch) -> Tensor:
         """Share of words with their true head as the likeliest, and mean log-likelihood of all heads: [E, 2]."""
-        found = self._log_probabilities(examples)
+        log_probabilities = self._log_probabilities(examples)
         counted = examples.targets["counted"]
-        right = (found.argmax(-1) == examples.targets["heads"])[counted].to(found.dtype)
+        right = (log_probabilities.argmax(-1) == examples.targets["heads"])[counted].to(log_probabilities.dtype)
         shares = means_by(right, torch.nonzero(counted)[:, 0], len(examples))
-        return torch.stack([shares, self._likelihoods(examples, found)], -1)
+        return torch.stack([shares, self._likelihoods(examples, log_probabilities)], -1)
 
-    def _likelihoods(self, examples: ExampleBatch, found: Tensor) -> Tensor:
+    def _likelihoods(self, examples: ExampleBatch, log_probabilities: Tensor) -> Tensor:
         heads = examples.targets["heads"]
         words = heads != IGNORED
-        of_true = found.gather(-1, heads.clamp_min(0)[..., None])[..., 0]
+        of_true = log_probabilities.gather(-1, heads.clamp_min(0)[..., None])[..., 0]
         return means_by(of_true[words], torch.nonzero(words)[:, 0], len(examples))
 
     def _log_probabilities(self, examples: ExampleBatch) -> Tensor:

@@ -47,7 +47,7 @@ class ExampleBatch:
         return self._with(lambda tensor: tensor.to(device, non_blocking=True))
 
     def repeated(self, copies: int) -> ExampleBatch:
-        """So many copies of the batch, one after the other, in one."""
+        """Copies of the batch, one after the other, as one batch."""
         if copies == 1:
             return self
         larger = self._with(lambda tensor: torch.cat([tensor] * copies))
@@ -67,8 +67,8 @@ class Task(ABC):
     name: ClassVar[str]
     measures: ClassVar[tuple[str, ...]]  # names of the scores, higher is better; the first one decides orders
     like_loss: ClassVar[str]  # the one of them that falls as the loss rises, with which importance is compared
-    replayable: ClassVar[bool] = True  # whether its scores come of one pass of the network over its inputs
-    why_not_replayable: ClassVar[str] = "its scores come of many passes, not of one"
+    replayable: ClassVar[bool] = True  # whether its scores come from one pass of the network over its inputs
+    why_not_replayable: ClassVar[str] = "its scores come from many passes, not from one"
 
     def __init__(self, model: Model, batches: Sequence[ExampleBatch]) -> None:
         self.model = model
@@ -89,7 +89,7 @@ class Task(ABC):
 
     @contextmanager
     def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
-        """Within this context the task is done by a model whose heads of one stack are gated."""
+        """Within this context the heads of one stack are gated."""
         with self.model.changing_outputs(gates, stack):
             yield
 

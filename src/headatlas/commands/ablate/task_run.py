@@ -25,7 +25,7 @@ from torch import Tensor
 
 from headatlas.commands.ablate.importance import batch_importance, halves_of, importance_table
 from headatlas.commands.ablate.options import CORPUS_OF_TASK, TRAINED_ON, AblateOptions
-from headatlas.commands.ablate.passes import Head, HeadRemoval, compute_once, gated_scores
+from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, compute_once, gated_scores
 from headatlas.commands.ablate.replacement import Replacement, find_replacement
 from headatlas.commands.ablate.task import Task
 from headatlas.encoding.shards import Shard
@@ -36,7 +36,7 @@ from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means, paired_changes
 
 SIGNIFICANT = 0.01
-Order = Sequence[Head]
+Order = Sequence[HeadPlace]
 
 
 @dataclass
@@ -140,7 +140,7 @@ def _spearman(first: pd.Series[float], second: pd.Series[float]) -> float | None
 class RemovedOne:
     """Scores of a task's examples with and without each of some heads."""
 
-    heads: Sequence[Head]
+    heads: Sequence[HeadPlace]
     plain: Floats  # [E, measures]
     without: Floats  # [E, heads, measures]
 
@@ -177,12 +177,12 @@ def ablation_table(task: Task, kind: str, single: RemovedOne, *, seed: int, resa
     return pd.concat(frames, ignore_index=True)
 
 
-def ranked(values: Floats, heads: Sequence[Head]) -> Order:
+def ranked(values: Floats, heads: Sequence[HeadPlace]) -> Order:
     """Heads by value, smallest first; of equals the first. values: [heads]."""
     return [heads[place] for place in np.argsort(values, kind="stable")]
 
 
-def cross_fitted(values: Floats, half: NDArray[np.int64], heads: Sequence[Head]) -> tuple[Order, Order]:
+def cross_fitted(values: Floats, half: NDArray[np.int64], heads: Sequence[HeadPlace]) -> tuple[Order, Order]:
     """For each half of the examples, the order that the other half's mean values give. values: [E, heads].
 
     Where one half is empty, both get the order of all.
@@ -219,7 +219,7 @@ class RemovalCurves:
         self._frames: list[pd.DataFrame] = []
 
     @property
-    def heads(self) -> list[Head]:
+    def heads(self) -> list[HeadPlace]:
         """All heads, in order."""
         return self._shape.places
 
@@ -262,7 +262,7 @@ class RemovalCurves:
             self._bar.advance(sum(batch.size for batch in self._task.batches))
         return scores
 
-    def _gates(self, removed: Sequence[Head]) -> Tensor:
+    def _gates(self, removed: Sequence[HeadPlace]) -> Tensor:
         gates = all_open(self._shape, self._task.model.device)
         for layer, head in removed:
             gates[layer, head] = 0

@@ -97,8 +97,8 @@ def train(
             state.step, state.tokens = state.step + 1, state.tokens + batch.tokens
             done = state.tokens >= total
             if not done and EVALUATIONS * state.tokens // total > part:
-                found = score(network, held_out, min(EVALUATION_TOKENS, total // 30)).rounded()
-                state.history.append({"tokens": state.tokens, "training_loss": round(shown, 5), **found})
+                scores = score(network, held_out, min(EVALUATION_TOKENS, total // 30)).rounded()
+                state.history.append({"tokens": state.tokens, "training_loss": round(shown, 5), **scores})
             progress.advance(batch.tokens, _note(shown, state))
             state.seconds = before + time.monotonic() - started
             if done or stop.is_set() or time.monotonic() - saved_at >= options.save_every:

@@ -40,12 +40,15 @@ Spans = Callable[[Words], Iterator[tuple[int, int]]]
 
 
 def find_candidates(words: Words, spans: Spans) -> list[Candidate]:
-    """The candidates of a document, in the order in which they first stand there; told apart by their stems."""
+    """The candidates of a document in the order of their first places, one for each sequence of stems."""
     text = words.stems()
     places: dict[Stems, list[tuple[int, int]]] = {}
     for start, end in spans(words):
         places.setdefault(text[start:end], []).append((start, end))
-    return [Candidate(stems, " ".join(words.words[slice(*found[0])]), tuple(found)) for stems, found in places.items()]
+    return [
+        Candidate(stems, " ".join(words.words[slice(*of_phrase[0])]), tuple(of_phrase))
+        for stems, of_phrase in places.items()
+    ]
 
 
 def between_stop_words(words: Words) -> Iterator[tuple[int, int]]:
@@ -128,5 +131,5 @@ def _runs(inside: Sequence[bool], lines: Sequence[int]) -> Iterator[tuple[int, i
 def _stop_words() -> frozenset[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    own = (files("headatlas.commands.keyphrases") / "report_words.txt").read_text(encoding="utf-8")
-    return frozenset(ENGLISH_STOP_WORDS).union(own.split())
+    report_words = (files("headatlas.commands.keyphrases") / "report_words.txt").read_text(encoding="utf-8")
+    return frozenset(ENGLISH_STOP_WORDS).union(report_words.split())

@@ -1,8 +1,8 @@
 """Which heads score the candidates: named by a person, found on training documents, or those that ship for a model.
 
-Found: heads are ranked by the average precision of training words ranked by what they receive; of the first 1, 2, 3
-and more so many are taken as have the best F1 of ten phrases on the training documents. `shipped/NAME.json` holds the
-outcome for an embedded model, with the corpus it was found on.
+To find them, heads are ranked by the average precision with which what a word receives tells keyphrases on the training
+documents; of the first 1, 2, 3 and more heads, the number with the best F1 of ten phrases there is taken.
+`shipped/NAME.json` holds the outcome for an embedded model, with the corpus it was found on.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def named(names: Sequence[str], shape: HeadShape, model: str, pooling: str, rows
 
 
 def shipped(model: Model) -> HeadChoice | None:
-    """The heads that ship for a model; None where there are none, or its weights are others."""
+    """The heads that ship for a model; None if there are none, or for other weights."""
     if model.name not in SHIPPED:
         return None
     place = files("headatlas.commands.keyphrases") / "shipped" / f"{model.name}.json"
@@ -61,12 +61,12 @@ def shipped(model: Model) -> HeadChoice | None:
     if record["weights_sha256"] != model.source.get("weights_sha256") or model.source.get("random_weights"):
         return None
     shape = model.shapes[model.default_stack]
-    found = named(record["heads"], shape, model.name, record["pooling"], record["rows"])
-    return HeadChoice(found.heads, found.pooling, found.rows, f"shipped, found on {record['found_on']}")
+    choice = named(record["heads"], shape, model.name, record["pooling"], record["rows"])
+    return HeadChoice(choice.heads, choice.pooling, choice.rows, f"shipped, found on {record['found_on']}")
 
 
 def no_heads(model: Model) -> SettingError:
-    """What to say where nobody knows which heads to take."""
+    """The error if no heads are known."""
     return SettingError(
         f"No heads are known that find keyphrases in {model.name}. Name some with --heads 5-4,6-11, or give documents "
         "with keyphrases to find them on with --train."
@@ -96,11 +96,11 @@ def phrase_f1(
     heads: Sequence[int],
 ) -> float:
     """Mean F1 over documents of the first CUT phrases by these heads."""
-    found = []
-    for document, received, own in zip(documents, weights, candidates, strict=True):
-        phrases = [one.candidate.stems for one in score_candidates(own, combined(received, heads))]
-        found.append(precision_recall_f1(phrases, document.gold, CUT)[2])
-    return float(np.mean(found))
+    scores = []
+    for document, received, of_text in zip(documents, weights, candidates, strict=True):
+        phrases = [phrase.candidate.stems for phrase in score_candidates(of_text, combined(received, heads))]
+        scores.append(precision_recall_f1(phrases, document.gold, CUT)[2])
+    return float(np.mean(scores))
 
 
 def key_words(documents: Sequence[Document], weights: Sequence[WordWeights]) -> KeyWords:
@@ -108,8 +108,8 @@ def key_words(documents: Sequence[Document], weights: Sequence[WordWeights]) -> 
     parts, key, names = [], [], []
     for document, received in zip(documents, weights, strict=True):
         tags, _ = tag_words(document.words, document.gold)
-        kept = [place for place, word in enumerate(document.words.words) if not is_sign(word)]
-        parts.append(received[kept])
-        key.append(tags[kept] != OUTSIDE)
-        names += [document.id] * len(kept)
+        places = [place for place, word in enumerate(document.words.words) if not is_sign(word)]
+        parts.append(received[places])
+        key.append(tags[places] != OUTSIDE)
+        names += [document.id] * len(places)
     return KeyWords(np.concatenate(parts), np.concatenate(key), names)

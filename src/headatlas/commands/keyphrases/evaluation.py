@@ -30,9 +30,9 @@ NEIGHBOURS = 2  # words within this distance among candidates' words are linked
 Ranked = list[Stems]  # the best first
 
 
-def precision_recall_f1(found: Sequence[Stems], gold: Collection[Stems], k: int) -> tuple[float, float, float]:
+def precision_recall_f1(phrases: Sequence[Stems], gold: Collection[Stems], k: int) -> tuple[float, float, float]:
     """Of the first k phrases found; of fewer, where there are fewer."""
-    first = list(dict.fromkeys(found))[:k]
+    first = list(dict.fromkeys(phrases))[:k]
     right = sum(phrase in gold for phrase in first)
     precision = right / len(first) if first else 0.0
     recall = right / len(gold) if gold else 0.0
@@ -72,7 +72,7 @@ def rank_all(
 
 def by_position(_document: Document, candidates: Sequence[Candidate]) -> Ranked:
     """As they stand in the text."""
-    return [candidate.stems for candidate in sorted(candidates, key=lambda one: one.places[0])]
+    return [candidate.stems for candidate in sorted(candidates, key=lambda candidate: candidate.places[0])]
 
 
 def by_tf_idf(documents: Sequence[Document]) -> Callable[[Document, Sequence[Candidate]], Ranked]:
@@ -87,7 +87,7 @@ def by_tf_idf(documents: Sequence[Document]) -> Callable[[Document, Sequence[Can
     def rank(document: Document, candidates: Sequence[Candidate]) -> Ranked:
         row = fitted.transform([document]).toarray()[0]
         scores = {stem: row[fitted.vocabulary_[stem]] for stem in set(stems_of(document))}
-        return ranked(candidates, [sum(scores[stem] for stem in one.stems) for one in candidates])
+        return ranked(candidates, [sum(scores[stem] for stem in candidate.stems) for candidate in candidates])
 
     return rank
 
@@ -95,7 +95,9 @@ def by_tf_idf(documents: Sequence[Document]) -> Callable[[Document, Sequence[Can
 def by_text_rank(document: Document, candidates: Sequence[Candidate]) -> Ranked:
     """By the PageRank of their words."""
     text = document.words.stems()
-    inside = sorted({place for one in candidates for start, end in one.places for place in range(start, end)})
+    inside = sorted(
+        {place for candidate in candidates for start, end in candidate.places for place in range(start, end)}
+    )
     names = sorted({text[place] for place in inside})
     number = {name: place for place, name in enumerate(names)}
     links = np.zeros((len(names), len(names)))
@@ -104,7 +106,7 @@ def by_text_rank(document: Document, candidates: Sequence[Candidate]) -> Ranked:
             if other - place < NEIGHBOURS and text[place] != text[other]:
                 links[number[text[place]], number[text[other]]] += 1
     rank = dict(zip(names, page_rank(links + links.T), strict=True))
-    return ranked(candidates, [sum(rank[stem] for stem in one.stems) for one in candidates])
+    return ranked(candidates, [sum(rank[stem] for stem in candidate.stems) for candidate in candidates])
 
 
 def page_rank(links: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -127,8 +129,8 @@ def by_yake() -> Callable[[Document, Sequence[Candidate]], Ranked] | None:
     extractor: Any = yake.KeywordExtractor(lan="en", n=3, top=40)
 
     def rank(document: Document, _candidates: Sequence[Candidate]) -> Ranked:
-        found = (phrase_stems(phrase) for phrase, _ in extractor.extract_keywords(document.text))
-        return list(dict.fromkeys(found))
+        phrases = (phrase_stems(phrase) for phrase, _ in extractor.extract_keywords(document.text))
+        return list(dict.fromkeys(phrases))
 
     return rank
 

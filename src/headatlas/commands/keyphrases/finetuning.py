@@ -39,7 +39,7 @@ from headatlas.models.observing import quiet_transformers
 from headatlas.statistics.paired import bootstrap_means
 
 TAGGER, ABLATION, PRUNED, HELD_BACK = "tagger", "ablation", "pruned", "held_back.jsonl"
-HELD_SHARE, MOST_HELD = 5, 100  # one training document in so many is held back, at most a hundred
+HELD_SHARE, MOST_HELD = 5, 100  # one training document in five is held back, at most a hundred
 SHARE_PRUNED = 0.1
 TUNING_TOKENS = 1024  # per training step
 RANDOM_ORDERS = 2  # of heads removed, to compare the others with
@@ -87,9 +87,9 @@ def new_tagger(model: Model, seed: int) -> Any:
             network = AutoModelForTokenClassification.from_config(config, attn_implementation="eager")
     except ValueError as error:
         raise ModelError(f"{model.name}: transformers has no tagger for {type(model.network).__name__}.") from error
-    found = network.base_model.load_state_dict(model.network.base_model.state_dict(), strict=False)
-    if found.missing_keys:
-        raise ModelError(f"{model.name}: its tagger has weights that the model lacks: {found.missing_keys[0]}.")
+    loaded = network.base_model.load_state_dict(model.network.base_model.state_dict(), strict=False)
+    if loaded.missing_keys:
+        raise ModelError(f"{model.name}: its tagger has weights that the model lacks: {loaded.missing_keys[0]}.")
     return network.to(model.device, model.dtype)
 
 

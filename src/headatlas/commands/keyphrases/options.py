@@ -102,8 +102,8 @@ class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
     def settings(self) -> dict[str, Any]:
         """Record names as lists; batches decide the last digits of weights."""
         atlas = None if self.atlas is None else str(self.atlas)
-        own = {"heads": list_names(self.heads), "atlas": atlas, "batch_tokens": self.batch_tokens}
-        return super().settings() | own
+        more = {"heads": list_names(self.heads), "atlas": atlas, "batch_tokens": self.batch_tokens}
+        return super().settings() | more
 
 
 @command(KeyphraseOptions, locks="keyphrases")

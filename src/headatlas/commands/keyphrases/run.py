@@ -108,16 +108,16 @@ def _find_phrases(
     shape = model.shapes[model.default_stack]
     choice, trained = _named_or_shipped(model, options), None
     if "train" in files:
-        found, left_out = _read_documents(files["train"], options)
-        trained = _weigh(model, with_keyphrases(found), options.pooling, options.rows, left_out, options, max_tokens)
+        corpus, left_out = _read_documents(files["train"], options)
+        trained = _weigh(model, with_keyphrases(corpus), options.pooling, options.rows, left_out, options, max_tokens)
         if choice is None:
             how = (options.pooling, options.rows)
             choice = found_on(trained.documents, trained.weights, trained.candidates, *how)
     if choice is None:
         raise no_heads(model)
     if "data" in files:
-        found, left_out = _read_documents(files["data"], options)
-        documents = with_keyphrases(found)
+        corpus, left_out = _read_documents(files["data"], options)
+        documents = with_keyphrases(corpus)
     else:
         left_out = Counter()
         documents = of_texts(read_text(files["text"], options.format_of("text")), left_out)

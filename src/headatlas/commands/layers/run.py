@@ -11,12 +11,13 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.layers.jobs import Data, Record, Weights, run_task
+from headatlas.commands.layers.jobs import Data, Record, TaskRun
 from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.replicates import order_rows
 from headatlas.commands.layers.sources import Source, families, keep_states, read_source
 from headatlas.commands.shared.options import list_names
 from headatlas.commands.shared.records import load_record, make_tables, save_record
+from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.spans.tasks import ALL, SpanTask, choose_tasks
 from headatlas.engine.stopping import KEPT, ctrl_c
@@ -51,7 +52,7 @@ def run_layers(options: LayerOptions) -> Atlas:
     settings = json.loads(json.dumps(model_identity(model, stack) | options.settings()))
     hashes = {part: [record["sha256"] for record in describe_files(files[part])] for part in PARTS}
     before = _read_earlier(folder, settings, {task.name: hashes for task in tasks})
-    networks: dict[Weights, Callable[[], Model]] = {
+    networks: dict[NetworkWeights, Callable[[], Model]] = {
         "random" if model.source.get("random_weights") else "pretrained": lambda: model
     }
     if options.control:
@@ -108,14 +109,14 @@ def _read_earlier(folder: Path, settings: dict[str, Any], tasks: dict[str, Any])
     return manifest
 
 
-def _unfinished(folder: Path, tasks: Sequence[SpanTask], weights: Weights) -> list[SpanTask]:
+def _unfinished(folder: Path, tasks: Sequence[SpanTask], weights: NetworkWeights) -> list[SpanTask]:
     return [task for task in tasks if load_record(folder, f"{task.name}-{weights}", Record) is None]
 
 
 def _run_tasks(
     tasks: Sequence[SpanTask],
     source: Source,
-    weights: Weights,
+    weights: NetworkWeights,
     model: Model,
     options: LayerOptions,
     check_stop: Callable[[], None],
@@ -126,7 +127,8 @@ def _run_tasks(
     stores = {part: keep_states(source, part, model, maps / part, options) for part in PARTS}
     for task in tasks:
         started = time.monotonic()
-        record = run_task(task, weights, _read_targets(task, source, stores, options), options, check_stop)
+        data = _read_targets(task, source, stores, options)
+        record = TaskRun(task, weights, data, options, check_stop).record()
         save_record(folder, f"{task.name}-{weights}", record)
         for row in record.layer_summary if options.progress else ():
             about = f"{row['task']}, {row['mix']}, {row['weights']}: micro F1 {100 * row['score']:.1f}"

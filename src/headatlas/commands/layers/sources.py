@@ -103,19 +103,19 @@ def _read_part(
         texts = read_span_texts(files, names, options.seed, left_out)
         segments = span_segments(texts, model.tokenizer, **reading)
     limit = options.limit(part)
-    kept = _sample(segments, limit, options.seed)
-    left_out["text_beyond_the_limit"] += len(segments) - len(kept)
+    chosen = _sample(segments, limit, options.seed)
+    left_out["text_beyond_the_limit"] += len(segments) - len(chosen)
     about = {
         "kind": "spans",
         "files": describe_files(list(files)),
-        "texts": len(kept),
-        "words": sum(segment.size for segment in kept),
-        "tokens": sum(map(len, kept)),
-        "unknown": count_unknown(kept, model.tokenizer),
-        "targets": {name: sum(len(segment.targets[name]) for segment in kept) for name in names},
+        "texts": len(chosen),
+        "words": sum(segment.size for segment in chosen),
+        "tokens": sum(map(len, chosen)),
+        "unknown": count_unknown(chosen, model.tokenizer),
+        "targets": {name: sum(len(segment.targets[name]) for segment in chosen) for name in names},
         "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
     }
-    return Part(kept, about)
+    return Part(chosen, about)
 
 
 def _sample(segments: list[SpanSegment], limit: int | None, seed: int) -> list[SpanSegment]:
@@ -136,8 +136,10 @@ def _check_task(task: str, parts: Mapping[str, Part]) -> None:
     for part in PARTS:
         if not texts[part]:
             names = ", ".join(record["file"] for record in parts[part].about["files"])
-            told = ", ".join(f"{reason} {count:,}" for reason, count in parts[part].about["left_out"].items())
-            raise SettingError(f"--{part} {names}: gives no target for the task {task}{f' ({told})' if told else ''}.")
+            reasons = ", ".join(f"{reason} {count:,}" for reason, count in parts[part].about["left_out"].items())
+            raise SettingError(
+                f"--{part} {names}: gives no target for the task {task}{f' ({reasons})' if reasons else ''}."
+            )
     if len(texts["train"]) < FEWEST_SENTENCES:
         raise SettingError(
             f"{len(texts['train'])} texts with targets are too few to train on for the task {task}: give at least "
@@ -148,8 +150,8 @@ def _check_task(task: str, parts: Mapping[str, Part]) -> None:
         for target in (target for segment in texts[part] for target in segment.targets[task]):
             spans = spans or len(target.spans)
             if len(target.spans) != spans:
-                found = f"has a target of {len(target.spans)} spans, while others of the task {task} have {spans}"
-                raise CorpusError(f"{found}. Give one kind of target.", target.path, target.line)
+                problem = f"has a target of {len(target.spans)} spans, while others of the task {task} have {spans}"
+                raise CorpusError(f"{problem}. Give one kind of target.", target.path, target.line)
     labels = {
         part: {label for segment in texts[part] for target in segment.targets[task] for label in target.labels}
         for part in PARTS
@@ -158,7 +160,7 @@ def _check_task(task: str, parts: Mapping[str, Part]) -> None:
         only = next(iter(labels["train"]), "none")
         raise SettingError(f"The task {task} has one label in training ({only}): there is nothing to tell apart.")
     if not labels["train"] & labels["eval"]:
-        some = ", ".join(sorted(labels["eval"])[:5])
+        names_of_eval = ", ".join(sorted(labels["eval"])[:5])
         raise SettingError(
-            f"No label of --eval ({some}) occurs in --train: these are two tasks. Give parts of one corpus."
+            f"No label of --eval ({names_of_eval}) occurs in --train: these are two tasks. Give parts of one corpus."
         )

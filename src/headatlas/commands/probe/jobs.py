@@ -11,6 +11,7 @@ import torch
 
 from headatlas.commands.probe.options import ON_ATTENTION, UNTRAINED, ProbeOptions
 from headatlas.commands.shared.records import Rows
+from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
 from headatlas.probes.attention import AttentionParser, AttentionProbe, AttentionWordsProbe, Parser
@@ -24,15 +25,13 @@ from headatlas.probes.training import Fitted, fit, hold_out
 from headatlas.probes.weights import head_use
 from headatlas.studies.dependencies import DIRECTIONS
 
-Weights = Literal["pretrained", "random"]
-
 
 @dataclass(frozen=True)
 class Job:
     """A probe, whose weights it reads, and a seed."""
 
     probe: str
-    weights: Weights | None  # of the network whose attention or states it reads; None where it reads neither
+    weights: NetworkWeights | None  # of the network whose attention or states it reads; None where it reads neither
     seed: int | None
 
     @property
@@ -59,7 +58,7 @@ class Data:
     labels: LabelSet
 
 
-def jobs_of(options: ProbeOptions, probes: Sequence[str], weights: Weights) -> list[Job]:
+def jobs_of(options: ProbeOptions, probes: Sequence[str], weights: NetworkWeights) -> list[Job]:
     """List every job over the maps of one network."""
     reads = (*ON_ATTENTION, "structural")
     seeds = [options.seed + number for number in range(options.seeds)]
@@ -89,20 +88,20 @@ def _parser(job: Job, seed: int, data: Data, options: ProbeOptions, tick: Callab
     train, held_out = hold_out(len(data.train), seed)
     places = range(len(data.eval))
     parser, fitted = fit(make, data.train, train, held_out, options.training, seed, tick=tick)
-    found = _attached(predict(parser, data.eval, places, tick=tick), data)
-    more: dict[str, Any] = {"epochs": fitted.epochs, "held_out_loss": float(fitted.held_out[0])}
+    attachment = _attached(predict(parser, data.eval, places, tick=tick), data)
+    measures: dict[str, Any] = {"epochs": fitted.epochs, "held_out_loss": float(fitted.held_out[0])}
     if options.control_task:
         learned = control_heads(data.train.words, seed)
         asked = control_heads(data.eval.words, seed)
         control, _ = fit(make, data.train, train, held_out, options.training, seed, answers=learned, tick=tick)
         guessed = predict(control, data.eval, places, heads=asked, trees=False, tick=tick)
-        more["control_uas"] = attach(guessed, data.eval, places, data.labels.punct, asked).scores()["uas"]
-        more["selectivity"] = found.scores()["uas"] - more["control_uas"]
+        measures["control_uas"] = attach(guessed, data.eval, places, data.labels.punct, asked).scores()["uas"]
+        measures["selectivity"] = attachment.scores()["uas"] - measures["control_uas"]
     if options.mdl and seed == options.seed:
         code = description_length(make, data.train, options.training, seed, tick=tick)
-        more |= {"mdl_bits": code.bits, "uniform_bits": code.uniform_bits}
+        measures |= {"mdl_bits": code.bits, "uniform_bits": code.uniform_bits}
     weights = _weight_rows(job, parser, data) if isinstance(parser, AttentionParser) else []
-    return _parser_record(job, found, options, more, weights)
+    return _parser_record(job, attachment, options, measures, weights)
 
 
 def _maker(probe: str, data: Data) -> Callable[[], Parser]:
@@ -122,12 +121,12 @@ def _attached(predicted: Predicted, data: Data) -> Attachment:
 
 
 def _parser_record(
-    job: Job, found: Attachment, options: ProbeOptions, more: dict[str, Any], weights: Rows | None = None
+    job: Job, attachment: Attachment, options: ProbeOptions, measures: dict[str, Any], weights: Rows | None = None
 ) -> Record:
-    low, high = found.interval(options.bootstrap, options.seed)
-    count = int((~found.punct).sum())
-    row = {**vars(job), **found.scores(), **more, "count": count, "low": low, "high": high}
-    relations = [{**vars(job), **row} for row in found.by_relation(options.bootstrap, options.seed)]
+    low, high = attachment.interval(options.bootstrap, options.seed)
+    count = int((~attachment.punct).sum())
+    row = {**vars(job), **attachment.scores(), **measures, "count": count, "low": low, "high": high}
+    relations = [{**vars(job), **row} for row in attachment.by_relation(options.bootstrap, options.seed)]
     return Record([row], relations, weights or [])
 
 
@@ -166,14 +165,14 @@ def _structural(job: Job, seed: int, data: Data, options: ProbeOptions, tick: Ca
 
 def _structural_rows(job: Job, probe: StructuralProbe, fitted: Fitted, data: Data, options: ProbeOptions) -> Rows:
     """A row for the distance probe and one for the depth probe of each layer."""
-    found = structural_scores(probe, data.eval, range(len(data.eval)), data.labels.punct)
-    units = np.ones(len(found.ids))
-    weights = bootstrap_weights(found.ids, options.bootstrap, options.seed)
+    scores = structural_scores(probe, data.eval, range(len(data.eval)), data.labels.punct)
+    units = np.ones(len(scores.ids))
+    weights = bootstrap_weights(scores.ids, options.bootstrap, options.seed)
     rows = []
     for layer in range(probe.layers):
         for kind, right, count, spearman in (
-            ("distance", found.edges_right[:, layer], found.edges, found.distance_spearman[layer]),
-            ("depth", found.root_right[:, layer], units, found.depth_spearman[layer]),
+            ("distance", scores.edges_right[:, layer], scores.edges, scores.distance_spearman[layer]),
+            ("depth", scores.root_right[:, layer], units, scores.depth_spearman[layer]),
         ):
             low, high = share_interval(right, count, weights)
             share = float(right.sum() / count.sum()) if count.sum() else float("nan")

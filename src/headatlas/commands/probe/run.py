@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headatlas.commands.probe.jobs import Data, Record, Weights, jobs_of, run_job
+from headatlas.commands.probe.jobs import Data, Record, jobs_of, run_job
 from headatlas.commands.probe.maps import (
     Stores,
     also_in_train,
@@ -20,6 +20,7 @@ from headatlas.commands.probe.maps import (
 )
 from headatlas.commands.probe.options import ON_ATTENTION, WITH_WORDS, ProbeOptions
 from headatlas.commands.shared.records import load_record, make_tables, save_record
+from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, find_files, refuse_same_files
 from headatlas.engine.stopping import KEPT, ctrl_c
 from headatlas.errors import SettingError, SurveyInterruptedError
@@ -120,7 +121,7 @@ def _without_states(options: ProbeOptions, stores: Stores) -> dict[str, str]:
     return {"structural": reason}
 
 
-def _weights_of(stores: Stores) -> Weights:
+def _weights_of(stores: Stores) -> NetworkWeights:
     return "pretrained" if stores["train"].index.settings.get("random_weights") is None else "random"
 
 
@@ -142,7 +143,7 @@ def _describe_corpora(stores: Stores, vectors: WordVectors | None, label_set: st
 
 
 def _run_jobs(
-    options: ProbeOptions, probes: tuple[str, ...], weights: Weights, read: Callable[[], Data]
+    options: ProbeOptions, probes: tuple[str, ...], weights: NetworkWeights, read: Callable[[], Data]
 ) -> list[Record]:
     """Run every job without a record and return all records. The maps are read only if a job is left."""
     folder, records = Path(options.out), []

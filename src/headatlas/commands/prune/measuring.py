@@ -55,7 +55,7 @@ def compare_speed(
 ) -> dict[str, dict[str, float]]:
     """Seconds of a forward pass, of the whole model and of its attention blocks, before and after.
 
-    enough_seconds: after so many, no further round begins.
+    enough_seconds: no round begins after this time.
     """
     inputs = model.inputs(batch)
     sides = {"before": model.network, "after": pruned}
@@ -69,16 +69,16 @@ def compare_speed(
             seconds = runs[side]()
             if number:
                 taken[side].append(seconds)
-    found: dict[str, dict[str, float]] = {}
+    speed: dict[str, dict[str, float]] = {}
     for place, part in enumerate(("model", "attention_blocks")):
         before, after = ([seconds[place] for seconds in taken[side]] for side in sides)
-        found[part] = {
+        speed[part] = {
             "seconds_before": statistics.median(before),
             "seconds_after": statistics.median(after),
             "ratio": statistics.median(now / then for now, then in zip(after, before, strict=True)),
             "rounds": len(before),
         }
-    return found
+    return speed
 
 
 def sizes(model: Model, pruned: PreTrainedModel, removed: Sequence[Head], folder: Path) -> dict[str, Any]:
