@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from benchmarks.measuring import Result, bare_forward, base_size, random_batch, ratio
 from headatlas.commands.ablate.importance import example_importance
-from headatlas.commands.ablate.passes import Head, HeadRemoval, gated_scores
+from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, gated_scores
 from headatlas.commands.ablate.replacement import find_replacement
 from headatlas.commands.ablate.token_prediction import MaskedLM
 from headatlas.models.gates import gates_without
@@ -25,7 +25,7 @@ def measure(quick: bool) -> Result:
     task = MaskedLM(model, batch.segments, batch_tokens=batch.input_ids.numel(), seed=0)
     nothing = find_replacement(task, "zero", "encoder", 0)
     shape = model.shapes["encoder"]
-    heads: list[Head] = [(layer, head) for layer in range(shape.layers) for head in range(4 if quick else 12)]
+    heads: list[HeadPlace] = [(layer, head) for layer in range(shape.layers) for head in range(4 if quick else 12)]
     bare = bare_forward(twin, batch)
 
     def removed() -> None:

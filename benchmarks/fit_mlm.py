@@ -8,9 +8,9 @@ import numpy as np
 import torch
 
 from benchmarks.measuring import Result, ratio
-from headatlas.commands.fit_mlm.base import load_base
 from headatlas.commands.fit_mlm.batches import BatchMaker
 from headatlas.commands.fit_mlm.network import FitNetwork
+from headatlas.commands.fit_mlm.run import load_base
 from headatlas.commands.fit_mlm.training import Trainer
 from headatlas.encoding.template import single_frame
 
@@ -20,7 +20,7 @@ ROWS, TOKENS = 16, 128
 
 def measure(quick: bool) -> Result:
     """Forward, backward and optimizer step over the encoder's forward pass, both on the embedded model, 16 x 128."""
-    base = load_base("embedded", revision=None, force=False, trust_remote_code=False)
+    base = load_base("embedded", None, force=False, trust_remote_code=False)
     bare = copy.deepcopy(base.network.base_model).eval()
     frame = single_frame(base.tokenizer)
     rng = np.random.default_rng(0)

@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measuring import Result, bare_forward, eager_twin, ratio
-from headatlas.commands.keyphrases.baselines import by_text_rank, by_yake
-from headatlas.commands.keyphrases.candidates import Candidate, between_stop_words, find_candidates
+from headatlas.commands.keyphrases.candidates import (
+    Candidate,
+    between_stop_words,
+    combined,
+    find_candidates,
+    score_candidates,
+)
 from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
-from headatlas.commands.keyphrases.extraction import combined, score_candidates
+from headatlas.commands.keyphrases.evaluation import by_text_rank, by_yake
 from headatlas.commands.keyphrases.word_weights import word_weights
 from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.sample import sample_text

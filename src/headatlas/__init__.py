@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING, Any
 from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
-    from headatlas.commands.ablate.run import ablate as ablate
+    from headatlas.commands.ablate.options import ablate as ablate
     from headatlas.commands.compare.options import compare as compare
     from headatlas.commands.draw.options import draw as draw
     from headatlas.commands.explore.options import explore as explore
     from headatlas.commands.extract.options import extract as extract
     from headatlas.commands.extract.run import import_maps as import_maps
-    from headatlas.commands.fit_mlm.run import fit_mlm as fit_mlm
-    from headatlas.commands.keyphrases.run import keyphrases as keyphrases
+    from headatlas.commands.fit_mlm.options import fit_mlm as fit_mlm
+    from headatlas.commands.keyphrases.options import keyphrases as keyphrases
     from headatlas.commands.layers.options import layers as layers
     from headatlas.commands.merge.options import merge as merge
-    from headatlas.commands.probe.run import probe as probe
-    from headatlas.commands.prune.run import prune as prune
+    from headatlas.commands.probe.options import probe as probe
+    from headatlas.commands.prune.options import prune as prune
     from headatlas.commands.reproduce.options import reproduce as reproduce
     from headatlas.commands.survey.options import survey as survey
     from headatlas.corpora.sample import sample_text as sample_text
@@ -55,15 +55,15 @@ _HOMES = {
     "Model": "models.model",
     "NotebookPage": "views.notebook",
     "Store": "store.reading",
-    "ablate": "commands.ablate.run",
+    "ablate": "commands.ablate.options",
     "compare": "commands.compare.options",
     "draw": "commands.draw.options",
     "explore": "commands.explore.options",
     "extract": "commands.extract.options",
-    "fit_mlm": "commands.fit_mlm.run",
+    "fit_mlm": "commands.fit_mlm.options",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.run",
-    "keyphrases": "commands.keyphrases.run",
+    "keyphrases": "commands.keyphrases.options",
     "layers": "commands.layers.options",
     "load_model": "models.loading",
     "merge": "commands.merge.options",
@@ -72,8 +72,8 @@ _HOMES = {
     "open_atlas": "results.atlas",
     "open_comparison": "results.comparison",
     "open_store": "store.reading",
-    "probe": "commands.probe.run",
-    "prune": "commands.prune.run",
+    "probe": "commands.probe.options",
+    "prune": "commands.prune.options",
     "reproduce": "commands.reproduce.options",
     "sample_text": "corpora.sample",
     "sample_treebank": "corpora.sample",

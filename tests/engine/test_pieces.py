@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headatlas.commands.ablate.removal import RemovalCurves
-from headatlas.commands.ablate.run import ablate
+from headatlas.commands.ablate.options import ablate
+from headatlas.commands.ablate.task_run import RemovalCurves
 from headatlas.corpora.sample import sample_text
 from headatlas.engine.pieces import Pieces
 from headatlas.errors import AtlasError, SurveyInterruptedError

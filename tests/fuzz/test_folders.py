@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,10 +15,8 @@ from hypothesis import strategies as st
 import headatlas as ha
 from headatlas.commands.fit_mlm.state import FitState, restore_state, save_state
 from headatlas.commands.layers.jobs import Record as LayerRecord
-from headatlas.commands.layers.records import load_record as load_layer_record
-from headatlas.commands.layers.records import save_record as save_layer_record
 from headatlas.commands.probe.jobs import Record
-from headatlas.commands.probe.records import load_record, save_record
+from headatlas.commands.shared.records import load_record, save_record
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.pieces import Pieces
@@ -159,17 +156,17 @@ def piece(tmp_path_factory):
 @many
 @given(st.data())
 def test_records_of_probes_and_pieces_of_ablations(tmp_path, piece, data):
-    probed, job = Record([{"probe": "attention", "count": 3}], [], []), SimpleNamespace(name="job")
+    probed = Record([{"probe": "attention", "count": 3}], [], [])
     layered = LayerRecord([{"layer": 1, "weight": 0.25}], [], [], [], {"layers": {"center": [0.5]}})
-    save_record(tmp_path / "probes", job, probed)
-    save_layer_record(tmp_path / "layers", "pos", "random", layered)
+    save_record(tmp_path / "probes", "job", probed)
+    save_record(tmp_path / "layers", "pos-random", layered)
     for path in tmp_path.rglob("*.json"):
         content = path.read_bytes()
         path.write_bytes(data.draw(mutated([content]) | damaged_json(content)))
     with only_headatlas_errors():
-        assert load_record(tmp_path / "probes", job) == probed
+        assert load_record(tmp_path / "probes", "job", Record) == probed
     with only_headatlas_errors():
-        assert load_layer_record(tmp_path / "layers", "pos", "random") == layered
+        assert load_record(tmp_path / "layers", "pos-random", LayerRecord) == layered
     (tmp_path / "one.safetensors").write_bytes(data.draw(damaged_safetensors(piece)))
     with only_headatlas_errors():
         read = Pieces(tmp_path)("one", dict)

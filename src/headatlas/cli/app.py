@@ -38,10 +38,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     guard_output()
     words = sys.argv[1:] if arguments is None else list(arguments)
-    if words[:1] and words[0] in NOT_PORTED:
-        from headatlas.cli.old_app import main as old_main
-
-        return old_main(words)
     try:
         make_app(words)(words or ["--help"])
         sys.stdout.flush()  # here, where a full disk is put into words
@@ -90,7 +86,6 @@ def make_app(words: Sequence[str]) -> App:
     return app
 
 
-NOT_PORTED = ["ablate", "prune", "probe", "keyphrases", "fit-mlm"]
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 
 

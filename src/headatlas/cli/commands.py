@@ -74,14 +74,48 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             arguments="PAPER ",
             resumes=True,
         ),
+        "keyphrases": Entry(
+            "Find the keyphrases of documents by the attention that their words receive.",
+            "keyphrases.options:keyphrases",
+            "report_keyphrases",
+            "DrawingOptions",
+        ),
     },
     "Train probes": {
+        "probe": Entry(
+            "Train probes that read syntax from all heads together, and from the hidden states.",
+            "probe.options:probe",
+            "report_probe",
+            "DrawingOptions",
+            arguments="[MODEL] ",
+            resumes=True,
+        ),
         "layers": Entry(
             "Measure what each layer of a model encodes, from part of speech to coreference.",
             "layers.options:layers",
             "report_layers",
             "FigureOptions",
             resumes=True,
+        ),
+        "fit-mlm": Entry(
+            "Fit a masked language model head, and small LoRA adapters, to an encoder without one.",
+            "fit_mlm.options:fit_mlm",
+            "report_fit",
+            resumes=True,
+        ),
+    },
+    "Intervene": {
+        "ablate": Entry(
+            "Find out which heads a model needs, by removing them.",
+            "ablate.options:ablate",
+            "report_ablate",
+            "DrawingOptions",
+            resumes=True,
+        ),
+        "prune": Entry(
+            "Cut heads out of a model's weights and save the smaller model.",
+            "prune.options:prune",
+            "report_prune",
         ),
     },
     "Look": {

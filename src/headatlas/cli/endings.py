@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from headatlas.cli.screen import warn
@@ -20,19 +20,24 @@ from headatlas.views.words.findings import findings
 def finish(atlas: Atlas, draw: bool) -> None:
     """Print the findings and what was left out; draw the figures and the page; end with their place."""
     manifest = atlas.manifest
-    model = manifest["model"]
-    print(f"\n{model_named(model)}: {layers_and_heads(model)}, on")
+    print(f"\n{model_named(manifest['model'])}: {layers_and_heads(manifest['model'])}, on")
     for corpus in corpora_read(manifest):
         print(f"  {corpus}")
-    tell_unknown(manifest)
-    for finding in findings(atlas.tables):
-        print(f"  - {finding}")
-    tell_omissions(manifest)
-    print(f"Tables:  {atlas.folder / 'tables'}")
+    finish_with((f"  - {finding}" for finding in findings(atlas.tables)), atlas, draw)
     if draw:
-        write_figures(atlas)
-        print(f"Figures: {atlas.folder / 'figures'}")
         print(f"Page:    {write_page(atlas)}")
+
+
+def finish_with(lines: Iterable[str], results: Atlas, draw: bool) -> None:
+    """Print these findings and what was left out; draw the figures; end with their place."""
+    tell_unknown(results.manifest)
+    for line in lines:
+        print(line)
+    tell_omissions(results.manifest)
+    print(f"Tables:  {results.folder / 'tables'}")
+    if draw:
+        write_figures(results)
+        print(f"Figures: {results.folder / 'figures'}")
 
 
 def tell_unknown(manifest: Mapping[str, Any]) -> None:
@@ -43,7 +48,7 @@ def tell_unknown(manifest: Mapping[str, Any]) -> None:
 
 def tell_omissions(manifest: Mapping[str, Any]) -> None:
     """Print what was not run, and why, and what was left out."""
-    for name, reason in manifest["studies_skipped"].items():
+    for name, reason in manifest.get("studies_skipped", {}).items():
         warn(f"Not run: {name}: {reason}")
     if omitted := left_out(manifest):
         print(f"Left out: {', '.join(omitted)}")

@@ -26,6 +26,14 @@ class FigureOptions(Options, panel="Output"):
     """Draw figures and write index.html."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class DrawingOptions(Options, panel="Output"):
+    """What to draw besides tables."""
+
+    figures: OnByDefault = True
+    """Draw figures."""
+
+
 def report_layers(results: Any, _options: Any, printing: FigureOptions) -> None:
     """Print findings; draw figures and the page."""
     from headatlas.cli.endings import finish
@@ -93,6 +101,43 @@ def report_survey(atlas: Any, options: Any, printing: FigureOptions) -> None:
         send_results(atlas.folder, options.out)
 
 
+def report_probe(results: Any, _options: Any, printing: DrawingOptions) -> None:
+    """Print the scores; draw figures."""
+    from headatlas.cli.endings import finish_with
+    from headatlas.cli.findings import probe_findings
+
+    finish_with(probe_findings(results), results, draw=printing.figures)
+
+
+def report_prune(pruned: Any, _options: Any, _printing: NoOptions) -> None:
+    """Print what was cut out and what that saves."""
+    from headatlas.cli.findings import pruning_findings
+
+    for line in pruning_findings(pruned):
+        print(line)
+
+
+def report_fit(fit: Any, _options: Any, _printing: NoOptions) -> None:
+    """Print the scores of the head."""
+    from headatlas.cli.findings import fit_findings
+
+    for line in fit_findings(fit):
+        print(line)
+
+
+def report_ablate(results: Any, options: Any, printing: DrawingOptions) -> None:
+    """Print what was found on each task and draw figures; say what to do with a shard."""
+    from headatlas.cli.endings import finish_with
+    from headatlas.cli.findings import ablation_findings
+    from headatlas.cli.places import send_results, tell_shard
+
+    if options.shard is not None:
+        tell_shard(options.shard, options.out)
+    else:
+        finish_with(ablation_findings(results), results, draw=printing.figures)
+        send_results(results.folder, options.out)
+
+
 def report_demo(atlas: Any, _options: Any, _printing: NoOptions) -> None:
     """Print findings, draw figures and the page."""
     from headatlas.cli.endings import finish
@@ -127,3 +172,14 @@ def report_merge(merged: Any, options: Any, printing: FigureOptions) -> None:
         )
     else:
         tell_store(merged)
+
+
+def report_keyphrases(results: Any, _options: Any, printing: DrawingOptions) -> None:
+    """Print phrases and scores; draw figures and shaded texts."""
+    from headatlas.cli.endings import finish_with
+    from headatlas.cli.findings import keyphrase_findings
+    from headatlas.views.figures.shaded import write_shaded
+
+    finish_with(keyphrase_findings(results), results, draw=printing.figures)
+    if printing.figures:
+        print(f"Texts:   {write_shaded(results)}")

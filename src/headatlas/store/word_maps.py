@@ -88,9 +88,7 @@ def units(segment: Segment, level: Level) -> int:
     if level == "tokens":
         return len(segment)
     if not isinstance(segment, WordSegment):
-        raise SettingError(
-            "Maps between words need a treebank. Text gives maps between tokens (--level tokens)."
-        )
+        raise SettingError("Maps between words need a treebank. Text gives maps between tokens (--level tokens).")
     return segment.size + SPECIAL_UNITS
 
 

@@ -8,14 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.commands.ablate.causal import (
-    CausalSettings,
-    WordPrediction,
-    control_heads,
-    lead_statistics,
-    try_relation,
-)
+from headatlas.commands.ablate.causal import WordPrediction, control_heads, lead_statistics, try_relation
 from headatlas.commands.ablate.matched_words import MatchedWords, RelationWords, match_words, word_classes
+from headatlas.commands.ablate.options import AblateOptions
 from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.models.gates import gates_without
@@ -93,8 +88,9 @@ def test_effects_by_hand(load_tiny, segments):
     model = load_tiny("bert")
     relation = RelationWords("dep", 1, 2, frozenset([(0, 2), (1, 4), (2, 1)]))
     pairs = (((0, 2), (0, 1)), ((1, 4), (2, 2)), ((2, 1), (1, 1)))
-    how = CausalSettings("zero", 2, 500, seed=0, resamplings=50)
-    row = try_relation(model, segments, relation, MatchedWords(pairs, 0), how)
+    given = {"task": "causal", "atlas": "atlas", "treebank": "a.conllu"}
+    options = AblateOptions("bert", **given, controls=2, batch_tokens=500, bootstrap=50)
+    row = try_relation(model, segments, relation, MatchedWords(pairs, 0), options)
     controls = control_heads(relation, model.shapes["encoder"], 2, 0)
     assert len(controls) == row["controls"] == 2
     assert all(layer == 1 and head != 2 for layer, head in controls)

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 import headatlas as ha
 from headatlas.commands.ablate.keyphrases import KeyphraseTagging, f1_of_spans, spans_of
-from headatlas.commands.keyphrases.finetuning import rate_at
 from headatlas.corpora.keyphrases.key_words import TAGS
 from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.encoding.keyphrase_segments import keyphrase_segments
@@ -53,13 +52,6 @@ def test_spans_are_those_that_a_reader_of_tags_sees(tags):
 def test_f1_counts_exact_phrases():
     assert f1_of_spans({(0, 2), (3, 4)}, {(0, 2), (3, 5)}) == 0.5
     assert f1_of_spans(set(), {(0, 1)}) == 0.0
-
-
-def test_the_rate_rises_and_falls():
-    rates = [rate_at(step, 20) for step in range(20)]
-    assert rates[0] == 0.5
-    assert max(rates) == rates[1] == 1.0
-    assert rates[-1] == pytest.approx(1 / 18)
 
 
 def test_a_model_learns_to_tag_and_is_ablated_and_pruned(tuned):

@@ -15,10 +15,16 @@ from headatlas.commands.ablate.importance import (
     normalised,
 )
 from headatlas.commands.ablate.minimal_pairs import MinimalPairs
-from headatlas.commands.ablate.passes import HeadRemoval, gated_scores
-from headatlas.commands.ablate.removal import RemovalCurves, cross_fitted, ranked, shares_of
-from headatlas.commands.ablate.remove_one import RemovedOne, ablation_table
+from headatlas.commands.ablate.passes import HeadRemoval, gated_scores, plain_scores
 from headatlas.commands.ablate.replacement import find_replacement
+from headatlas.commands.ablate.task_run import (
+    RemovalCurves,
+    RemovedOne,
+    ablation_table,
+    cross_fitted,
+    ranked,
+    shares_of,
+)
 from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
 from headatlas.corpora.minimal_pairs import MinimalPair
 from headatlas.errors import SettingError
@@ -43,12 +49,6 @@ def task_of(load_tiny, segments_for):
         return MinimalPairs(model, PAIRS, max_tokens=64, batch_tokens=200)
 
     return make
-
-
-def plain_scores(task):
-    """Scores with every head in place, without gates."""
-    with torch.no_grad():
-        return np.concatenate([task.scores(batch).double().numpy() for batch in task.batches])
 
 
 def whole_passes(task, heads, replacement=None):

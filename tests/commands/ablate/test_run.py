@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.passes import HeadRemoval
-from headatlas.commands.ablate.run import ablate
-from headatlas.commands.merge.options import merge
-from headatlas.commands.survey.options import survey
+from headatlas.commands.merge.run import merge
+from headatlas.commands.survey.run import survey
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
 from headatlas.results.atlas import open_atlas
@@ -150,12 +150,12 @@ def test_translation_in_whole_passes(stack, tiny_folder, data, tmp_path):
         str(tiny_folder("bart")),
         task="translation",
         data=data / "translated.tsv",
-        stack=stack,
+        attention=stack,
         kind="mean",
         out=tmp_path,
         **QUICK | {"max_tokens": 8, "steps": 1},
     )
-    assert found.manifest["corpora"]["translation"]["passes"].startswith("its scores come of many passes")
+    assert found.manifest["corpora"]["translation"]["passes"].startswith("its scores come from many passes")
     assert len(found.tables["ablation"]) == 2 * (8 if stack == "encoder" else 12)
 
 
@@ -241,18 +241,19 @@ def test_families_that_cannot_be_gated_are_refused(tiny_folder, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "error", "problem"),
     [
-        ({"task": "masked"}, SettingError, "Unknown task: masked. There are: masked-lm"),
+        ({"task": "masked"}, SettingError, "Unknown task: masked. Choose from: masked-lm"),
         ({"task": []}, SettingError, "No task is chosen"),
         ({"task": ["masked-lm", "masked-lm"]}, SettingError, "named twice"),
         ({"task": "classification"}, SettingError, "cannot run without --data FILE"),
         ({"task": "causal"}, SettingError, "needs --atlas DIR"),
-        ({"pairs": "order.jsonl"}, SettingError, "--pairs is given, but none of the tasks"),
+        ({"pairs": "order.jsonl"}, SettingError, "--pairs is given, but none of the chosen tasks"),
         ({"heads": ["3-1"]}, SettingError, "There is no head 3-1"),
-        ({"heads": ["first"]}, SettingError, "is not a valid head"),
-        ({"kind": "none"}, SettingError, "--kind none is unknown"),
+        ({"heads": ["first"]}, SettingError, "is no head"),
+        ({"kind": "none"}, SettingError, 'Invalid value "none" for --kind'),
+        ({"train_share": 1.0}, SettingError, "--train-share must lie between 0 and 1"),
         ({"steps": 0}, SettingError, "--steps must be at least 1"),
-        ({"words": 19}, SettingError, "--words must be at least 20, not 19: with fewer words a relation is not tested"),
-        ({"stack": "cross"}, SettingError, "has no cross attention"),
+        ({"words": 19}, SettingError, "--words must be at least 20, not 19."),
+        ({"attention": "cross"}, SettingError, "has no cross attention"),
         ({"max_tokens": 500}, SettingError, "more than the 64 positions"),
         ({"task": "next-token"}, ModelError, "needs a causal language model"),
         ({"text": "nothing.txt"}, CorpusError, "no such file"),

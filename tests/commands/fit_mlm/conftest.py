@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from headatlas.commands.fit_mlm.run import Fit, fit_mlm
+from headatlas.commands.fit_mlm.options import fit_mlm
+from headatlas.commands.fit_mlm.run import Fit
 
 SENTENCES = ("the old man saw a little dog .", "she sat by the river and ate .", "they have not been there at night .")
 

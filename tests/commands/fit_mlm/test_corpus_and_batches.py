@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headatlas.commands.fit_mlm.batches import BatchMaker, dice_of, epoch_plan
+from headatlas.commands.fit_mlm.batches import BatchMaker, epoch_plan, rng_of
 from headatlas.commands.fit_mlm.corpus import cut, read_corpus
 from headatlas.corpora.text import read_text
 from headatlas.encoding.template import single_frame
@@ -77,7 +77,7 @@ def test_an_epoch_shows_every_piece_once_within_the_budget():
 
 def test_masking_is_berts(maker, tokenizer):
     pieces = pieces_of([100] * 100 + [1, 2, 7])
-    batch = maker(pieces, dice_of(0))
+    batch = maker(pieces, rng_of(0))
     assert batch.tokens == sum(map(len, pieces)) == int(batch.mask.sum())
     assert batch.chosen.sum(1).tolist() == [15] * 100 + [1, 1, 1]
     original = np.zeros(batch.input_ids.shape, int)

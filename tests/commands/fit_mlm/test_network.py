@@ -7,11 +7,11 @@ import pytest
 import torch
 from transformers import BertModel
 
-from headatlas.commands.fit_mlm.base import load_base
-from headatlas.commands.fit_mlm.batches import BatchMaker, dice_of
+from headatlas.commands.fit_mlm.batches import BatchMaker, rng_of
 from headatlas.commands.fit_mlm.network import FitNetwork, encoder_matrices
+from headatlas.commands.fit_mlm.run import load_base
 from headatlas.commands.fit_mlm.scores import score, unigram_scores
-from headatlas.commands.fit_mlm.training import Trainer, schedule
+from headatlas.commands.fit_mlm.training import Trainer, warm_up
 from headatlas.encoding.template import single_frame
 from headatlas.errors import ModelError
 
@@ -21,10 +21,10 @@ FAMILIES = ["bert", "roberta", "distilbert", "albert", "electra", "xlm-roberta",
 @pytest.fixture
 def make(headless):
     def build(family="bert", seed=0, freeze=False):
-        base = load_base(str(headless(family)), revision=None, force=False, trust_remote_code=False)
+        base = load_base(str(headless(family)), None, force=False, trust_remote_code=False)
         network = FitNetwork(base.network, "base", rank=4, alpha=8, freeze=freeze, seed=seed)
         frame = single_frame(base.tokenizer)
-        dice = dice_of("pieces")
+        dice = rng_of("pieces")
         pieces = [frame.ids(dice.integers(60, 120, size=size).astype(np.int32)) for size in (20, 9, 3)]
         return network, BatchMaker(base.tokenizer, frame)(pieces, dice)
 
@@ -103,15 +103,15 @@ def test_scores_by_hand(make):
 
 
 def test_the_learning_rate_goes_up_and_down():
-    assert schedule(0) == 0
-    assert schedule(0.03) == pytest.approx(0.5)
-    assert schedule(0.06) == pytest.approx(1)
-    assert schedule(0.53) == pytest.approx(0.5)
-    assert schedule(1.2) == 0
+    assert warm_up(0, 0.06) == 0
+    assert warm_up(0.03, 0.06) == pytest.approx(0.5)
+    assert warm_up(0.06, 0.06) == pytest.approx(1)
+    assert warm_up(0.53, 0.06) == pytest.approx(0.5)
+    assert warm_up(1.2, 0.06) == 0
 
 
 def test_an_untied_decoder_is_refused(save_tiny):
     folder = save_tiny("bert", tie_word_embeddings=False)
-    base = load_base(str(folder), revision=None, force=True, trust_remote_code=False)
+    base = load_base(str(folder), None, force=True, trust_remote_code=False)
     with pytest.raises(ModelError, match="tie_word_embeddings"):
         FitNetwork(base.network, "x", rank=4, alpha=8, freeze=False, seed=0)

@@ -156,7 +156,7 @@ def test_ctrl_c_saves_and_the_same_call_continues(fit, tmp_path, monkeypatch):
         return whole(self, batch, seen)
 
     monkeypatch.setattr(training.Trainer, "step", step)
-    with pytest.raises(SurveyInterruptedError, match="of 1,500 tokens; the same command continues"):
+    with pytest.raises(SurveyInterruptedError, match="of 1,500 tokens; the same command resumes"):
         fit()
     monkeypatch.setattr(training.Trainer, "step", whole)
     with pytest.raises(AtlasError, match="rank 4 instead of 8"):
@@ -222,7 +222,7 @@ def test_a_tokenizer_without_a_mask_token(fit, save_tiny, tokenizer_of):
         ({"learning_rate": 0.0}, "--learning-rate"),
         ({"epochs": 2}, "--tokens and --epochs"),
         ({"max_tokens": 100}, "--max-tokens 100 is more than the 64"),
-        ({"text_format": "odt"}, "--text-format odt"),
+        ({"format": {"text": "odt"}}, "--format text=odt"),
         ({"learning_rate": 1e30}, "not finite"),
     ],
 )

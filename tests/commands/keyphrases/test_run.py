@@ -80,14 +80,14 @@ def test_a_finished_extraction_is_opened_and_another_refused(found, tiny_folder)
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({}, "There are no documents"),
+        ({}, "No documents given"),
         ({"text": "a", "data": "b"}, "exclude each other"),
         ({"data": "a", "train": "a"}, "are the same"),
         ({"data": "a", "finetune": True}, "--finetune needs --train"),
         ({"data": "a", "top": 0}, "--top must be at least 1"),
-        ({"data": "a", "pooling": "sum"}, "--pooling sum is unknown"),
+        ({"data": "a", "pooling": "sum"}, 'Invalid value "sum" for --pooling'),
         ({"data": "a", "rate": 2.0}, "--rate must lie"),
-        ({"data": "a", "heads": []}, "names no head"),
+        ({"data": "a", "heads": []}, "Name at least one head"),
     ],
 )
 def test_bad_settings_are_refused_before_a_model_is_loaded(options, problem, tmp_path):

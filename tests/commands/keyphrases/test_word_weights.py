@@ -9,9 +9,13 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from headatlas.commands.keyphrases.candidates import between_stop_words, find_candidates
+from headatlas.commands.keyphrases.candidates import (
+    between_stop_words,
+    combined,
+    find_candidates,
+    score_candidates,
+)
 from headatlas.commands.keyphrases.choosing import shipped
-from headatlas.commands.keyphrases.extraction import combined, score_candidates
 from headatlas.commands.keyphrases.word_weights import word_weights
 from headatlas.corpora.keyphrases.phrases import is_sign
 from headatlas.corpora.sample import sample_text

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.commands.layers.examples import Movers, marked, moved
+from headatlas.commands.layers.jobs import Movers, marked, moved
 from tests.probes.random_spans import random_spans, random_targets
 
 

@@ -73,7 +73,7 @@ def test_a_lost_piece_is_missed(runs, tmp_path):
 def test_what_is_trained_here_is_not_shared(tiny_folder, tmp_path):
     data = tmp_path / "data.tsv"
     data.write_text("text\tlabel\n" + "the dog ran\tdog\nthe cat sat\tcat\n" * 6, encoding="utf-8")
-    with pytest.raises(SettingError, match="--shard cannot be had for classification"):
+    with pytest.raises(SettingError, match="--shard is not available for classification"):
         ha.ablate(
             str(tiny_folder("bert")), task="classification", data=data, out=tmp_path / "out", shard="1/2", **QUICK
         )

@@ -6,16 +6,14 @@ import json
 import shutil
 
 import pytest
-from typer.testing import CliRunner
 
 import headatlas as ha
-from headatlas.cli.app import app
-from headatlas.cli.arguments import spread
 from headatlas.commands.probe import run as module
-from headatlas.commands.probe.settings import PROBES
+from headatlas.commands.probe.options import PROBES
 from headatlas.errors import AtlasError, SettingError
 from headatlas.probes import vectors as vectors_module
 from tests.treebank_parts import write_parts
+from typed import typed
 
 QUICK = {"seeds": 1, "epochs": 1, "bootstrap": 20, "max_tokens": 60, "device": "cpu", "progress": False}
 
@@ -176,15 +174,15 @@ def test_too_few_sentences_are_refused(found, tmp_path):
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({}, "no MODEL to probe"),
-        ({"model": "x"}, "No treebank is given to train on"),
+        ({}, "No model given"),
+        ({"model": "x"}, "No treebank given to train on"),
         ({"maps_train": "a"}, "both --maps-train and --maps-eval"),
-        ({"maps_train": "a", "maps_eval": "b", "model": "x"}, "exclude each other"),
-        ({"probes": ["syntax"]}, "Unknown probe: syntax. There are: right_branching"),
+        ({"maps_train": "a", "maps_eval": "b", "model": "x"}, "go together only with --control"),
+        ({"probes": ["syntax"]}, "Unknown probe: syntax. Choose from: right_branching"),
         ({"model": "x", "sentences": 5}, "--sentences must be at least 20"),
         ({"model": "x", "seeds": 0}, "--seeds must be at least 1"),
         ({"model": "x", "control": True, "probes": ["distances"]}, "--control trains attention probes"),
-        ({"model": "x", "treebank_format": "penn"}, "--treebank-format penn is unknown"),
+        ({"model": "x", "format": {"treebank": "penn"}}, "--format treebank=penn is not available"),
     ],
 )
 def test_what_cannot_work_is_refused_at_once(options, why, tmp_path):
@@ -197,9 +195,8 @@ def test_without_vectors_words_are_left_out_aloud(found, tmp_path, monkeypatch):
     maps = {f"maps_{part}": found[0].folder / "maps" / part for part in ("train", "eval")}
     with pytest.raises(SettingError, match="'attention_words' cannot run: it needs word vectors"):
         ha.probe(**maps, probes=["attention_words"], out=tmp_path / "out", **QUICK)
-    arguments = ["probe", "--maps-train", str(maps["maps_train"]), "--maps-eval", str(maps["maps_eval"])]
-    arguments += ["--seeds", "1", "--epochs", "1", "--rank", "2", "--bootstrap", "20", "--out", str(tmp_path / "out")]
-    done = CliRunner().invoke(app, spread(arguments))
+    arguments = ["--maps-train", maps["maps_train"], "--maps-eval", maps["maps_eval"], "--out", tmp_path / "out"]
+    done = typed("probe", *arguments, *["--seeds", "1", "--epochs", "1", "--rank", "2", "--bootstrap", "20"])
     assert done.exit_code == 0, done.output
     assert "Not run: attention_words: it needs word vectors" in done.output
     assert "right-branching" in done.output

@@ -10,16 +10,14 @@ import pytest
 import torch
 import transformers
 from safetensors.numpy import load_file, save_file
-from typer.testing import CliRunner
 
-from headatlas.cli.app import app
-from headatlas.cli.arguments import spread
-from headatlas.commands.prune.run import prune
+from headatlas.commands.prune.options import prune
 from headatlas.corpora.sample import sample_text
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.gates import gates_without
 from headatlas.models.loading import load_model
 from headatlas.models.pruning import load_pruned
+from typed import typed
 
 CPU = torch.device("cpu")
 ON_CPU = {"device": "cpu", "progress": False}
@@ -114,8 +112,7 @@ def test_tensors_that_the_class_has_no_place_for_are_named(checkpoint, tmp_path)
     folder = checkpoint("bert", "BertForMaskedLM")
     tensors = load_file(folder / "model.safetensors") | {"cls.seq_relationship.weight": np.zeros((2, 32), np.float32)}
     save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
-    line = ["prune", str(folder), "--heads", "1-2", "--out", str(tmp_path / "out"), "--device", "cpu"]
-    done = CliRunner().invoke(app, spread(line))
+    done = typed("prune", folder, "--heads", "1-2", "--out", tmp_path / "out", "--device", "cpu")
     assert done.exit_code == 0, done.output
     assert "Not saved" in done.output
     assert "cls.seq_relationship.weight" in done.output

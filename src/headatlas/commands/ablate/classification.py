@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from headatlas.choices import Pooling as Pooling
-from headatlas.commands.ablate.encoded_texts import encode_texts
-from headatlas.commands.ablate.task import Examples, Task
-from headatlas.corpora.labelled import LabelledText
+from headatlas.commands.ablate.encoded_texts import encode_texts, pad_texts
+from headatlas.commands.ablate.options import AblateOptions, Pooling
+from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
+from headatlas.commands.shared.options import list_names
+from headatlas.corpora.labelled import LabelledText, read_labelled
 from headatlas.encoding.batches import plan_batches
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.model import Model
@@ -46,6 +48,26 @@ class Classification(Task):
     measures = ("accuracy", "log_likelihood")
     like_loss = "log_likelihood"
 
+    @classmethod
+    def read(
+        cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path
+    ) -> Classification:
+        """Make the task from tables of texts and labels, and train a classifier if the model brings none."""
+        columns = list_names(options.columns)
+        sizes = {"max_tokens": options.max_tokens, "batch_tokens": options.batch_tokens}
+        texts, training = read_labelled(files["data"], columns), list[LabelledText]()
+        has_classifier = model.task_head == "classification"
+        if "train" in files and has_classifier:
+            raise SettingError(f"--train is given, but {model.name} has a classifier of its own.")
+        if "train" in files:
+            training = read_labelled(files["train"], columns)
+        elif not has_classifier:
+            training, texts = split_for_training(texts, options.train_share, options.seed)
+        head = train_head(model, training, pooling=options.pooling, **sizes) if training else None
+        task = cls(model, sample_examples(texts, options), head=head, **sizes)
+        task.about |= {"trained_on": len(training), "available": len(texts)}
+        return task
+
     def __init__(
         self,
         model: Model,
@@ -64,29 +86,29 @@ class Classification(Task):
                 raise CorpusError(f"the label {text.label!r} is {known}.", text.path, text.line)
         if len({text.label for text in texts}) < 2:
             raise CorpusError(f"all {len(texts):,} examples to be scored have one label, so there is nothing to tell.")
-        inputs, self.cut = encode_texts(model, [text.texts for text in texts], max_tokens)
+        segments, cut = encode_texts(model, [text.texts for text in texts], max_tokens)
         batches = []
-        for indices in plan_batches(inputs, batch_tokens):
+        for indices in plan_batches(segments, batch_tokens):
             labels = torch.tensor([numbers[texts[index].label] for index in indices])
-            batch = inputs.batch(indices)
+            batch = pad_texts(model, segments, indices)
             ids = tuple(texts[index].id for index in indices)
-            batches.append(Examples(ids, batch, torch.arange(len(ids)), {"classes": labels}))
+            batches.append(ExampleBatch(ids, batch, torch.arange(len(ids)), {"classes": labels}))
         super().__init__(model, batches)
         self.about |= {"classes": list(classes), "head": "linear, trained here" if head else "the checkpoint's own"}
-        if self.cut:
-            self.left_out = {"text_cut_to_fit": self.cut}
+        if cut:
+            self.left_out = {"text_cut_to_fit": cut}
 
-    def losses(self, examples: Examples) -> Tensor:
+    def losses(self, examples: ExampleBatch) -> Tensor:
         """Cross-entropy: [E]."""
         return cross_entropy(self._logits(examples), examples.targets["classes"], reduction="none")
 
-    def scores(self, examples: Examples) -> Tensor:
+    def scores(self, examples: ExampleBatch) -> Tensor:
         """Whether the right label is the likeliest, and its log-likelihood: [E, 2]."""
         logits, classes = self._logits(examples), examples.targets["classes"]
         right = (logits.argmax(-1) == classes).to(logits.dtype)
         return torch.stack([right, -cross_entropy(logits, classes, reduction="none")], -1)
 
-    def _logits(self, examples: Examples) -> Tensor:
+    def _logits(self, examples: ExampleBatch) -> Tensor:
         if self._head is None:
             logits: Tensor = self.model.network(**examples.inputs).logits
             return logits.to(torch.promote_types(logits.dtype, torch.float32))
@@ -129,13 +151,13 @@ def train_head(
         raise CorpusError(
             f"all {len(texts):,} training examples have one label ({classes[0]}): nothing can be learned."
         )
-    inputs, _ = encode_texts(model, [text.texts for text in texts], max_tokens)
+    segments, _ = encode_texts(model, [text.texts for text in texts], max_tokens)
     features = torch.zeros(len(texts), model.network.config.get_text_config().hidden_size)
     with torch.inference_mode():
-        for indices in plan_batches(inputs, batch_tokens):
+        for indices in plan_batches(segments, batch_tokens):
             batch = {
                 name: part.to(model.device) if isinstance(part, Tensor) else part
-                for name, part in inputs.batch(indices).items()
+                for name, part in pad_texts(model, segments, indices).items()
             }
             features[indices] = features_of(model, batch, pooling).float().cpu()
     scaler = StandardScaler().fit(features.numpy())
@@ -152,8 +174,6 @@ def split_for_training(
     texts: Sequence[LabelledText], share: float, seed: int
 ) -> tuple[list[LabelledText], list[LabelledText]]:
     """A part to train on, in which every label occurs, and the rest."""
-    if not 0 < share < 1:
-        raise SettingError(f"--train-share must lie between 0 and 1, not be {share}.")
     training = set(_chosen(texts, share, seed))
     rest = [text for text in texts if text.id not in training]
     if not rest:

@@ -2,44 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
 
+from headatlas.encoding.segments import Segment
+from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError
 from headatlas.models.model import Model
 
 
-class EncodedTexts(Sequence[range]):
-    """Encoded texts; as a sequence, each stands as a range as long as its tokens, which is what plans need."""
-
-    def __init__(self, model: Model, encodings: Sequence[tuple[list[int], list[int]]]) -> None:
-        self._model, self._encodings = model, encodings
-
-    def __len__(self) -> int:
-        return len(self._encodings)
-
-    def __getitem__(self, index: Any) -> Any:
-        return range(len(self._encodings[index][0]))
-
-    def batch(self, indices: Sequence[int]) -> dict[str, Any]:
-        """Some of them padded: the network's inputs, on the CPU."""
-        width = max(len(self[index]) for index in indices)
-        ids = torch.full((len(indices), width), self._model.pad_id)
-        types, mask = torch.zeros_like(ids), torch.zeros_like(ids)
-        for row, index in enumerate(indices):
-            tokens, kinds = self._encodings[index]
-            ids[row, : len(tokens)] = torch.tensor(tokens)
-            types[row, : len(tokens)] = torch.tensor(kinds)
-            mask[row, : len(tokens)] = 1
-        return self._model.network_inputs(ids, mask, types)
-
-
 def encode_texts(
     model: Model, texts: Sequence[tuple[str, ...]], max_tokens: int, written: bool = False
-) -> tuple[EncodedTexts, int]:
-    """Encode one text or two together, and say how many were cut: the longer side first, at its end.
+) -> tuple[list[Segment], int]:
+    """Encode one text or two together, and count those that were cut: the longer side first, at its end.
 
     written: texts that the model is to write; translation models may have another tokenizer for them.
     """
@@ -50,7 +31,19 @@ def encode_texts(
     lengths = [len(ids) for ids in cut["input_ids"]]
     if min(lengths) == 0:
         raise CorpusError(f"The text {texts[lengths.index(0)][0]!r} turns into no tokens.")
-    encoded = list(zip(cut["input_ids"], cut["token_type_ids"], strict=True))
-    return EncodedTexts(model, encoded), sum(
-        len(ids) != length for ids, length in zip(whole["input_ids"], lengths, strict=True)
-    )
+    segments = [
+        Segment(str(number), np.array(ids, np.int32), np.array(types, np.uint8), np.full(len(ids), SPECIAL, np.int32))
+        for number, (ids, types) in enumerate(zip(cut["input_ids"], cut["token_type_ids"], strict=True))
+    ]
+    return segments, sum(len(ids) != length for ids, length in zip(whole["input_ids"], lengths, strict=True))
+
+
+def pad_texts(model: Model, segments: Sequence[Segment], indices: Sequence[int]) -> dict[str, Any]:
+    """Pad some of the segments: the network's inputs, on the CPU. Slow tokenizers do, unlike for `make_batch`."""
+    chosen = [segments[index] for index in indices]
+
+    def padded(rows: Iterable[NDArray[Any]], value: int = 0) -> Tensor:
+        return pad_sequence([torch.from_numpy(row).long() for row in rows], batch_first=True, padding_value=value)
+
+    ids, types = padded((text.ids for text in chosen), model.pad_id), padded(text.type_ids for text in chosen)
+    return model.network_inputs(ids, padded(np.ones(len(text)) for text in chosen), types)

@@ -1,6 +1,6 @@
 """How important is each head? I_h = E_x |dL(x) / d xi_h|, where xi_h scales the head's output (Michel et al. 2019).
 
-The absolute value is each example's own, taken before the mean, and all heads come of one backward pass a batch. As
+The absolute value is each example's own, taken before the mean, and all heads come from one backward pass per batch. As
 an option of the reader, `normalised` divides a layer's values by their l2 norm, as the paper does after Molchanov et
 al. (2017), since layers differ in the scale of their gradients.
 """
@@ -11,42 +11,43 @@ import numpy as np
 import pandas as pd
 import torch
 
-from headatlas.commands.ablate.passes import Advance, Keep, make_anew
-from headatlas.commands.ablate.task import Examples, Task
-from headatlas.engine.pieces import Arrays, Floats
+from headatlas.commands.ablate.passes import compute_once
+from headatlas.commands.ablate.task import ExampleBatch, Task
+from headatlas.engine.pieces import Arrays, Floats, Pieces
+from headatlas.engine.progress import TokenProgress
 from headatlas.models.gates import Gates
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means
 from headatlas.statistics.resampling import fold_of
 
 
-def gate_gradients(task: Task, examples: Examples, stack: Stack) -> Floats:
+def gate_gradients(task: Task, examples: ExampleBatch, stack: Stack) -> Floats:
     """Derivative of each example's own loss to each head's gate: [E, L, H]."""
     shape = task.model.shapes[stack]
     gates = torch.ones(len(examples), shape.layers, shape.most_heads, device=task.model.device, requires_grad=True)
     with torch.enable_grad(), task.removing(Gates(gates[examples.rows], None, shape), stack):
         (gradients,) = torch.autograd.grad(task.losses(examples).sum(), gates)
-    found: Floats = gradients.double().cpu().numpy()
-    return found
+    of_gates: Floats = gradients.double().cpu().numpy()
+    return of_gates
 
 
-def batch_importance(task: Task, number: int, stack: Stack, keep: Keep = make_anew) -> Floats:
+def batch_importance(task: Task, number: int, stack: Stack, pieces: Pieces | None = None) -> Floats:
     """|dL(x) / d xi_h| of every example of one batch: [E, L, H]."""
 
     def make() -> Arrays:
         return {"importance": np.abs(gate_gradients(task, task.batches[number].to(task.model.device), stack))}
 
-    return keep(f"importance-{number:05}", make)["importance"]
+    return compute_once(pieces, f"importance-{number:05}", make)["importance"]
 
 
-def example_importance(task: Task, stack: Stack, advance: Advance | None = None, keep: Keep = make_anew) -> Floats:
-    """|dL(x) / d xi_h| of every example and head: [E, L, H]. A piece to keep is that of a batch."""
-    found = []
+def example_importance(task: Task, stack: Stack, bar: TokenProgress | None = None) -> Floats:
+    """|dL(x) / d xi_h| of every example and head: [E, L, H]."""
+    parts = []
     for number, batch in enumerate(task.batches):
-        found.append(batch_importance(task, number, stack, keep))
-        if advance:
-            advance(batch.size)
-    return np.concatenate(found)
+        parts.append(batch_importance(task, number, stack))
+        if bar:
+            bar.advance(batch.size)
+    return np.concatenate(parts)
 
 
 def normalised(values: Floats) -> Floats:
@@ -61,12 +62,12 @@ def halves_of(task: Task, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64
     return np.array([fold_of(name, seed) for name in task.ids])
 
 
-def importance_table(task: Task, found: Floats, shape: HeadShape, *, seed: int, resamplings: int) -> pd.DataFrame:
-    """One row a head: task, layer, head, value, low, high, normalised, first_half, second_half, count."""
+def importance_table(task: Task, importance: Floats, shape: HeadShape, *, seed: int, resamplings: int) -> pd.DataFrame:
+    """One row per head: task, layer, head, value, low, high, normalised, first_half, second_half, count."""
     half = halves_of(task, seed)
-    flat = found.reshape(len(found), -1)
+    flat = importance.reshape(len(importance), -1)
     low, high = bootstrap_means(flat, task.ids, seed=seed, resamplings=resamplings)
-    values = found.mean(0)
+    values = importance.mean(0)
     frame = pd.DataFrame(
         {
             "task": task.name,
@@ -78,7 +79,7 @@ def importance_table(task: Task, found: Floats, shape: HeadShape, *, seed: int, 
             "normalised": normalised(values).ravel(),
             "first_half": _mean(flat[half == 0]),
             "second_half": _mean(flat[half == 1]),
-            "count": len(found),
+            "count": len(importance),
         }
     )
     exists = [head <= shape.heads[layer - 1] for layer, head in zip(frame["layer"], frame["head"], strict=True)]

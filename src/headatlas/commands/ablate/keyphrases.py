@@ -1,4 +1,4 @@
-"""Tagging keyphrases: a fine-tuned model says of each word whether it begins a keyphrase, goes on with one, or neither.
+"""Tagging keyphrases: a fine-tuned model says of each word whether it begins a keyphrase, continues one, or neither.
 
 Scores of a document (or a window of one): the `f1` of the phrases tagged, exact in both ends, against those of the
 gold tags, and the mean `log_likelihood` of the gold tags in nats. A word is tagged at its first token. Windows without
@@ -7,7 +7,9 @@ a word of a keyphrase have no F1 and are left out.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -15,11 +17,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.options import AblateOptions
+from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
 from headatlas.commands.ablate.token_prediction import means_by
 from headatlas.corpora.keyphrases.key_words import BEGINS, INSIDE, OUTSIDE, TAGS
+from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment, keyphrase_segments
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError, ModelError
@@ -35,27 +39,27 @@ def word_tags(batch: Batch) -> Tensor:
         if not isinstance(segment, KeyphraseSegment):
             raise TypeError("The batch has segments without tags; encode it with encoding.keyphrase_segments.")
         words, firsts = np.unique(segment.words, return_index=True)
-        kept = (words != SPECIAL) & segment.counted[words]
-        labels[row, torch.from_numpy(firsts[kept])] = torch.from_numpy(segment.tags[words[kept]])
+        counted = (words != SPECIAL) & segment.counted[words]
+        labels[row, torch.from_numpy(firsts[counted])] = torch.from_numpy(segment.tags[words[counted]])
     return labels
 
 
 def spans_of(tags: NDArray[np.int64]) -> Spans:
-    """First word and one past the last of each phrase; one that goes on after nothing begins there."""
-    found: Spans = set()
+    """First word and one past the last of each phrase; a continuation after nothing begins one."""
+    spans: Spans = set()
     start = None
     for place, tag in enumerate([*tags.tolist(), OUTSIDE]):
         if start is not None and tag != INSIDE:
-            found.add((start, place))
+            spans.add((start, place))
             start = None
         if tag == BEGINS or (tag == INSIDE and start is None):
             start = place
-    return found
+    return spans
 
 
-def f1_of_spans(found: Spans, gold: Spans) -> float:
+def f1_of_spans(tagged: Spans, gold: Spans) -> float:
     """Of phrases that match in both ends; 0 where none does."""
-    return 2 * len(found & gold) / (len(found) + len(gold)) if found or gold else 0.0
+    return 2 * len(tagged & gold) / (len(tagged) + len(gold)) if tagged or gold else 0.0
 
 
 class KeyphraseTagging(Task):
@@ -64,6 +68,20 @@ class KeyphraseTagging(Task):
     name = "keyphrases"
     measures = ("f1", "log_likelihood")
     like_loss = "log_likelihood"
+
+    @classmethod
+    def read(
+        cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path
+    ) -> KeyphraseTagging:
+        """Make the task from documents with keyphrases."""
+        left_out: Counter[str] = Counter()
+        documents = list(read_keyphrases(files["data"], options.format_of("keyphrases"), left_out))
+        chosen = sample_examples(documents, options)
+        sample = keyphrase_segments(chosen, model.tokenizer, max_tokens=options.max_tokens)
+        task = cls(model, sample.segments, batch_tokens=options.batch_tokens)
+        task.left_out = dict(left_out) | sample.left_out | task.left_out
+        task.about |= {"available": len(documents)}
+        return task
 
     def __init__(self, model: Model, segments: Sequence[KeyphraseSegment], *, batch_tokens: int) -> None:
         require_tagger(model)
@@ -74,31 +92,31 @@ class KeyphraseTagging(Task):
         plan = plan_batches(tagged, batch_tokens)
         for batch in iterate_batches(tagged, plan, model.kinds, model.pad_id):
             ids = tuple(segment.id for segment in batch.segments)
-            batches.append(Examples(ids, model.inputs(batch), torch.arange(len(ids)), {"labels": word_tags(batch)}))
+            batches.append(ExampleBatch(ids, model.inputs(batch), torch.arange(len(ids)), {"labels": word_tags(batch)}))
         super().__init__(model, batches)
         if without := len(segments) - len(tagged):
             self.left_out = {"window_without_keyphrase": without}
 
-    def losses(self, examples: Examples) -> Tensor:
+    def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each document's tags: [E]."""
         return -self._likelihoods(examples, self._logits(examples))
 
-    def scores(self, examples: Examples) -> Tensor:
+    def scores(self, examples: ExampleBatch) -> Tensor:
         """F1 of phrases, and mean log-likelihood of tags: [E, 2]."""
         logits, labels = self._logits(examples), examples.targets["labels"]
         tags, gold = logits.argmax(-1).cpu().numpy(), labels.cpu().numpy()
         f1 = []
         for row, wanted in enumerate(gold):
-            kept = wanted != IGNORED
-            f1.append(f1_of_spans(spans_of(tags[row, kept]), spans_of(wanted[kept])))
+            counted = wanted != IGNORED
+            f1.append(f1_of_spans(spans_of(tags[row, counted]), spans_of(wanted[counted])))
         likelihoods = self._likelihoods(examples, logits)
         return torch.stack([torch.tensor(f1, dtype=likelihoods.dtype, device=likelihoods.device), likelihoods], -1)
 
-    def _logits(self, examples: Examples) -> Tensor:
+    def _logits(self, examples: ExampleBatch) -> Tensor:
         logits: Tensor = self.model.network(**examples.inputs).logits
         return logits.to(torch.promote_types(logits.dtype, torch.float32))
 
-    def _likelihoods(self, examples: Examples, logits: Tensor) -> Tensor:
+    def _likelihoods(self, examples: ExampleBatch, logits: Tensor) -> Tensor:
         labels = examples.targets["labels"]
         counted = labels != IGNORED
         likelihood = -cross_entropy(logits[counted], labels[counted], reduction="none")

@@ -1,8 +1,8 @@
 """Words in a relation, each beside a word like it that is not: what the causal test compares.
 
-A matched word has the same part of speech or, where the corpus gives none, is about as frequent (the same power of
-two). It is taken from the same sentence where that has one, else from another, and never twice. A word for which none
-is left is not used, and counted.
+A matched word has the same part of speech or, if the corpus gives none, is about as frequent (the same power of two).
+It comes from the same sentence if possible, else from another, and is never used twice. Words without a match are
+counted and not used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Word = tuple[int, int]  # segment and word, from 0
 
 @dataclass(frozen=True)
 class MatchedWords:
-    """Pairs of a word in the relation and a word like it; how many of the words asked for found no match."""
+    """Pairs of a word in the relation and a word like it; the number of words without a match."""
 
     pairs: tuple[tuple[Word, Word], ...]
     unmatched: int
@@ -36,7 +36,7 @@ class RelationWords:
 
 
 def word_classes(segments: Sequence[WordSegment], tags: Sequence[Sequence[str]]) -> Callable[[Word], str]:
-    """What must agree for two words to be alike: the tag, or where there is none the band of frequency."""
+    """What must agree for two words to match: the tag or, without tags, the band of frequency."""
     counts = Counter(text.lower() for segment in segments for text in segment.text)
 
     def class_of(word: Word) -> str:
@@ -50,7 +50,7 @@ def match_words(
     relation: RelationWords, usable: Iterable[Word], class_of: Callable[[Word], str], *, most: int, seed: int
 ) -> MatchedWords:
     """Up to `most` words of a relation, drawn by the seed, each with a match among the usable words outside it."""
-    dice = random.Random(f"{seed} match {relation.name}")
+    rng = random.Random(f"{seed} match {relation.name}")
     outside: dict[str, dict[int, list[Word]]] = defaultdict(lambda: defaultdict(list))  # class -> segment -> words
     inside = []
     for word in sorted(usable):
@@ -58,14 +58,14 @@ def match_words(
             inside.append(word)
         else:
             outside[class_of(word)][word[0]].append(word)
-    chosen = sorted(dice.sample(inside, min(most, len(inside))))
+    chosen = sorted(rng.sample(inside, min(most, len(inside))))
     pairs: list[tuple[Word, Word]] = []
     for word in chosen:
         alike = outside[class_of(word)]
         if not alike:
             continue
-        segment = word[0] if word[0] in alike else dice.choice(sorted(alike))
-        match = alike[segment].pop(dice.randrange(len(alike[segment])))
+        segment = word[0] if word[0] in alike else rng.choice(sorted(alike))
+        match = alike[segment].pop(rng.randrange(len(alike[segment])))
         if not alike[segment]:
             del alike[segment]
         pairs.append((word, match))

@@ -8,16 +8,19 @@ difference in nats. The loss is that of choosing between the two, softplus(-marg
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import softplus
 
-from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.options import AblateOptions
+from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
 from headatlas.commands.ablate.token_prediction import next_tokens, predicted_tokens, require_language_model
-from headatlas.corpora.minimal_pairs import MinimalPair
+from headatlas.commands.shared.options import list_names
+from headatlas.corpora.minimal_pairs import MinimalPair, read_minimal_pairs
 from headatlas.encoding.batches import make_batch, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED
@@ -34,6 +37,14 @@ class MinimalPairs(Task):
     name = "minimal-pairs"
     measures = ("accuracy", "margin")
     like_loss = "margin"
+
+    @classmethod
+    def read(
+        cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path
+    ) -> MinimalPairs:
+        """Make the task from files of pairs."""
+        pairs = sample_examples(read_minimal_pairs(files["pairs"], list_names(options.sets)), options)
+        return cls(model, pairs, max_tokens=options.max_tokens, batch_tokens=options.batch_tokens)
 
     def __init__(self, model: Model, pairs: Sequence[MinimalPair], *, max_tokens: int, batch_tokens: int) -> None:
         if model.language_model is None:
@@ -54,16 +65,16 @@ class MinimalPairs(Task):
             self.left_out = {"pair_too_long": longer}
         self.about["sets"] = len({pair.id.rpartition(".")[0] for pair in pairs})
 
-    def losses(self, examples: Examples) -> Tensor:
+    def losses(self, examples: ExampleBatch) -> Tensor:
         """softplus(-margin): [E]."""
         return softplus(-self._margins(examples))
 
-    def scores(self, examples: Examples) -> Tensor:
+    def scores(self, examples: ExampleBatch) -> Tensor:
         """Whether the good sentence is likelier, and by how much: [E, 2]."""
         margins = self._margins(examples)
         return torch.stack([(margins.sign() + 1) / 2, margins], -1)
 
-    def _margins(self, examples: Examples) -> Tensor:
+    def _margins(self, examples: ExampleBatch) -> Tensor:
         labels = examples.targets["labels"]
         logits = logits_at(self.model.network, examples.inputs, labels != IGNORED)
         row, likelihood, _ = predicted_tokens(logits, labels)
@@ -97,16 +108,16 @@ class _Pair:
         return self.longest * (sum(map(len, self.segments)) if masked else 2)
 
 
-def _causal_rows(model: Model, _frame: Frame, pairs: Sequence[_Pair]) -> Examples:
+def _causal_rows(model: Model, _frame: Frame, pairs: Sequence[_Pair]) -> ExampleBatch:
     segments = [segment for pair in pairs for segment in pair.segments]
     batch = make_batch(segments, kind_table(model.tokenizer), model.pad_id)
     signs = torch.tensor([1.0, -1.0]).repeat(len(pairs))
     rows = torch.arange(len(pairs)).repeat_interleave(2)
     targets = {"labels": next_tokens(batch), "signs": signs}
-    return Examples(tuple(pair.id for pair in pairs), model.inputs(batch), rows, targets)
+    return ExampleBatch(tuple(pair.id for pair in pairs), model.inputs(batch), rows, targets)
 
 
-def _masked_rows(model: Model, frame: Frame, pairs: Sequence[_Pair]) -> Examples:
+def _masked_rows(model: Model, frame: Frame, pairs: Sequence[_Pair]) -> ExampleBatch:
     """A row for each token of each sentence, with that token masked."""
     segments, places, rows, signs = [], [], [], []
     for number, pair in enumerate(pairs):
@@ -123,4 +134,4 @@ def _masked_rows(model: Model, frame: Frame, pairs: Sequence[_Pair]) -> Examples
     ids = batch.input_ids.clone()
     ids[at] = model.tokenizer.mask_token_id
     targets = {"labels": labels, "signs": torch.tensor(signs)}
-    return Examples(tuple(pair.id for pair in pairs), model.inputs(batch, ids), torch.tensor(rows), targets)
+    return ExampleBatch(tuple(pair.id for pair in pairs), model.inputs(batch, ids), torch.tensor(rows), targets)

@@ -11,25 +11,19 @@ import torch
 from torch import Tensor
 
 from headatlas.commands.ablate.replacement import Replacement
-from headatlas.commands.ablate.task import Examples, Task
-from headatlas.engine.pieces import Arrays, Floats
+from headatlas.commands.ablate.task import ExampleBatch, Task
+from headatlas.engine.pieces import Arrays, Floats, Pieces
 from headatlas.models.gates import Gates, all_open
 from headatlas.models.replay import LayerReplay
 from headatlas.models.stacks import Stack
 
-Head = tuple[int, int]  # layer and head, from 0
-Advance = Callable[[int], object]
-"""Told how many tokens have been scored."""
-
-Keep = Callable[[str, Callable[[], Arrays]], Arrays]
-"""Given a name and how to make the arrays of that name; gives them, made now or kept from before."""
-
+HeadPlace = tuple[int, int]  # layer and head, from 0
 _SAME, _SAME_IN_HALF = 1e-3, 5e-2  # between a replay and a whole pass, which may round otherwise
 
 
-def make_anew(_name: str, make: Callable[[], Arrays]) -> Arrays:
-    """Keep nothing."""
-    return make()
+def compute_once(pieces: Pieces | None, name: str, make: Callable[[], Arrays]) -> Arrays:
+    """Return the piece of this name, read or made; without a folder of pieces, make it."""
+    return make() if pieces is None else pieces(name, make)
 
 
 @dataclass
@@ -42,23 +36,23 @@ class Replaying:
 
 def gated_scores(task: Task, gates: Sequence[Tensor], stack: Stack, replacement: Replacement) -> Floats:
     """Scores in whole passes with gates for each batch, [L, H] or [E, L, H] each: [E, measures]."""
-    found = []
+    scores = []
     for number, (batch, of_batch) in enumerate(zip(task.batches, gates, strict=True)):
         examples = batch.to(task.model.device)
         of_rows = of_batch[examples.rows] if of_batch.ndim == 3 else of_batch
         closed = Gates(of_rows, replacement(number, examples), task.model.shapes[stack])
         with torch.inference_mode(), task.removing(closed, stack):
-            found.append(_numbers(task.scores(examples)))
-    return np.concatenate(found)
+            scores.append(_numbers(task.scores(examples)))
+    return np.concatenate(scores)
 
 
 class HeadRemoval:
     """Scores a task without each of some heads in turn.
 
-    Each batch runs once as it is; then, for each head, only the layers from its own on. As many heads of a layer as
-    the token budget allows run together, as copies of the batch. The first batch tells whether that gives what whole
-    passes give; if not, whole passes are made, and `why_whole` says why.
-    replaying: what other tasks of the same model have found out, and are told.
+    Each batch runs once as it is; then, for each head, only the layers from the head's layer on. As many heads of a
+    layer as the token budget allows run together, as copies of the batch. The first batch shows whether that gives what
+    whole passes give; if not, whole passes are made, and `why_whole` says why.
+    replaying: shared by all tasks of the same model, so that the check is made once.
     """
 
     def __init__(
@@ -79,48 +73,47 @@ class HeadRemoval:
         """Why whole passes are made; None where layers below a removed head are re-used."""
         return self._replaying.why_not if self._task.replayable else self._task.why_not_replayable
 
-    def scores(
-        self, heads: Sequence[Head], advance: Advance | None = None, keep: Keep = make_anew
-    ) -> tuple[Floats, Floats]:
-        """Scores with every head in place, [E, measures], and without each head, [E, heads, measures].
-
-        A piece to keep is what a batch gives with all heads, or without those of a layer.
-        """
-        plain: list[Floats] = []
-        without: list[Floats] = []
-        for number, batch in enumerate(self._task.batches):
-            for all_of, own in zip((plain, without), self.batch_scores(number, heads, keep), strict=True):
-                all_of.append(own)
-            if advance:
-                advance(batch.size)
-        if self._task.replayable and not self._replaying.checked:  # all was kept from before
+    def describe(self) -> str:
+        """Say which passes were made, also if all scores were read from an earlier run."""
+        if self._task.replayable and not self._replaying.checked:
             self._recorded(0, self._task.batches[0].to(self._task.model.device))
             self._replay.forget()
-        return np.concatenate(plain), np.concatenate(without)
+        return self.why_whole or "layers below a removed head are re-used"
 
-    def batch_scores(self, number: int, heads: Sequence[Head], keep: Keep = make_anew) -> tuple[Floats, Floats]:
-        """The same of one batch."""
+    def scores(self, heads: Sequence[HeadPlace]) -> tuple[Floats, Floats]:
+        """Scores with every head in place, [E, measures], and without each head, [E, heads, measures]."""
+        batches = [self.batch_scores(number, heads) for number in range(len(self._task.batches))]
+        plain, without = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+        return plain, without
+
+    def batch_scores(
+        self, number: int, heads: Sequence[HeadPlace], pieces: Pieces | None = None
+    ) -> tuple[Floats, Floats]:
+        """The same for one batch. A piece is what a batch gives with all heads, or without those of a layer."""
         examples = self._task.batches[number].to(self._task.model.device)
         recorded = cache(partial(self._recorded, number, examples))
-        plain = keep(f"plain-{number:05}", recorded)["scores"]
-        without: dict[Head, Floats] = {}
+        plain = compute_once(pieces, f"plain-{number:05}", recorded)["scores"]
+        without: dict[HeadPlace, Floats] = {}
         for layer in sorted({layer for layer, _ in heads}):
-            mine = [head for head in heads if head[0] == layer]
-            make = partial(self._without, number, mine, examples, recorded)
-            without |= zip(mine, keep(f"without-{number:05}-{layer + 1:03}", make)["scores"], strict=True)
+            of_layer = [head for head in heads if head[0] == layer]
+            make = partial(self._without, number, of_layer, examples, recorded)
+            scores = compute_once(pieces, f"without-{number:05}-{layer + 1:03}", make)["scores"]
+            without |= zip(of_layer, scores, strict=True)
         self._replay.forget()
         return plain, np.stack([without[head] for head in heads], axis=1)
 
-    def _without(self, number: int, heads: list[Head], examples: Examples, recorded: Callable[[], object]) -> Arrays:
+    def _without(
+        self, number: int, heads: list[HeadPlace], examples: ExampleBatch, record: Callable[[], object]
+    ) -> Arrays:
         """Scores without each of a layer's heads: [heads, E, measures]."""
-        recorded()
+        record()
         together = max(1, self._budget // examples.size) if self._task.replayable else 1
-        found: list[Floats] = []
+        scores: list[Floats] = []
         for start in range(0, len(heads), together):
-            found += self._run(number, heads[start : start + together], examples)
-        return {"scores": np.stack(found)}
+            scores += self._run(number, heads[start : start + together], examples)
+        return {"scores": np.stack(scores)}
 
-    def _recorded(self, number: int, examples: Examples) -> Arrays:
+    def _recorded(self, number: int, examples: ExampleBatch) -> Arrays:
         """Scores of the batch as it is, recorded; the first one also checks the replay."""
         with torch.inference_mode():
             if self.why_whole is not None:
@@ -130,7 +123,7 @@ class HeadRemoval:
                 self._replaying.checked, self._replaying.why_not = True, self._check(number, examples)
             return {"scores": _numbers(scores)}
 
-    def _check(self, number: int, examples: Examples) -> str | None:
+    def _check(self, number: int, examples: ExampleBatch) -> str | None:
         if not self._replay.complete:
             return "its layers are not where they could be replayed"
         near = _SAME_IN_HALF if self._task.model.dtype.itemsize < 4 else _SAME
@@ -142,7 +135,7 @@ class HeadRemoval:
         same = torch.allclose(again, whole, atol=near, rtol=near)
         return None if same else f"a replay from layer {layer + 1} did not give what a whole pass gives"
 
-    def _run(self, number: int, heads: list[Head], examples: Examples) -> list[Floats]:
+    def _run(self, number: int, heads: list[HeadPlace], examples: ExampleBatch) -> list[Floats]:
         """Scores without each of a layer's heads: [E, measures] each."""
         copies = examples.repeated(len(heads))
         change = self._gates(number, heads, copies)
@@ -154,7 +147,7 @@ class HeadRemoval:
                     scores = self._task.scores(copies)
         return list(_numbers(scores).reshape(len(heads), len(examples), -1))
 
-    def _gates(self, number: int, heads: Sequence[Head], copies: Examples) -> Gates:
+    def _gates(self, number: int, heads: Sequence[HeadPlace], copies: ExampleBatch) -> Gates:
         """In each copy of the batch another head is shut."""
         gates = all_open(self._shape, copies.rows.device).repeat(len(heads), 1, 1)
         for copy, (layer, head) in enumerate(heads):
@@ -164,5 +157,11 @@ class HeadRemoval:
 
 
 def _numbers(scores: Tensor) -> Floats:
-    found: Floats = scores.double().cpu().numpy()
-    return found
+    numbers: Floats = scores.double().cpu().numpy()
+    return numbers
+
+
+def plain_scores(task: Task) -> Floats:
+    """Scores with every head in place: [E, measures]."""
+    with torch.inference_mode():
+        return np.concatenate([_numbers(task.scores(batch.to(task.model.device))) for batch in task.batches])

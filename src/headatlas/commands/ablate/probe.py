@@ -8,26 +8,34 @@ get their head, punctuation aside, and the `log_likelihood` of the true heads, m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.options import AblateOptions
+from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
 from headatlas.commands.ablate.token_prediction import means_by
+from headatlas.commands.extract.options import extract
+from headatlas.corpora.files import refuse_same_files
+from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
-from headatlas.encoding.word_segments import ParsedSegment
-from headatlas.errors import CorpusError, ModelError
+from headatlas.encoding.word_segments import ParsedSegment, parsed_segments
+from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.attention import observing
 from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.probes.attention import AttentionProbe
-from headatlas.probes.batches import IGNORED, ProbeBatch
+from headatlas.probes.batches import IGNORED, ProbeBatch, Sentences
+from headatlas.probes.training import TrainingSettings, fit, hold_out
 from headatlas.statistics.words import word_attention_torch
+from headatlas.store.examples import label_set_of
 from headatlas.store.word_maps import unit_index
 
 
@@ -45,6 +53,41 @@ class ProbeParsing(Task):
     like_loss = "log_likelihood"
     replayable = False
     why_not_replayable = "the probe reads the maps of all layers, so all are run"
+
+    @classmethod
+    def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> ProbeParsing:
+        """Train a probe on the whole model's attention over --treebank, and make the task from --eval."""
+        require_one_stack(model)
+        refuse_same_files({"train": files["treebank"], "eval": files["eval"]}, "Give another file with --eval.")
+        treebank_format = options.format_of("treebank")
+        store = extract(
+            model,
+            treebank=files["treebank"],
+            out=scratch / "maps",
+            max_tokens=options.max_tokens,
+            batch_tokens=options.batch_tokens,
+            treebank_format=treebank_format,
+            progress=options.progress,
+        )
+        sentences = Sentences(store, None, model.device)
+        train, held_out = hold_out(len(sentences), options.seed)
+        heads = store.index.shape.total
+        probe, fitted = fit(lambda: AttentionProbe(heads), sentences, train, held_out, TrainingSettings(), options.seed)
+        left_out: Counter[str] = Counter()
+        trees = read_treebank(files["eval"], treebank_format, left_out)
+        sample = parsed_segments(trees, model.tokenizer, max_tokens=options.max_tokens)
+        if not set(sample.relations) & {name for example in store.examples for name in example.relations or ()}:
+            raise SettingError("--treebank and --eval have no relation in common. Give two parts of one treebank.")
+        segments, punctuation = sample_examples(sample.segments, options), label_set_of(store.examples).punct
+        task = cls(model, segments, sample.relations, punctuation, probe, batch_tokens=options.batch_tokens)
+        task.left_out = dict(left_out) | sample.left_out | task.left_out
+        task.about |= {
+            "available": len(sample.segments),
+            "trained_on": len(train),
+            "epochs": fitted.epochs,
+            "held_out_loss": float(fitted.held_out[0]),
+        }
+        return task
 
     def __init__(
         self,
@@ -76,7 +119,7 @@ class ProbeParsing(Task):
                 counted[row, : segment.size] = torch.from_numpy(~passed_over[segment.relations])
             targets = {"heads": heads, "counted": counted, "units": units.index}
             ids = tuple(scored[index].id for index in indices)
-            batches.append(Examples(ids, model.inputs(batch), torch.arange(len(ids)), targets))
+            batches.append(ExampleBatch(ids, model.inputs(batch), torch.arange(len(ids)), targets))
         super().__init__(model, batches)
         if left := len(segments) - len(scored):
             self.left_out = {"sentence_of_punctuation": left}
@@ -91,25 +134,25 @@ class ProbeParsing(Task):
         finally:
             self._gates = None
 
-    def losses(self, examples: Examples) -> Tensor:
+    def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each sentence's true heads: [E]."""
         return -self._likelihoods(examples, self._log_probabilities(examples))
 
-    def scores(self, examples: Examples) -> Tensor:
+    def scores(self, examples: ExampleBatch) -> Tensor:
         """Share of words with their true head as the likeliest, and mean log-likelihood of all heads: [E, 2]."""
-        found = self._log_probabilities(examples)
+        log_probabilities = self._log_probabilities(examples)
         counted = examples.targets["counted"]
-        right = (found.argmax(-1) == examples.targets["heads"])[counted].to(found.dtype)
+        right = (log_probabilities.argmax(-1) == examples.targets["heads"])[counted].to(log_probabilities.dtype)
         shares = means_by(right, torch.nonzero(counted)[:, 0], len(examples))
-        return torch.stack([shares, self._likelihoods(examples, found)], -1)
+        return torch.stack([shares, self._likelihoods(examples, log_probabilities)], -1)
 
-    def _likelihoods(self, examples: Examples, found: Tensor) -> Tensor:
+    def _likelihoods(self, examples: ExampleBatch, log_probabilities: Tensor) -> Tensor:
         heads = examples.targets["heads"]
         words = heads != IGNORED
-        of_true = found.gather(-1, heads.clamp_min(0)[..., None])[..., 0]
+        of_true = log_probabilities.gather(-1, heads.clamp_min(0)[..., None])[..., 0]
         return means_by(of_true[words], torch.nonzero(words)[:, 0], len(examples))
 
-    def _log_probabilities(self, examples: Examples) -> Tensor:
+    def _log_probabilities(self, examples: ExampleBatch) -> Tensor:
         """Over the other words and ROOT: [E, W, W + 1]."""
         heads, units = examples.targets["heads"], examples.targets["units"]
         words = heads.shape[1]

@@ -1,28 +1,33 @@
-"""What a task is: batches of examples, a score for each example, and a loss that can be differentiated.
+"""A task: batches of examples, a score for each example, and a loss that can be differentiated.
 
-Everything about removing heads is asked of this interface alone, so a new task is one new file.
+Removing heads needs nothing but this interface. A new task is one new file, with a method `read` that makes it from
+files, and an entry in `READERS` (see run.py).
 """
 
 from __future__ import annotations
 
+import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import torch
 from torch import Tensor
 
+from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_rows
 from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 
+ItemT = TypeVar("ItemT")
+
 
 @dataclass(frozen=True)
-class Examples:
-    """A batch: E examples as R rows of network input. An example has one row, or several (a minimal pair)."""
+class ExampleBatch:
+    """E examples as R rows of network input. An example has one row, or several (a minimal pair)."""
 
     ids: tuple[str, ...]  # E, unique within the task
     inputs: dict[str, Any]  # of the network; tensors are [R, ...]
@@ -37,19 +42,19 @@ class Examples:
         """Tokens, padding included."""
         return int(self.inputs["input_ids"].numel())
 
-    def to(self, device: torch.device) -> Examples:
+    def to(self, device: torch.device) -> ExampleBatch:
         """The same batch on another device."""
         return self._with(lambda tensor: tensor.to(device, non_blocking=True))
 
-    def repeated(self, copies: int) -> Examples:
-        """So many copies of the batch, one after the other, in one."""
+    def repeated(self, copies: int) -> ExampleBatch:
+        """Copies of the batch, one after the other, as one batch."""
         if copies == 1:
             return self
         larger = self._with(lambda tensor: torch.cat([tensor] * copies))
         shift = torch.arange(copies, device=self.rows.device).repeat_interleave(len(self.rows)) * len(self)
         return replace(larger, ids=self.ids * copies, rows=larger.rows + shift)
 
-    def _with(self, change: Any) -> Examples:
+    def _with(self, change: Any) -> ExampleBatch:
         def changed(parts: dict[str, Any]) -> dict[str, Any]:
             return {name: change(part) if isinstance(part, Tensor) else part for name, part in parts.items()}
 
@@ -62,10 +67,10 @@ class Task(ABC):
     name: ClassVar[str]
     measures: ClassVar[tuple[str, ...]]  # names of the scores, higher is better; the first one decides orders
     like_loss: ClassVar[str]  # the one of them that falls as the loss rises, with which importance is compared
-    replayable: ClassVar[bool] = True  # whether its scores come of one pass of the network over its inputs
-    why_not_replayable: ClassVar[str] = "its scores come of many passes, not of one"
+    replayable: ClassVar[bool] = True  # whether its scores come from one pass of the network over its inputs
+    why_not_replayable: ClassVar[str] = "its scores come from many passes, not from one"
 
-    def __init__(self, model: Model, batches: Sequence[Examples]) -> None:
+    def __init__(self, model: Model, batches: Sequence[ExampleBatch]) -> None:
         self.model = model
         self.batches = batches
         self.about: dict[str, Any] = {"examples": len(self.ids), "unknown": self._unknown()}  # for the manifest
@@ -84,14 +89,22 @@ class Task(ABC):
 
     @contextmanager
     def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
-        """Within this context the task is done by a model whose heads of one stack are gated."""
+        """Within this context the heads of one stack are gated."""
         with self.model.changing_outputs(gates, stack):
             yield
 
     @abstractmethod
-    def losses(self, examples: Examples) -> Tensor:
+    def losses(self, examples: ExampleBatch) -> Tensor:
         """Each example's own loss, differentiable: [E]."""
 
     @abstractmethod
-    def scores(self, examples: Examples) -> Tensor:
+    def scores(self, examples: ExampleBatch) -> Tensor:
         """Each example's scores, higher is better: [E, measures]."""
+
+
+def sample_examples(items: Sequence[ItemT], options: ExampleOptions) -> list[ItemT]:
+    """Sample at most as many examples as asked for, by the seed, in their order."""
+    if len(items) <= options.examples:
+        return list(items)
+    places = random.Random(f"{options.seed} examples").sample(range(len(items)), options.examples)
+    return [items[place] for place in sorted(places)]

@@ -7,17 +7,21 @@ negative log-likelihood of the reference's tokens, each given those before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from headatlas.commands.ablate.encoded_texts import encode_texts
-from headatlas.commands.ablate.task import Examples, Task
+from headatlas.commands.ablate.encoded_texts import encode_texts, pad_texts
+from headatlas.commands.ablate.options import AblateOptions
+from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
 from headatlas.commands.ablate.token_prediction import means_by
+from headatlas.commands.shared.options import list_names
 from headatlas.corpora.translations import Translation as TranslatedText
+from headatlas.corpora.translations import read_translations
 from headatlas.encoding.batches import plan_batches
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import ModelError
@@ -41,6 +45,12 @@ class Translation(Task):
     like_loss = "chrf"
     replayable = False
 
+    @classmethod
+    def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path) -> Translation:
+        """Make the task from tables of sources and targets."""
+        texts = sample_examples(read_translations(files["data"], list_names(options.columns)), options)
+        return cls(model, texts, max_tokens=options.max_tokens, batch_tokens=options.batch_tokens)
+
     def __init__(self, model: Model, texts: Sequence[TranslatedText], *, max_tokens: int, batch_tokens: int) -> None:
         if model.task_head != "sequence-to-sequence":
             raise ModelError(
@@ -55,15 +65,15 @@ class Translation(Task):
         targets, cut_targets = encode_texts(model, [(text.target,) for text in texts], max_tokens, written=True)
         batches = []
         for indices in plan_batches(sources, batch_tokens):
-            inputs, wanted = sources.batch(indices), targets.batch(indices)
+            inputs, wanted = (pad_texts(model, segments, indices) for segments in (sources, targets))
             labels = wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, IGNORED)
             ids = tuple(texts[index].id for index in indices)
-            batches.append(Examples(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
+            batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
         super().__init__(model, batches)
         if cut := cut_sources + cut_targets:
             self.left_out = {"text_cut_to_fit": cut}
 
-    def losses(self, examples: Examples) -> Tensor:
+    def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each reference: [E]."""
         labels = examples.targets["labels"]
         logits = self.model.network(**examples.inputs | {"use_cache": False}, labels=labels).logits
@@ -72,7 +82,7 @@ class Translation(Task):
         chosen = labels != IGNORED
         return means_by(losses[chosen], torch.nonzero(chosen)[:, 0], len(examples))
 
-    def scores(self, examples: Examples) -> Tensor:
+    def scores(self, examples: ExampleBatch) -> Tensor:
         """chrF and BLEU of each text as it is written: [E, 2]."""
         names = ("input_ids", "attention_mask")
         written = self.model.network.generate(

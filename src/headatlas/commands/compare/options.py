@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.corpora import FormatOptions, formats
+from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import BatchOptions, LoadOptions
-from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Pairs, Positive, PythonOnly
+from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Positive, PythonOnly
 
 if TYPE_CHECKING:
     from headatlas.results.atlas import Atlas
@@ -25,7 +25,6 @@ class CompareOptions(LoadOptions, BatchOptions, FormatOptions):
     """The options of `compare`."""
 
     kinds: ClassVar[tuple[str, ...]] = ("text",)
-    format: Annotated[Pairs | None, UNRECORDED, formats("text")] = None
     a: Side = field(kw_only=False)
     """Folder made by `headatlas survey`."""
     b: Side = field(kw_only=False)

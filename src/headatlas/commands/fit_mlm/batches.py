@@ -55,7 +55,7 @@ class BatchMaker:
         self._ordinary = np.asarray(ordinary_ids(tokenizer), dtype=np.int64)
         self._before, self._after = len(frame.before), len(frame.after)
 
-    def __call__(self, pieces: Sequence[Piece], dice: np.random.Generator) -> MaskedBatch:
+    def __call__(self, pieces: Sequence[Piece], rng: np.random.Generator) -> MaskedBatch:
         """Hide 15 % of each piece's tokens, at least one: the mask token for 80 % of them, a random one for 10 %."""
         lengths = np.array([len(piece) for piece in pieces])[:, None]  # [B, 1]
         ids = np.full((len(pieces), int(lengths.max())), self._pad_id, dtype=np.int64)  # [B, T]
@@ -64,11 +64,11 @@ class BatchMaker:
         ids[mask] = np.concatenate(pieces)
         text = (place >= self._before) & (place < lengths - self._after)
         wanted = np.maximum(1, np.round(SHARE_PREDICTED * text.sum(1, keepdims=True)))
-        order = np.where(text, dice.random(ids.shape), 2.0).argsort(1, kind="stable").argsort(1, kind="stable")
+        order = np.where(text, rng.random(ids.shape), 2.0).argsort(1, kind="stable").argsort(1, kind="stable")
         chosen = text & (order < wanted)
         labels = ids[chosen]  # [N]
-        chance = dice.random(len(labels))
-        drawn = dice.choice(self._ordinary, size=len(labels))
+        chance = rng.random(len(labels))
+        drawn = rng.choice(self._ordinary, size=len(labels))
         ids[chosen] = np.where(
             chance < SHARE_MASKED, self._mask_id, np.where(chance < SHARE_MASKED + SHARE_RANDOM, drawn, labels)
         )
@@ -86,29 +86,29 @@ class BatchMaker:
         for epoch in count():
             plan = epoch_plan(pieces, batch_tokens, seed, epoch)
             for number in range(max(0, skip - before), len(plan)):
-                yield self([pieces[index] for index in plan[number]], dice_of(seed, "mask", epoch, number))
+                yield self([pieces[index] for index in plan[number]], rng_of(seed, "mask", epoch, number))
             before += len(plan)
 
     def held_out(self, pieces: Sequence[Piece], batch_tokens: int, seed: int) -> list[MaskedBatch]:
         """All pieces once, always masked alike, in an order of which any beginning is a fair sample."""
         return [
-            self([pieces[index] for index in indices], dice_of(seed, "held-out", number))
+            self([pieces[index] for index in indices], rng_of(seed, "held-out", number))
             for number, indices in enumerate(epoch_plan(pieces, batch_tokens, seed, 0))
         ]
 
 
 def epoch_plan(pieces: Sequence[Piece], batch_tokens: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
     """Which pieces make each batch: shuffled, sorted by length within pools, the batches shuffled again."""
-    dice = dice_of(seed, "order", epoch)
-    order = dice.permutation(len(pieces))
+    rng = rng_of(seed, "order", epoch)
+    order = rng.permutation(len(pieces))
     plan = []
     for start in range(0, len(order), POOL):
         pool = order[start : start + POOL]
         plan += [pool[places] for places in plan_batches([pieces[index] for index in pool], batch_tokens)]
-    return [plan[number] for number in dice.permutation(len(plan))]
+    return [plan[number] for number in rng.permutation(len(plan))]
 
 
-def dice_of(*parts: object) -> np.random.Generator:
+def rng_of(*parts: object) -> np.random.Generator:
     """A generator that depends on these words and numbers alone."""
     digest = hashlib.blake2b(" ".join(map(str, parts)).encode(), digest_size=16).digest()
     return np.random.default_rng(int.from_bytes(digest, "big"))

@@ -1,4 +1,4 @@
-"""The text to fit on: all of it, in order, cut into pieces ``[CLS] text [SEP]`` of at most so many tokens.
+"""The text to fit on: all of it, in order, cut into pieces ``[CLS] text [SEP]`` of at most `max_tokens` tokens.
 
 The last lines are held out. Pieces do not cross documents; nothing is sampled and nothing dropped but lines that turn
 into no tokens, which are counted.
@@ -64,7 +64,7 @@ def read_corpus(
     held = min(hold_out, int(MOST_HELD_OUT * len(lines)))
     split = len(lines) - held
     training, silent = cut(lines[:split], tokenizer, frame, max_tokens)
-    held_out, more = cut(lines[split:], tokenizer, frame, max_tokens)
+    held_out, silent_held_out = cut(lines[split:], tokenizer, frame, max_tokens)
     if len(training) < FEWEST_PIECES or not held_out:
         raise CorpusError(
             f"The text gives {len(training)} pieces of at most {max_tokens} tokens to train on and {len(held_out)} to "
@@ -74,7 +74,7 @@ def read_corpus(
     counts = np.bincount(np.concatenate([piece[start : len(piece) - end] for piece in training]), minlength=vocabulary)
     unknown = tokenizer.unk_token_id
     rate = float(counts[unknown] / counts.sum()) if unknown is not None else 0.0
-    return FitCorpus(frame, training, held_out, counts, len(lines), held, silent + more, rate)
+    return FitCorpus(frame, training, held_out, counts, len(lines), held, silent + silent_held_out, rate)
 
 
 def cut(

@@ -1,12 +1,12 @@
 """The network to fit: an encoder with a fresh head whose output matrix is the encoder's own word embeddings.
 
 Nothing here knows a family: the head is what lies outside `base_model`, its decoder is `get_output_embeddings()`, and
-only the masked positions reach it, because a hook on the encoder hands on only their hidden states.
+only the masked positions reach it.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 
 from headatlas.commands.fit_mlm.batches import MaskedBatch
 from headatlas.errors import ModelError
+from headatlas.models.language_model import logits_at
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pretrained import require_peft
 
@@ -67,17 +68,8 @@ class FitNetwork:
 
     def masked_logits(self, batch: MaskedBatch) -> Tensor:
         """Logits of the chosen positions only: [N, V]."""
-
-        def select(_module: nn.Module, _inputs: Any, output: Any) -> Any:
-            chosen = output[0][batch.chosen][None]  # [1, N, hidden]
-            return (chosen,) if isinstance(output, tuple) else type(output)(last_hidden_state=chosen)
-
-        hook = self.network.base_model.register_forward_hook(select)
-        try:
-            logits: Tensor = self.network(input_ids=batch.input_ids, attention_mask=batch.mask).logits
-        finally:
-            hook.remove()
-        return logits[0]
+        inputs = {"input_ids": batch.input_ids, "attention_mask": batch.mask}
+        return logits_at(self.network, inputs, batch.chosen)
 
 
 def head_modules(network: PreTrainedModel) -> dict[str, nn.Module]:

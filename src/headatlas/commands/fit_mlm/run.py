@@ -2,35 +2,44 @@
 
 from __future__ import annotations
 
+import json
 import logging
+import sys
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from headatlas.commands.fit_mlm.adapter import write_adapter
-from headatlas.commands.fit_mlm.base import load_base
+import torch
+from safetensors import torch as safetensors_torch
+from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
+from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
+
 from headatlas.commands.fit_mlm.batches import BatchMaker
 from headatlas.commands.fit_mlm.corpus import FitCorpus, read_corpus
 from headatlas.commands.fit_mlm.network import FitNetwork
+from headatlas.commands.fit_mlm.options import FitOptions
 from headatlas.commands.fit_mlm.scores import score, unigram_scores
-from headatlas.commands.fit_mlm.settings import FitSettings
 from headatlas.commands.fit_mlm.state import refuse_other_settings
 from headatlas.commands.fit_mlm.training import train
-from headatlas.corpora.files import Files, describe_files, find_files
-from headatlas.corpora.text import TextFormat
+from headatlas.commands.shared.models import split_revision
+from headatlas.corpora.files import describe_files, find_files
+from headatlas.encoding.template import require_fast
 from headatlas.encoding.unknown import much_unknown
-from headatlas.engine.locking import alone_in_out
-from headatlas.errors import AtlasError
-from headatlas.files import json_text, make_folder, parse_json, sha256, write_text
+from headatlas.errors import AtlasError, ModelError
+from headatlas.files import json_text, make_folder, parse_json, sha256, write_atomically, write_text
+from headatlas.models.inspection import check_weights
 from headatlas.models.loading import choose_device
 from headatlas.models.model import check_length, longest_input
-from headatlas.models.pretrained import require_peft
-from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD
+from headatlas.models.observing import check_vocabulary, quiet_transformers
+from headatlas.models.pretrained import from_pretrained, load_network, require_peft
+from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD, find_source
 from headatlas.versions import moment, versions
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
 STATE = "state.safetensors"
-SECONDS_BETWEEN_SAVES = 120.0
 
 _log = logging.getLogger(__name__)
 
@@ -43,66 +52,31 @@ class Fit:
     record: dict[str, Any]
 
 
-@alone_in_out("fit-mlm")
-def fit_mlm(
-    model: str,
-    *,
-    text: Files,
-    out: str | Path,
-    tokens: int | None = None,
-    epochs: int | None = None,
-    max_tokens: int = 128,
-    hold_out: int = 1000,
-    batch_tokens: int = 2048,
-    learning_rate: float = 2e-3,
-    rank: int = 16,
-    alpha: float = 32,
-    freeze: bool = False,
-    seed: int = 0,
-    device: str = "auto",
-    revision: str | None = None,
-    text_format: TextFormat = "auto",
-    save_every: float = SECONDS_BETWEEN_SAVES,
-    force: bool = False,
-    trust_remote_code: bool = False,
-    progress: bool = True,
-) -> Fit:
-    """Give an encoder a masked language model head, and LoRA adapters so that it can use it.
-
-    >>> fit = fit_mlm("embedded", text="wiki.txt", out="fitted")     # doctest: +SKIP
-    >>> fit.record["held_out"]["top1"]                               # doctest: +SKIP
-    >>> survey("fitted", text="wiki.txt", out="atlas")               # doctest: +SKIP
-
-    A fit that was stopped continues when called again with the same arguments; one that has finished is opened.
-    tokens, epochs: how long to train; by default one epoch.
-    hold_out: so many of the text's last lines are for scoring only, at most a tenth of all.
-    freeze: leave the encoder as it is and train the head alone.
-    force: fit a new head to a model that has one.
-    """
-    chosen = FitSettings(
-        tokens, epochs, max_tokens, hold_out, batch_tokens, learning_rate, rank, alpha, freeze, seed, text_format
-    )
-    chosen.check()
-    files = find_files(text, "text")
-    target, folder = choose_device(device), Path(out)
+def run_fit(options: FitOptions) -> Fit:
+    """Train the head and the adapters on the text, from the saved state if there is one, and write the folder."""
+    files = find_files(options.text, "text")
+    device, folder = choose_device(options.device), Path(options.out)
     require_peft()
-    base = load_base(model, revision=revision, force=force, trust_remote_code=trust_remote_code)
-    check_length(max_tokens, longest_input(base.network, base.tokenizer), model)
+    name, revision = split_revision(options.model)
+    base = load_base(name, revision, force=options.force, trust_remote_code=options.trust_remote_code)
+    check_length(options.max_tokens, longest_input(base.network, base.tokenizer), name)
     corpus_files = describe_files(files)
     settings = {
-        "model": model,
+        "model": name,
         "weights": base.record["weights_sha256"] or base.record["commit"],
         "corpus": [record["sha256"] for record in corpus_files],
-        **asdict(chosen),
+        **options.settings(),
     }
     if finished := _already_done(folder, settings):
         return finished
+    if options.progress:
+        print(f"Encoding {', '.join(map(str, files))}", file=sys.stderr)
     corpus = read_corpus(
         files,
         base.tokenizer,
-        layout=text_format,
-        max_tokens=max_tokens,
-        hold_out=hold_out,
+        layout=options.format_of("text"),
+        max_tokens=options.max_tokens,
+        hold_out=options.hold_out,
         vocabulary=base.network.get_input_embeddings().weight.shape[0],
     )
     make_folder(folder)
@@ -112,30 +86,18 @@ def fit_mlm(
         "settings": settings,
         "model": base.record,
         "corpus": _describe(corpus, corpus_files),
-        "warnings": _warnings(corpus, model),
+        "warnings": _warnings(corpus, name),
         "versions": versions("peft"),
     }
     _write_record(folder, record)
-    network = FitNetwork(base.network.to(target), model, rank=rank, alpha=alpha, freeze=freeze, seed=seed)
+    network = FitNetwork(
+        base.network.to(device), name, rank=options.rank, alpha=options.alpha, freeze=options.freeze, seed=options.seed
+    )
     network.config.revision = revision
     network.set_bias(corpus.counts)
     maker = BatchMaker(base.tokenizer, corpus.frame)
-    held_out = maker.held_out(corpus.held_out, batch_tokens, seed)
-    state = train(
-        network,
-        maker,
-        corpus.training,
-        held_out,
-        total=tokens or (epochs or 1) * corpus.tokens,
-        batch_tokens=batch_tokens,
-        learning_rate=learning_rate,
-        seed=seed,
-        state_path=folder / STATE,
-        settings=settings,
-        save_every=save_every,
-        description=f"Fitting {Path(model).name}",
-        show_progress=progress,
-    )
+    held_out = maker.held_out(corpus.held_out, options.batch_tokens, options.seed)
+    state = train(network, maker, corpus, held_out, options, folder / STATE, settings)
     record |= {
         "held_out": score(network, held_out).rounded(),
         "held_out_unigram": unigram_scores(corpus.counts, held_out).rounded(),
@@ -145,7 +107,7 @@ def fit_mlm(
         "training_seconds": round(state.seconds, 1),
         "trained_parameters": sum(parameter.numel() for parameter in network.learning.values()),
     }
-    write_adapter(network, folder)
+    _write_adapter(network, folder)
     record |= {
         "adapter_sha256": sha256(folder / ADAPTER_WEIGHTS),
         "finished": moment(),
@@ -157,8 +119,87 @@ def fit_mlm(
     return Fit(folder, record)
 
 
+@dataclass(frozen=True)
+class Base:
+    """An encoder under a masked language model head that is not fitted yet."""
+
+    network: PreTrainedModel
+    tokenizer: PreTrainedTokenizerBase
+    record: dict[str, Any]  # for fit.json
+
+
+def load_base(name: str, revision: str | None, *, force: bool, trust_remote_code: bool) -> Base:
+    """Load an encoder in float32 on the CPU; refuse one that has a head already, unless `force` is given."""
+    source = find_source(name, revision)
+    if source.adapter is not None:
+        raise ModelError(f"{name}: is a fitted folder already. Give its base: {source.record['base']['name']}.")
+    arguments = source.arguments | {"trust_remote_code": trust_remote_code}
+    with quiet_transformers():
+        config = from_pretrained(AutoConfig, source, arguments)
+        _require_encoder(name, config)
+        tokenizer = from_pretrained(AutoTokenizer, source, arguments)
+        require_fast(tokenizer)
+        if tokenizer.mask_token_id is None:
+            raise ModelError(
+                f"{name}: its tokenizer has no mask token, so no masked language model can be fitted. "
+                "Save the model with the tokenizer it was pre-trained with."
+            )
+        config.return_dict = True
+        network, missing, _ = load_network(AutoModelForMaskedLM, source, arguments | {"config": config}, torch.float32)
+    if not missing and not force:
+        raise ModelError(
+            f"{name}: has a masked language model head already, so it can be surveyed as it is. "
+            "To fit a new head nevertheless, pass --force."
+        )
+    check_vocabulary(name, network, tokenizer)
+    check_weights(network.base_model, name)
+    record = {
+        "name": name,
+        **source.record,
+        "class": type(network).__name__,
+        "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
+        "weights_sha256": source.fingerprint(),
+    }
+    return Base(network, tokenizer, record)
+
+
+def _require_encoder(name: str, config: Any) -> None:
+    remedy = "Give an encoder such as BERT, RoBERTa, DistilBERT, ELECTRA or a sentence encoder made from one."
+    if config.is_encoder_decoder:
+        raise ModelError(f"{name}: is an encoder-decoder, and a masked language model is an encoder alone. {remedy}")
+    if getattr(config, "is_decoder", False) or config.model_type not in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
+        raise ModelError(
+            f"{name}: transformers has no masked language model class for a {config.model_type} model. {remedy}"
+        )
+
+
+def _write_adapter(network: FitNetwork, folder: Path) -> None:
+    """Write the LoRA matrices, the head's modules and the decoder's bias as a PEFT folder, in float16.
+
+    The decoder's weight is the matrix of word embeddings in the base, so it is not in the file.
+    """
+    fitted = require_peft().get_peft_model_state_dict(network.peft, save_embedding_layers=False)
+    tensors = {
+        key: tensor.detach().to("cpu", torch.float16).contiguous()
+        for key, tensor in fitted.items()
+        if _is_fitted(key, network)
+    }
+    content = safetensors_torch.save(tensors, {"format": "pt"})
+    write_atomically(folder / ADAPTER_WEIGHTS, lambda temporary: temporary.write_bytes(content))
+    config = network.config.to_dict() | {"inference_mode": True}
+    described = {key: sorted(value) if isinstance(value, set) else value for key, value in config.items()}
+    write_text(folder / ADAPTER_CONFIG, json.dumps(described, indent=2, sort_keys=True, default=str) + "\n")
+
+
+def _is_fitted(key: str, network: FitNetwork) -> bool:
+    """With bias="all" peft lists every bias of the encoder too, and the decoder's under both of its names."""
+    name = key.removeprefix("base_model.model.")
+    parts = [*(network.config.modules_to_save or ()), network.decoder]
+    return "lora_" in name or any(name.startswith(f"{part}.") for part in parts)
+
+
 def _already_done(folder: Path, settings: dict[str, Any]) -> Fit | None:
-    """The fit that the folder holds, if it is this very one and finished. Other folders are refused."""
+    """Return the fit that the folder holds, if it is this one and finished; refuse a folder of anything else."""
     path = folder / FIT_RECORD
     if not path.exists():
         for name in (ADAPTER_CONFIG, "config.json", "manifest.json"):

@@ -36,8 +36,8 @@ def score(network: FitNetwork, batches: Iterable[MaskedBatch], most_tokens: int 
     device = network.network.device
     for batch in batches:
         with torch.inference_mode():
-            there = batch.to(device)
-            sums += _sums(network.masked_logits(there), there.labels)
+            on_device = batch.to(device)
+            sums += _sums(network.masked_logits(on_device), on_device.labels)
         tokens += batch.tokens
         if most_tokens is not None and tokens >= most_tokens:
             break
@@ -45,7 +45,7 @@ def score(network: FitNetwork, batches: Iterable[MaskedBatch], most_tokens: int 
 
 
 def unigram_scores(counts: NDArray[np.int64], batches: Iterable[MaskedBatch]) -> Scores:
-    """The scores of one who knows how frequent each token is and nothing else."""
+    """Scores of the unigram baseline."""
     logits = torch.from_numpy(unigram_log_probabilities(counts))
     return _scores(sum((_sums(logits.expand(len(batch.labels), -1), batch.labels) for batch in batches), np.zeros(4)))
 

@@ -1,6 +1,6 @@
 """A fit's state on disk: weights and AdamW's moments in float32, and how far it has come, in one file with a checksum.
 
-Order and masks follow from the seed and the step, so nothing else is needed to go on to the same bits.
+Order and masks follow from the seed and the step, so nothing else is needed to resume with the same bits.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def restore_state(
 def _fit_state(found: dict[str, Any]) -> FitState:
     state = FitState(**found)
     if not (type(state.step) is type(state.tokens) is int and state.step >= 0 and isinstance(state.history, list)):
-        raise ValueError("how far it had come is not told")
+        raise ValueError("its step, tokens or history are not valid")
     return replace(state, seconds=float(state.seconds))
 
 
@@ -96,7 +96,7 @@ def refuse_other_settings(path: Path, before: Mapping[str, Any], now: Mapping[st
     if differing := differences(before, json.loads(json.dumps(now))):
         raise AtlasError(
             f"{path}: belongs to another fit ({'; '.join(differing)}). "
-            "Use the same settings to continue it, or another --out folder."
+            "Use the same settings to resume it, or another --out folder."
         )
 
 

@@ -13,8 +13,9 @@ from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from headatlas.commands.fit_mlm.batches import BatchMaker, MaskedBatch
-from headatlas.commands.fit_mlm.corpus import Piece
+from headatlas.commands.fit_mlm.corpus import FitCorpus
 from headatlas.commands.fit_mlm.network import FitNetwork
+from headatlas.commands.fit_mlm.options import FitOptions
 from headatlas.commands.fit_mlm.scores import score
 from headatlas.commands.fit_mlm.state import FitState, restore_state, save_state
 from headatlas.engine.progress import TokenProgress
@@ -44,7 +45,7 @@ class Trainer:
     def step(self, batch: MaskedBatch, seen: int) -> Tensor:
         """Learn from one batch after `seen` tokens; the loss is that before the step."""
         for group in self.optimizer.param_groups:
-            group["lr"] = self._rate * schedule((seen + batch.tokens / 2) / self._total)
+            group["lr"] = self._rate * warm_up((seen + batch.tokens / 2) / self._total, WARM_UP)
         self.optimizer.zero_grad()
         loss = cross_entropy(self._network.masked_logits(batch), batch.labels)
         loss.backward()  # type: ignore[no-untyped-call]
@@ -53,61 +54,59 @@ class Trainer:
         return loss.detach()
 
 
-def schedule(share: float) -> float:
-    """The learning rate's factor when so large a share of the tokens is done: up to 1, then down to 0, in lines."""
-    return max(0.0, min(share / WARM_UP, (1 - share) / (1 - WARM_UP)))
+def warm_up(done: float, rising: float) -> float:
+    """Factor of the learning rate after a share of the training: a line up to 1, then a line down to 0.
+
+    done: share of the training; rising: share at which the factor is 1.
+    """
+    return max(0.0, min(done / rising, (1 - done) / (1 - rising)))
 
 
 def train(
     network: FitNetwork,
     maker: BatchMaker,
-    pieces: Sequence[Piece],
+    corpus: FitCorpus,
     held_out: Sequence[MaskedBatch],
-    *,
-    total: int,
-    batch_tokens: int,
-    learning_rate: float,
-    seed: int,
+    options: FitOptions,
     state_path: Path,
     settings: Mapping[str, Any],
-    save_every: float,
-    description: str = "Fitting",
-    show_progress: bool = False,
 ) -> FitState:
-    """Train until `total` tokens are seen, from the saved state where there is one.
+    """Train on the tokens asked for, from the saved state if there is one.
 
     Ctrl-C lets the step end, saves, and raises SurveyInterruptedError.
     """
-    trainer = Trainer(network, learning_rate, total)
+    total = options.tokens or (options.epochs or 1) * corpus.tokens
+    trainer = Trainer(network, options.learning_rate, total)
     state = restore_state(state_path, settings, trainer.learning, trainer.optimizer)
     started = saved_at = time.monotonic()
     before = state.seconds
     device = network.network.device
     shown = math.nan
-    with ctrl_c() as stop, TokenProgress(description, total, state.tokens, show_progress) as progress:
-        batches = maker.training(pieces, batch_tokens, seed, state.step)
+    description = f"Fitting {Path(options.model).name}"
+    with ctrl_c() as stop, TokenProgress(description, total, state.tokens, options.progress) as progress:
+        batches = maker.training(corpus.training, options.batch_tokens, options.seed, state.step)
         while state.tokens < total:
             batch = next(batches).to(device)
             loss = float(trainer.step(batch, state.tokens))
             if not math.isfinite(loss):
                 raise SettingError(
-                    f"The loss is not finite at step {state.step + 1:,}. Lower --learning-rate {learning_rate}."
+                    f"The loss is not finite at step {state.step + 1:,}. Lower --learning-rate {options.learning_rate}."
                 )
             shown = loss if math.isnan(shown) else _SMOOTH * shown + (1 - _SMOOTH) * loss
             part = EVALUATIONS * state.tokens // total
             state.step, state.tokens = state.step + 1, state.tokens + batch.tokens
             done = state.tokens >= total
             if not done and EVALUATIONS * state.tokens // total > part:
-                found = score(network, held_out, min(EVALUATION_TOKENS, total // 30)).rounded()
-                state.history.append({"tokens": state.tokens, "training_loss": round(shown, 5), **found})
+                scores = score(network, held_out, min(EVALUATION_TOKENS, total // 30)).rounded()
+                state.history.append({"tokens": state.tokens, "training_loss": round(shown, 5), **scores})
             progress.advance(batch.tokens, _note(shown, state))
             state.seconds = before + time.monotonic() - started
-            if done or stop.is_set() or time.monotonic() - saved_at >= save_every:
+            if done or stop.is_set() or time.monotonic() - saved_at >= options.save_every:
                 save_state(state_path, state, settings, trainer.learning, trainer.optimizer)
                 saved_at = time.monotonic()
             if stop.is_set():
                 raise SurveyInterruptedError(
-                    f"Stopped after {state.tokens:,} of {total:,} tokens; the same command continues."
+                    f"Stopped after {state.tokens:,} of {total:,} tokens; the same command resumes."
                 )
     return state
 

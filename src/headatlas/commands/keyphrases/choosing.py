@@ -1,8 +1,8 @@
 """Which heads score the candidates: named by a person, found on training documents, or those that ship for a model.
 
-Found: heads are ranked by the average precision of training words ranked by what they receive; of the first 1, 2, 3
-and more so many are taken as have the best F1 of ten phrases on the training documents. `shipped/NAME.json` holds the
-outcome for an embedded model, with the corpus it was found on.
+To find them, heads are ranked by the average precision with which what a word receives tells keyphrases on the training
+documents; of the first 1, 2, 3 and more heads, the number with the best F1 of ten phrases there is taken.
+`shipped/NAME.json` holds the outcome for an embedded model, with the corpus it was found on.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from headatlas.commands.keyphrases.candidates import Candidate
+from headatlas.commands.keyphrases.candidates import Candidate, combined, score_candidates
 from headatlas.commands.keyphrases.documents import Document
 from headatlas.commands.keyphrases.evaluation import precision_recall_f1
-from headatlas.commands.keyphrases.extraction import combined, score_candidates
-from headatlas.commands.keyphrases.word_weights import Weights
+from headatlas.commands.keyphrases.word_weights import WordWeights
+from headatlas.commands.shared.heads import parse_heads
 from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
 from headatlas.corpora.keyphrases.phrases import is_sign
 from headatlas.errors import SettingError
-from headatlas.models.heads import check_head, parse_head
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 from headatlas.probes.keyphrases import KeyWords, ranked_heads
@@ -49,15 +48,12 @@ class HeadChoice:
 
 def named(names: Sequence[str], shape: HeadShape, model: str, pooling: str, rows: str) -> HeadChoice:
     """Heads that a person names, such as 5-4."""
-    places = []
-    for layer, head in map(parse_head, names):
-        check_head(layer, head, shape, model)
-        places.append(shape.numbered.index((layer, head)))
+    places = [shape.numbered.index(head) for head in parse_heads(names, shape, model)]
     return HeadChoice(tuple(dict.fromkeys(places)), pooling, rows, "named")
 
 
 def shipped(model: Model) -> HeadChoice | None:
-    """The heads that ship for a model; None where there are none, or its weights are others."""
+    """The heads that ship for a model; None if there are none, or for other weights."""
     if model.name not in SHIPPED:
         return None
     place = files("headatlas.commands.keyphrases") / "shipped" / f"{model.name}.json"
@@ -65,12 +61,12 @@ def shipped(model: Model) -> HeadChoice | None:
     if record["weights_sha256"] != model.source.get("weights_sha256") or model.source.get("random_weights"):
         return None
     shape = model.shapes[model.default_stack]
-    found = named(record["heads"], shape, model.name, record["pooling"], record["rows"])
-    return HeadChoice(found.heads, found.pooling, found.rows, f"shipped, found on {record['found_on']}")
+    choice = named(record["heads"], shape, model.name, record["pooling"], record["rows"])
+    return HeadChoice(choice.heads, choice.pooling, choice.rows, f"shipped, found on {record['found_on']}")
 
 
 def no_heads(model: Model) -> SettingError:
-    """What to say where nobody knows which heads to take."""
+    """The error if no heads are known."""
     return SettingError(
         f"No heads are known that find keyphrases in {model.name}. Name some with --heads 5-4,6-11, or give documents "
         "with keyphrases to find them on with --train."
@@ -79,7 +75,7 @@ def no_heads(model: Model) -> SettingError:
 
 def found_on(
     documents: Sequence[Document],
-    weights: Sequence[Weights],
+    weights: Sequence[WordWeights],
     candidates: Sequence[Sequence[Candidate]],
     pooling: str,
     rows: str,
@@ -95,25 +91,25 @@ def found_on(
 
 def phrase_f1(
     documents: Sequence[Document],
-    weights: Sequence[Weights],
+    weights: Sequence[WordWeights],
     candidates: Sequence[Sequence[Candidate]],
     heads: Sequence[int],
 ) -> float:
     """Mean F1 over documents of the first CUT phrases by these heads."""
-    found = []
-    for document, received, own in zip(documents, weights, candidates, strict=True):
-        phrases = [one.candidate.stems for one in score_candidates(own, combined(received, heads))]
-        found.append(precision_recall_f1(phrases, document.gold, CUT)[2])
-    return float(np.mean(found))
+    scores = []
+    for document, received, of_text in zip(documents, weights, candidates, strict=True):
+        phrases = [phrase.candidate.stems for phrase in score_candidates(of_text, combined(received, heads))]
+        scores.append(precision_recall_f1(phrases, document.gold, CUT)[2])
+    return float(np.mean(scores))
 
 
-def key_words(documents: Sequence[Document], weights: Sequence[Weights]) -> KeyWords:
+def key_words(documents: Sequence[Document], weights: Sequence[WordWeights]) -> KeyWords:
     """All words of the documents that are no signs, with what they receive and whether they are of a keyphrase."""
     parts, key, names = [], [], []
     for document, received in zip(documents, weights, strict=True):
         tags, _ = tag_words(document.words, document.gold)
-        kept = [place for place, word in enumerate(document.words.words) if not is_sign(word)]
-        parts.append(received[kept])
-        key.append(tags[kept] != OUTSIDE)
-        names += [document.id] * len(kept)
+        places = [place for place, word in enumerate(document.words.words) if not is_sign(word)]
+        parts.append(received[places])
+        key.append(tags[places] != OUTSIDE)
+        names += [document.id] * len(places)
     return KeyWords(np.concatenate(parts), np.concatenate(key), names)

@@ -33,20 +33,20 @@ def with_keyphrases(documents: Iterable[KeyphraseDocument]) -> list[Document]:
 
 def of_texts(lines: Iterable[TextLine], left_out: Counter[str]) -> list[Document]:
     """Documents of plain text; one without a word is counted."""
-    found = []
+    documents = []
     files: dict[object, int] = {}
-    for (path, number), own in groupby(lines, key=lambda line: (line.path, line.document)):
-        text = "\n".join(line.text for line in own)
+    for (path, number), of_document in groupby(lines, key=lambda line: (line.path, line.document)):
+        text = "\n".join(line.text for line in of_document)
         words = split_words(text)
         if len(words):
-            found.append(Document(f"{files.setdefault(path, len(files))}.{number}", text, words, frozenset()))
+            documents.append(Document(f"{files.setdefault(path, len(files))}.{number}", text, words, frozenset()))
         else:
             left_out["document_without_words"] += 1
-    return found
+    return documents
 
 
 def sample_documents(documents: Sequence[KeyphraseDocument], most: int, seed: int) -> list[KeyphraseDocument]:
-    """At most so many documents, drawn at random, in reading order."""
+    """At most `most` documents, sampled at random, in reading order."""
     if len(documents) <= most:
         return list(documents)
     chosen = random.Random(seed).sample(range(len(documents)), most)

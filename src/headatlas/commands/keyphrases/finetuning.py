@@ -10,11 +10,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import torch
 from torch import nn
@@ -22,8 +20,11 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoModelForTokenClassification
 
 from headatlas.commands.ablate.keyphrases import KeyphraseTagging, word_tags
-from headatlas.commands.ablate.run import ablate
-from headatlas.commands.prune.run import prune
+from headatlas.commands.ablate.options import ablate
+from headatlas.commands.ablate.passes import plain_scores
+from headatlas.commands.fit_mlm.training import warm_up
+from headatlas.commands.keyphrases.options import KeyphraseOptions
+from headatlas.commands.prune.options import prune
 from headatlas.corpora.keyphrases.key_words import TAGS
 from headatlas.corpora.keyphrases.read import KeyphraseDocument
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
@@ -38,37 +39,26 @@ from headatlas.models.observing import quiet_transformers
 from headatlas.statistics.paired import bootstrap_means
 
 TAGGER, ABLATION, PRUNED, HELD_BACK = "tagger", "ablation", "pruned", "held_back.jsonl"
-HELD_SHARE, MOST_HELD = 5, 100  # one training document in so many is held back, at most a hundred
+HELD_SHARE, MOST_HELD = 5, 100  # one training document in five is held back, at most a hundred
 SHARE_PRUNED = 0.1
+TUNING_TOKENS = 1024  # per training step
 RANDOM_ORDERS = 2  # of heads removed, to compare the others with
 WARMING = 0.1  # share of the steps in which the rate rises
 WEIGHT_DECAY, LONGEST_STEP = 0.01, 1.0
 
 
-@dataclass(frozen=True)
-class TuningSettings:
-    """How the tagger is trained."""
-
-    epochs: int
-    rate: float
-    batch_tokens: int
-    seed: int
-
-
-def fine_tune(
-    model: Model, segments: Sequence[KeyphraseSegment], folder: Path, settings: TuningSettings, progress: bool
-) -> Path:
-    """Train a tagger on the segments, starting from the model's weights, and save it in the folder `tagger`."""
-    network = new_tagger(model, settings.seed)
+def fine_tune(model: Model, segments: Sequence[KeyphraseSegment], folder: Path, options: KeyphraseOptions) -> None:
+    """Train a tagger on the segments, starting from the model's weights, and save it in the folder."""
+    network = new_tagger(model, options.seed)
     network.train()
-    plan = plan_batches(segments, settings.batch_tokens)
-    steps = settings.epochs * len(plan)
-    optimizer = torch.optim.AdamW(network.parameters(), lr=settings.rate, weight_decay=WEIGHT_DECAY)
-    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: rate_at(step, steps))
-    total = settings.epochs * sum(map(len, segments))
-    with TokenProgress(f"{model.name}: fine-tuning", total, show=progress) as bar, torch.random.fork_rng():
-        torch.manual_seed(settings.seed)
-        for batch in _batches(model, segments, plan, settings):
+    plan = plan_batches(segments, TUNING_TOKENS)
+    steps = options.epochs * len(plan)
+    optimizer = torch.optim.AdamW(network.parameters(), lr=options.rate, weight_decay=WEIGHT_DECAY)
+    schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: warm_up((step + 0.5) / steps, WARMING))
+    total = options.epochs * sum(map(len, segments))
+    with TokenProgress(f"{model.name}: fine-tuning", total, show=options.progress) as bar, torch.random.fork_rng():
+        torch.manual_seed(options.seed)
+        for batch in _batches(model, segments, plan, options):
             labels = word_tags(batch).to(model.device)
             counted = labels != IGNORED
             logits = network(**model.inputs(batch)).logits
@@ -79,12 +69,10 @@ def fine_tune(
             optimizer.step()
             schedule.step()
             bar.advance(batch.tokens, f"loss {loss.item():.3f}")
-    place = folder / TAGGER
-    make_folder(place)
+    make_folder(folder)
     with quiet_transformers():
-        network.eval().save_pretrained(place)
-        model.tokenizer.save_pretrained(place)
-    return place
+        network.eval().save_pretrained(folder)
+        model.tokenizer.save_pretrained(folder)
 
 
 def new_tagger(model: Model, seed: int) -> Any:
@@ -99,25 +87,19 @@ def new_tagger(model: Model, seed: int) -> Any:
             network = AutoModelForTokenClassification.from_config(config, attn_implementation="eager")
     except ValueError as error:
         raise ModelError(f"{model.name}: transformers has no tagger for {type(model.network).__name__}.") from error
-    found = network.base_model.load_state_dict(model.network.base_model.state_dict(), strict=False)
-    if found.missing_keys:
-        raise ModelError(f"{model.name}: its tagger has weights that the model lacks: {found.missing_keys[0]}.")
+    loaded = network.base_model.load_state_dict(model.network.base_model.state_dict(), strict=False)
+    if loaded.missing_keys:
+        raise ModelError(f"{model.name}: its tagger has weights that the model lacks: {loaded.missing_keys[0]}.")
     return network.to(model.device, model.dtype)
 
 
-def rate_at(step: int, steps: int) -> float:
-    """The share of the full rate: rising at first, then falling evenly to nothing."""
-    rising = max(1, round(WARMING * steps))
-    return (step + 1) / rising if step < rising else max(0.0, (steps - step) / max(1, steps - rising))
-
-
 def _batches(
-    model: Model, segments: Sequence[KeyphraseSegment], plan: Sequence[Sequence[int]], settings: TuningSettings
+    model: Model, segments: Sequence[KeyphraseSegment], plan: Sequence[Sequence[int]], options: KeyphraseOptions
 ) -> Iterator[Batch]:
     """The batches of every epoch, each in an order of its own."""
-    for epoch in range(settings.epochs):
+    for epoch in range(options.epochs):
         order = list(plan)
-        random.Random(f"{settings.seed} {epoch}").shuffle(order)
+        random.Random(f"{options.seed} {epoch}").shuffle(order)
         for indices in order:
             yield make_batch([segments[index] for index in indices], model.kinds, model.pad_id).to(model.device)
 
@@ -126,24 +108,21 @@ def tune_and_question(
     model: Model,
     train: Sequence[KeyphraseDocument],
     data: Sequence[KeyphraseDocument],
-    folder: Path,
-    settings: TuningSettings,
-    *,
+    options: KeyphraseOptions,
     max_tokens: int,
-    batch_tokens: int,
-    bootstrap: int,
-    progress: bool,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Train on most training documents, remove heads on the rest of them, and score all on `data`: table and manifest.
 
-    The documents held back lie in the folder, and what `ablate` and `prune` made of the tagger in folders of their own.
+    The documents held back lie in the folder, and the results of `ablate` and `prune` in folders of their own.
     """
+    folder = Path(options.out)
     make_folder(folder)
-    learned, held_back = split(train, settings.seed)
+    learned, held_back = split(train, options.seed)
     write_text(folder / HELD_BACK, "".join(map(json_line, held_back)))
     segments = keyphrase_segments(learned, model.tokenizer, max_tokens=max_tokens).segments
-    tagger = fine_tune(model, segments, folder, settings, progress)
-    device, seed = str(model.device), settings.seed
+    tagger = folder / TAGGER
+    fine_tune(model, segments, tagger, options)
+    shared: dict[str, Any] = {"device": str(model.device), "progress": options.progress}
     ablation = ablate(
         str(tagger),
         task=KeyphraseTagging.name,
@@ -152,11 +131,10 @@ def tune_and_question(
         examples=len(held_back),
         random_orders=RANDOM_ORDERS,
         max_tokens=max_tokens,
-        batch_tokens=batch_tokens,
-        bootstrap=bootstrap,
-        seed=seed,
-        device=device,
-        progress=progress,
+        batch_tokens=options.batch_tokens,
+        bootstrap=options.bootstrap,
+        seed=options.seed,
+        **shared,
     )
     pruned = prune(
         str(tagger),
@@ -164,18 +142,10 @@ def tune_and_question(
         share=SHARE_PRUNED,
         ablation=folder / ABLATION,
         out=folder / PRUNED,
-        device=device,
-        progress=progress,
+        **shared,
     )
     scored = keyphrase_segments(data, model.tokenizer, max_tokens=max_tokens).segments
-    table = taggers_table(
-        {"whole": tagger, "pruned": folder / PRUNED},
-        scored,
-        batch_tokens=batch_tokens,
-        seed=seed,
-        resamplings=bootstrap,
-        device=device,
-    )
+    table = _taggers_table({"whole": tagger, "pruned": folder / PRUNED}, scored, str(model.device), options)
     about = {"trained_on": len(learned), "held_back": len(held_back), "heads_pruned": pruned.manifest["removed"]}
     return table, about | {"on_held_back": ablation.manifest["summary"][KeyphraseTagging.name]}
 
@@ -197,25 +167,16 @@ def json_line(document: KeyphraseDocument) -> str:
     return json.dumps({"text": document.text, "keyphrases": list(document.keyphrases)}, ensure_ascii=False) + "\n"
 
 
-def taggers_table(
-    taggers: Mapping[str, Path],
-    segments: Sequence[KeyphraseSegment],
-    *,
-    batch_tokens: int,
-    seed: int,
-    resamplings: int,
-    device: str,
+def _taggers_table(
+    taggers: Mapping[str, Path], segments: Sequence[KeyphraseSegment], device: str, options: KeyphraseOptions
 ) -> pd.DataFrame:
     """tagger, heads, f1, low, high, log_likelihood, count: each model on the same documents."""
     rows = []
     for name, folder in taggers.items():
         model = load_model(str(folder), device=device, task_head="token-classification")
-        task = KeyphraseTagging(model, segments, batch_tokens=batch_tokens)
-        with torch.inference_mode():
-            scores = np.concatenate(
-                [task.scores(batch.to(model.device)).double().cpu().numpy() for batch in task.batches]
-            )
-        low, high = bootstrap_means(scores[:, :1], task.ids, seed=seed, resamplings=resamplings)
+        task = KeyphraseTagging(model, segments, batch_tokens=options.batch_tokens)
+        scores = plain_scores(task)
+        low, high = bootstrap_means(scores[:, :1], task.ids, seed=options.seed, resamplings=options.bootstrap)
         f1, likelihood = scores.mean(0).tolist()
         heads = model.shapes[model.default_stack].total
         rows.append((name, heads, f1, low.item(), high.item(), likelihood, len(scores)))

@@ -1,133 +1,77 @@
-"""`keyphrases`: find the keyphrases of documents by attention, and say how well that goes."""
+"""`keyphrases`: find the keyphrases of documents by attention, and say how well that works."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.keyphrases import baselines
-from headatlas.commands.keyphrases.candidates import Candidate, between_stop_words, find_candidates, with_tagger
+from headatlas.commands.keyphrases.candidates import (
+    Candidate,
+    Scored,
+    between_stop_words,
+    combined,
+    find_candidates,
+    score_candidates,
+    with_tagger,
+)
 from headatlas.commands.keyphrases.choosing import HeadChoice, found_on, key_words, named, no_heads, shipped
 from headatlas.commands.keyphrases.documents import Document, of_texts, sample_documents, with_keyphrases
-from headatlas.commands.keyphrases.evaluation import score_table
-from headatlas.commands.keyphrases.extraction import Scored, combined, score_candidates
-from headatlas.commands.keyphrases.finetuning import TuningSettings, tune_and_question
-from headatlas.commands.keyphrases.settings import KeyphraseSettings, check_sources
-from headatlas.commands.keyphrases.tables import curve_table, found_table, weights_table, words_table
-from headatlas.commands.keyphrases.word_weights import Weights, word_weights
-from headatlas.corpora.files import Files, describe_files, find_files
-from headatlas.corpora.keyphrases.read import KeyphraseDocument, KeyphraseFormat, read_keyphrases
-from headatlas.corpora.text import TextFormat, read_text
-from headatlas.encoding.unknown import UnknownCounts
-from headatlas.engine.locking import alone_in_out
+from headatlas.commands.keyphrases.evaluation import rank_all, score_table
+from headatlas.commands.keyphrases.finetuning import tune_and_question
+from headatlas.commands.keyphrases.options import KeyphraseOptions
+from headatlas.commands.keyphrases.word_weights import WordWeights, word_weights
+from headatlas.commands.shared.options import list_names
+from headatlas.corpora.files import describe_files, find_files
+from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
+from headatlas.corpora.keyphrases.read import KeyphraseDocument, read_keyphrases
+from headatlas.corpora.text import read_text
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.identity import describe_model, model_identity
-from headatlas.models.loading import choose_device, choose_dtype, open_model
+from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
-from headatlas.probes.keyphrases import combine_heads
+from headatlas.models.stacks import HeadShape
+from headatlas.probes.keyphrases import Combination, combine_heads
 from headatlas.results.atlas import Atlas, open_atlas, write_manifest, write_tables
 from headatlas.results.finished import already_done
 from headatlas.versions import moment, versions
 
-TUNING_TOKENS = 1024  # of a training step
 LONGEST_WINDOW = 512  # tokens; longer documents are read in windows, and models of longer inputs are slow on them
+SHOWN = 12  # documents whose words are kept, to be drawn
+Behaviours = Mapping[tuple[int, int], Sequence[str]]
 
 
-@alone_in_out("keyphrases")
-def keyphrases(
-    model: str | Model,
-    *,
-    out: str | Path,
-    text: Files | None = None,
-    data: Files | None = None,
-    train: Files | None = None,
-    heads: Sequence[str] | None = None,
-    atlas: str | Path | None = None,
-    pooling: str = "mean",
-    rows: str = "all",
-    candidates: str | None = None,
-    top: int = 10,
-    documents: int = 500,
-    max_tokens: int | None = None,
-    batch_tokens: int = 4096,
-    bootstrap: int = 1000,
-    seed: int = 0,
-    device: str = "auto",
-    dtype: str = "float32",
-    revision: str | None = None,
-    text_format: TextFormat = "auto",
-    keyphrase_format: KeyphraseFormat = "auto",
-    finetune: bool = False,
-    epochs: int = 3,
-    rate: float = 1e-4,
-    trust_remote_code: bool = False,
-    progress: bool = True,
-) -> Atlas:
-    """Find the keyphrases of documents by the attention that their words receive, and return the folder of tables.
-
-    >>> found = keyphrases("embedded", text="paper.txt", out="phrases")      # doctest: +SKIP
-    >>> found.tables["keyphrases"].query("rank <= 5")                         # doctest: +SKIP
-
-    text: documents as `survey` reads them.
-    data: documents with keyphrases, on which the phrases are scored beside those of TF-IDF, TextRank, YAKE (where it is
-        installed) and their order in the text.
-    train: other documents with keyphrases: heads are chosen on them, and with `data` combinations of heads scored.
-    heads: or name the heads; by default those that ship with headatlas, for the embedded model.
-    atlas: a survey of the same model, whose behaviours stand beside the weights of heads.
-    pooling, rows: received attention is the mean or max of a column, over all rows or those of text.
-    candidates: a spaCy pipeline whose adjectives and nouns make candidates; by default runs between stop words.
-    finetune: train the model on `train` to tag keyphrases, `epochs` times at most at this `rate`; then remove its heads
-        and prune it (folders `tagger`, `ablation`, `pruned`), scored on `data`.
-    top: phrases kept of each document. documents: at most so many of `data`, and of `train`.
-    """
+def run_keyphrases(options: KeyphraseOptions) -> Atlas:
+    """Choose heads, score the candidates of every document by them, compare with other methods, write the tables."""
     started, began = time.monotonic(), moment()
-    folder = Path(out)
-    settings = KeyphraseSettings(
-        heads=tuple(heads) if heads is not None else None,
-        pooling=pooling,
-        rows=rows,
-        candidates=candidates,
-        top=top,
-        documents=documents,
-        max_tokens=max_tokens,
-        batch_tokens=batch_tokens,
-        bootstrap=bootstrap,
-        seed=seed,
-        finetune=finetune,
-        epochs=epochs,
-        rate=rate,
-        text_format=text_format,
-        keyphrase_format=keyphrase_format,
-    )
-    settings.check()
-    check_sources(text, data, train, finetune)
-    given = {"text": text, "data": data, "train": train}
+    folder = Path(options.out)
     files = {
-        name: find_files(paths, name, folders=name != "text") for name, paths in given.items() if paths is not None
+        name: find_files(getattr(options, name), name, folders=name != "text")
+        for name in ("text", "data", "train")
+        if getattr(options, name) is not None
     }
-    choose_device(device), choose_dtype(dtype)
-    loading: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
-    model = open_model(model, **loading, trust_remote_code=trust_remote_code)
+    choose_device(options.placed_on)
+    model = options.load(options.model, seed=options.seed)
     described = {name: describe_files(paths) for name, paths in files.items()}
-    decisive = model_identity(model, model.default_stack) | {
+    settings = {
+        **model_identity(model, model.default_stack),
+        **options.settings(),
         "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},
-        "atlas": None if atlas is None else str(atlas),
-        **asdict(settings),
-        "heads": list(heads) if heads is not None else None,
     }
-    if already_done(folder, decisive):
+    if already_done(folder, settings):
         return Atlas(folder)
-    extraction = Extraction(model, settings, progress)
-    tables, about = extraction.run(files, _behaviours(atlas))
-    if finetune:
-        tables["keyphrase_taggers"], about["tagger"] = extraction.fine_tune(files, folder)
+    max_tokens = options.max_tokens or min(model.longest_input or LONGEST_WINDOW, LONGEST_WINDOW)
+    check_length(max_tokens, model.longest_input, model.name)
+    tables, about = _find_phrases(model, files, options, max_tokens, _read_behaviours(options.atlas))
+    if options.finetune:
+        train, data = (_read_documents(files[name], options)[0] for name in ("train", "data"))
+        tables["keyphrase_taggers"], about["tagger"] = tune_and_question(model, train, data, options, max_tokens)
     make_folder(folder)
     write_manifest(
         folder,
@@ -136,7 +80,7 @@ def keyphrases(
             "started": began,
             "finished": moment(),
             "seconds": round(time.monotonic() - started, 1),
-            "settings": decisive,
+            "settings": settings,
             "model": describe_model(model, model.default_stack),
             "corpora": {name: {"files": described[name], **part} for name, part in about.pop("corpora").items()},
             **about,
@@ -147,145 +91,104 @@ def keyphrases(
     return Atlas(folder)
 
 
-class Extraction:
-    """One model with its settings, ready to read documents."""
+@dataclass(frozen=True)
+class ReadDocuments:
+    """Documents with their candidates and what their words receive from every head."""
 
-    def __init__(self, model: Model, settings: KeyphraseSettings, progress: bool) -> None:
-        self._model, self._settings, self._progress = model, settings, progress
-        longest = min(model.longest_input or LONGEST_WINDOW, LONGEST_WINDOW)
-        self._max_tokens = settings.max_tokens or longest
-        check_length(self._max_tokens, model.longest_input, model.name)
-        self._shape = model.shapes[model.default_stack]
-        self._spans = with_tagger(settings.candidates) if settings.candidates else between_stop_words
+    documents: list[Document]
+    candidates: list[list[Candidate]]
+    weights: list[WordWeights]
+    about: dict[str, Any]  # for the manifest
 
-    def run(
-        self, files: Mapping[str, list[Path]], behaviours: Mapping[tuple[int, int], Sequence[str]]
-    ) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-        """All tables, and what the manifest says."""
-        settings, shape = self._settings, self._shape
-        choice = self._given_choice("train" in files)
-        corpora: dict[str, Any] = {}
-        trained: tuple[list[Document], list[Weights]] | None = None
-        if "train" in files:
-            found, left_out = self._read(files["train"])
-            documents = with_keyphrases(found)
-            weights, unknown = self._weights(documents, settings.pooling, settings.rows, left_out)
-            trained = documents, weights
-            corpora["train"] = _about(documents, left_out, unknown)
-            if choice is None:
-                choice = found_on(documents, weights, self._candidates(documents), settings.pooling, settings.rows)
+
+def _find_phrases(
+    model: Model, files: Mapping[str, list[Path]], options: KeyphraseOptions, max_tokens: int, behaviours: Behaviours
+) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
+    """Make all tables but that of taggers, and what the manifest says."""
+    shape = model.shapes[model.default_stack]
+    choice, trained = _named_or_shipped(model, options), None
+    if "train" in files:
+        corpus, left_out = _read_documents(files["train"], options)
+        trained = _weigh(model, with_keyphrases(corpus), options.pooling, options.rows, left_out, options, max_tokens)
         if choice is None:
-            raise no_heads(self._model)
-        scored_name = "data" if "data" in files else "text"
-        if scored_name == "data":
-            found, left_out = self._read(files["data"])
-            documents = with_keyphrases(found)
-        else:
-            left_out = Counter()
-            documents = of_texts(read_text(files["text"], settings.text_format), left_out)
-        weights, unknown = self._weights(documents, choice.pooling, choice.rows, left_out)
-        candidates = self._candidates(documents)
-        scored = [
-            score_candidates(own, combined(received, choice.heads))
-            for own, received in zip(candidates, weights, strict=True)
-        ]
-        corpora[scored_name] = _about(documents, left_out, unknown)
-        tables = {
-            "keyphrases": found_table(documents, scored, settings.top),
-            "keyphrase_words": words_table(documents, weights, choice.heads, scored, settings.top),
-        }
-        skipped: dict[str, str] = {}
-        if scored_name == "data":
-            rankings, skipped = rank_all(documents, candidates, scored)
-            tables["keyphrase_scores"] = score_table(
-                rankings, documents, seed=settings.seed, resamplings=settings.bootstrap
-            )
-            if trained is not None:
-                together = combine_heads(
-                    key_words(*trained),
-                    key_words(documents, weights),
-                    seed=settings.seed,
-                    resamplings=settings.bootstrap,
-                )
-                tables["keyphrase_curve"] = curve_table(together, len(documents))
-                tables["keyphrase_weights"] = weights_table(together, shape, behaviours)
-        chosen = {"names": choice.names(shape), "pooling": choice.pooling, "rows": choice.rows, "origin": choice.origin}
-        return tables, {"corpora": corpora, "heads_chosen": chosen, "studies_skipped": skipped}
-
-    def fine_tune(self, files: Mapping[str, list[Path]], folder: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-        """Train a tagger on `train`, ask which heads it needs, and score it on `data`."""
-        settings = self._settings
-        return tune_and_question(
-            self._model,
-            self._read(files["train"])[0],
-            self._read(files["data"])[0],
-            folder,
-            TuningSettings(settings.epochs, settings.rate, TUNING_TOKENS, settings.seed),
-            max_tokens=self._max_tokens,
-            batch_tokens=settings.batch_tokens,
-            bootstrap=settings.bootstrap,
-            progress=self._progress,
-        )
-
-    def _given_choice(self, training: bool) -> HeadChoice | None:
-        settings = self._settings
-        if settings.heads is not None:
-            return named(settings.heads, self._shape, self._model.name, settings.pooling, settings.rows)
-        found = None if training else shipped(self._model)
-        if found is None and not training:
-            raise no_heads(self._model)
-        return found
-
-    def _read(self, files: Sequence[Path]) -> tuple[list[KeyphraseDocument], Counter[str]]:
-        left_out: Counter[str] = Counter()
-        found = list(read_keyphrases(files, self._settings.keyphrase_format, left_out))
-        chosen = sample_documents(found, self._settings.documents, self._settings.seed)
-        if len(chosen) < len(found):
-            left_out["document_not_sampled"] = len(found) - len(chosen)
-        return chosen, left_out
-
-    def _weights(
-        self, documents: Sequence[Document], pooling: str, rows: str, left_out: Counter[str]
-    ) -> tuple[list[Weights], UnknownCounts]:
-        return word_weights(
-            self._model,
-            documents,
-            pooling=pooling,
-            rows=rows,
-            stack=self._model.default_stack,
-            max_tokens=self._max_tokens,
-            batch_tokens=self._settings.batch_tokens,
-            left_out=left_out,
-            progress=self._progress,
-        )
-
-    def _candidates(self, documents: Sequence[Document]) -> list[list[Candidate]]:
-        return [find_candidates(document.words, self._spans) for document in documents]
-
-
-def rank_all(
-    documents: Sequence[Document], candidates: Sequence[Sequence[Candidate]], scored: Sequence[Sequence[Scored]]
-) -> tuple[dict[str, list[baselines.Ranked]], dict[str, str]]:
-    """The ranking of every method for every document; and which method could not run, and why."""
-    methods = {
-        "tf_idf": baselines.by_tf_idf(documents),
-        "text_rank": baselines.by_text_rank,
-        "position": baselines.by_position,
-    }
-    skipped = {}
-    if (yake := baselines.by_yake()) is not None:
-        methods["yake"] = yake
+            how = (options.pooling, options.rows)
+            choice = found_on(trained.documents, trained.weights, trained.candidates, *how)
+    if choice is None:
+        raise no_heads(model)
+    if "data" in files:
+        corpus, left_out = _read_documents(files["data"], options)
+        documents = with_keyphrases(corpus)
     else:
-        skipped["yake"] = "the package yake is not installed (pip install yake)."
-    rankings = {"heads": [[one.candidate.stems for one in own] for own in scored]}
-    for name, rank in methods.items():
-        rankings[name] = [rank(document, own) for document, own in zip(documents, candidates, strict=True)]
-    return rankings, skipped
+        left_out = Counter()
+        documents = of_texts(read_text(files["text"], options.format_of("text")), left_out)
+    read = _weigh(model, documents, choice.pooling, choice.rows, left_out, options, max_tokens)
+    scored = [
+        score_candidates(candidates, combined(received, choice.heads))
+        for candidates, received in zip(read.candidates, read.weights, strict=True)
+    ]
+    tables = {
+        "keyphrases": _phrases_table(documents, scored, options.top),
+        "keyphrase_words": _words_table(documents, read.weights, choice.heads, scored, options.top),
+    }
+    skipped: dict[str, str] = {}
+    drawing = {"seed": options.seed, "resamplings": options.bootstrap}
+    if "data" in files:
+        rankings, skipped = rank_all(documents, read.candidates, scored)
+        tables["keyphrase_scores"] = score_table(rankings, documents, **drawing)
+    if "data" in files and trained is not None:
+        words = [key_words(part.documents, part.weights) for part in (trained, read)]
+        combination = combine_heads(words[0], words[1], **drawing)
+        tables["keyphrase_curve"] = _curve_table(combination, len(documents))
+        tables["keyphrase_weights"] = _weights_table(combination, shape, behaviours)
+    corpora = {"train": trained.about} if trained is not None else {}
+    corpora["data" if "data" in files else "text"] = read.about
+    chosen = {"names": choice.names(shape), "pooling": choice.pooling, "rows": choice.rows, "origin": choice.origin}
+    return tables, {"corpora": corpora, "heads_chosen": chosen, "studies_skipped": skipped}
 
 
-def _about(documents: Sequence[Document], left_out: Counter[str], unknown: UnknownCounts) -> dict[str, Any]:
-    """What the manifest says of documents."""
-    return {
+def _named_or_shipped(model: Model, options: KeyphraseOptions) -> HeadChoice | None:
+    """The heads that are named, or those that ship; None if they are to be found on --train."""
+    if (names := list_names(options.heads)) is not None:
+        return named(names, model.shapes[model.default_stack], model.name, options.pooling, options.rows)
+    if options.train is not None:
+        return None
+    if (choice := shipped(model)) is None:
+        raise no_heads(model)
+    return choice
+
+
+def _read_documents(files: Sequence[Path], options: KeyphraseOptions) -> tuple[list[KeyphraseDocument], Counter[str]]:
+    left_out: Counter[str] = Counter()
+    documents = list(read_keyphrases(files, options.format_of("keyphrases"), left_out))
+    chosen = sample_documents(documents, options.documents, options.seed)
+    if len(chosen) < len(documents):
+        left_out["document_not_sampled"] = len(documents) - len(chosen)
+    return chosen, left_out
+
+
+def _weigh(
+    model: Model,
+    documents: list[Document],
+    pooling: str,
+    rows: str,
+    left_out: Counter[str],
+    options: KeyphraseOptions,
+    max_tokens: int,
+) -> ReadDocuments:
+    """Find the candidates of documents and what each of their words receives."""
+    spans = with_tagger(options.candidates) if options.candidates else between_stop_words
+    weights, unknown = word_weights(
+        model,
+        documents,
+        pooling=pooling,
+        rows=rows,
+        stack=model.default_stack,
+        max_tokens=max_tokens,
+        batch_tokens=options.batch_tokens,
+        left_out=left_out,
+        progress=options.progress,
+    )
+    about = {
         "kind": "documents",
         "documents": len(documents),
         "words": sum(len(document.words) for document in documents),
@@ -293,16 +196,68 @@ def _about(documents: Sequence[Document], left_out: Counter[str], unknown: Unkno
         "documents_in_windows": left_out.pop("document_in_windows", 0),
         "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
     }
+    return ReadDocuments(documents, [find_candidates(document.words, spans) for document in documents], weights, about)
 
 
-def _behaviours(atlas: str | Path | None) -> dict[tuple[int, int], list[str]]:
-    """What each head is known for in a survey."""
+def _read_behaviours(atlas: str | Path | None) -> dict[tuple[int, int], list[str]]:
+    """Read what each head is known for in a survey."""
     if atlas is None:
         return {}
     tables = open_atlas(atlas).tables
     if "behaviours" not in tables:
         raise SettingError(f"--atlas {atlas}: has no table of behaviours. Give the folder of a survey.")
-    found: dict[tuple[int, int], list[str]] = {}
+    behaviours: dict[tuple[int, int], list[str]] = {}
     for row in tables["behaviours"].to_dict("records"):
-        found.setdefault((int(row["layer"]), int(row["head"])), []).append(str(row["label"]))
-    return found
+        behaviours.setdefault((int(row["layer"]), int(row["head"])), []).append(str(row["label"]))
+    return behaviours
+
+
+def _phrases_table(documents: Sequence[Document], scored: Sequence[Sequence[Scored]], top: int) -> pd.DataFrame:
+    """document, rank, phrase, score, right: the first phrases of every document."""
+    rows = [
+        (document.id, rank, phrase.candidate.text, phrase.score, _is_right(document, phrase))
+        for document, phrases in zip(documents, scored, strict=True)
+        for rank, phrase in enumerate(phrases[:top], start=1)
+    ]
+    return pd.DataFrame(rows, columns=["document", "rank", "phrase", "score", "right"]).astype({"right": "boolean"})
+
+
+def _words_table(
+    documents: Sequence[Document],
+    weights: Sequence[WordWeights],
+    heads: Sequence[int],
+    scored: Sequence[Sequence[Scored]],
+    top: int,
+) -> pd.DataFrame:
+    """document, place, line, word, weight, found, key: the first documents word by word."""
+    rows: list[tuple[object, ...]] = []
+    for document, received, phrases in list(zip(documents, weights, scored, strict=True))[:SHOWN]:
+        tags, _ = tag_words(document.words, document.gold)
+        places = [place for phrase in phrases[:top] for place in phrase.candidate.places]
+        listed = {word for start, end in places for word in range(start, end)}
+        words = zip(document.words.words, document.words.lines, combined(received, heads).tolist(), tags, strict=True)
+        for place, (word, line, weight, tag) in enumerate(words):
+            key = bool(tag != OUTSIDE) if document.gold else None
+            rows.append((document.id, place, line, word, weight, place in listed, key))
+    columns = ["document", "place", "line", "word", "weight", "found", "key"]
+    return pd.DataFrame(rows, columns=columns).astype({"found": "boolean", "key": "boolean"})
+
+
+def _curve_table(combination: Combination, documents: int) -> pd.DataFrame:
+    """method, heads, precision, recall, f1, low, high, count."""
+    return pd.DataFrame([vars(point) for point in combination.curve]).assign(count=documents)
+
+
+def _weights_table(combination: Combination, shape: HeadShape, behaviours: Behaviours) -> pd.DataFrame:
+    """layer, head, rank, coefficient, share, behaviours: what each head counts, and what it is known for elsewhere."""
+    rows = [
+        (*place, int(rank) + 1, coefficient, share, ", ".join(behaviours.get(place, ())))
+        for place, rank, coefficient, share in zip(
+            shape.numbered, combination.rank, combination.coefficient.tolist(), combination.share.tolist(), strict=True
+        )
+    ]
+    return pd.DataFrame(rows, columns=["layer", "head", "rank", "coefficient", "share", "behaviours"])
+
+
+def _is_right(document: Document, phrase: Scored) -> bool | None:
+    return phrase.candidate.stems in document.gold if document.gold else None

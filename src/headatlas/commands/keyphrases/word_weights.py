@@ -26,7 +26,7 @@ from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.statistics.received import POOLINGS, ROWS, received
 
-Weights = NDArray[np.float32]  # [words, heads]
+WordWeights = NDArray[np.float32]  # [words, heads]
 
 
 def word_weights(
@@ -40,7 +40,7 @@ def word_weights(
     batch_tokens: int,
     left_out: Counter[str],
     progress: bool = False,
-) -> tuple[list[Weights], UnknownCounts]:
+) -> tuple[list[WordWeights], UnknownCounts]:
     """Of every document, what each word receives from each head (layer after layer), 0 where a word has no token; and
     what of them the tokenizer does not know.
     """
@@ -49,7 +49,7 @@ def word_weights(
     segments = list(text_windows(ids, texts, model.tokenizer, max_tokens, left_out))
     if not segments:
         raise CorpusError("The documents turn into no tokens. Does this model's tokenizer know their script?")
-    found = {document.id: np.zeros((len(document.words), shape.total), np.float32) for document in documents}
+    weights_of = {document.id: np.zeros((len(document.words), shape.total), np.float32) for document in documents}
     form = ROWS.index(rows) * len(POOLINGS) + POOLINGS.index(pooling)
     plan = plan_batches(segments, batch_tokens)
     description = f"{model.name}: attention received"
@@ -59,9 +59,9 @@ def word_weights(
             for segment, weights in zip(batch.segments, torch.cat(layers, 1).cpu().numpy(), strict=True):
                 assert isinstance(segment, KeyphraseSegment)
                 counted = np.flatnonzero(segment.counted)
-                found[segment.document][segment.first + counted] = weights[:, counted].T
+                weights_of[segment.document][segment.first + counted] = weights[:, counted].T
             bar.advance(batch.tokens)
-    return [found[name] for name in ids], count_unknown(segments, model.tokenizer)
+    return [weights_of[name] for name in ids], count_unknown(segments, model.tokenizer)
 
 
 def _received(model: Model, batch: Batch, form: int, pooling: str, stack: Stack) -> list[Tensor]:
@@ -75,7 +75,7 @@ def _received(model: Model, batch: Batch, form: int, pooling: str, stack: Stack)
     causal = stack == "decoder"
     seen = text if form >= len(POOLINGS) else batch.mask
     attending = seen.flip(1).cumsum(1).flip(1) if causal else seen.sum(1, keepdim=True).expand_as(seen)
-    found: list[Tensor] = []
+    layers: list[Tensor] = []
 
     def see(_layer: int, weights: Tensor, _mask: Tensor | None) -> None:
         tokens = received(weights, batch.mask, text, causal)[:, :, form]  # [B, H, T]
@@ -84,7 +84,7 @@ def _received(model: Model, batch: Batch, form: int, pooling: str, stack: Stack)
         into = tokens.new_zeros((*tokens.shape[:2], size + 1))
         places = slots[:, None].expand_as(tokens)
         how = "sum" if pooling == "mean" else "amax"
-        found.append(into.scatter_reduce(2, places, tokens, how)[..., :size].float())
+        layers.append(into.scatter_reduce(2, places, tokens, how)[..., :size].float())
 
     model.observe(batch, see, stack)
-    return found
+    return layers

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
+import heapq
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from torch import Tensor
 
-from headatlas.commands.layers.examples import Movers, mover_rows
 from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.replicates import MEASURES, interval, measures_of, replicates
+from headatlas.commands.shared.records import Rows
+from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.spans.tasks import SpanTask
-from headatlas.encoding.span_segments import SpanSegment
+from headatlas.encoding.span_segments import SpanSegment, TokenTarget
 from headatlas.probes.controls import control_answers
 from headatlas.probes.description_length import online_code
-from headatlas.probes.span_batches import SpanTargets
+from headatlas.probes.span_batches import SpanBatch, SpanTargets
 from headatlas.probes.span_probes import EdgeProbe, HeadMixProbe, SpanProbe
 from headatlas.probes.span_scores import SpanCounts, score_spans
 from headatlas.probes.training import Fitted, fit, hold_out
 from headatlas.statistics.layer_measures import differentials, divergence_from_uniform
 
-Weights = Literal["pretrained", "random"]
-Rows = list[dict[str, Any]]
 Floats = NDArray[np.float64]
 _ENDS = {"centre_of_gravity": "centre", "expected_layer": "expected", "expected_clipped": "clipped"}
 DIRECTIONS = ("first_to_second", "second_to_first")
@@ -51,20 +53,18 @@ class Record:
     drawn: dict[str, dict[str, list[float]]]  # mix -> measure -> replicates
 
 
-def run_task(task: SpanTask, weights: Weights, data: Data, options: LayerOptions, tick: Callable[[], None]) -> Record:
-    """Train and score the probes of all layers and seeds, and the mix of heads where the task allows it."""
-    return _Task(task, weights, data, options, tick).record()
+class TaskRun:
+    """One task on one network: the probes of all layers and seeds, and the mix of heads if the task allows it."""
 
-
-class _Task:
     def __init__(
-        self, task: SpanTask, weights: Weights, data: Data, options: LayerOptions, tick: Callable[[], None]
+        self, task: SpanTask, weights: NetworkWeights, data: Data, options: LayerOptions, tick: Callable[[], None]
     ) -> None:
         self.task, self.weights, self.data, self.options, self.tick = task, weights, data, options, tick
         self.layers = data.train.store.shape.layers + 1
         self.key = {"task": task.name, "weights": weights}
 
     def record(self) -> Record:
+        """Train and score everything."""
         data, options = self.data, self.options
         probe, fitted = self._fit(self._edges)
         movers = Movers(0 if data.train.labels.several else options.examples, self.layers)
@@ -78,8 +78,8 @@ class _Task:
             heads, fitted = self._fit(self._head_mix)
             counts = self._score(heads)
             by_head = heads.weights.detach().cpu().double().numpy()[-1]  # [2 A]
-            more, summary, replicated["heads"] = self._rows("heads", counts, self._by_layer(by_head), fitted)
-            mix_rows += more
+            rows_of_heads, summary, replicated["heads"] = self._rows("heads", counts, self._by_layer(by_head), fitted)
+            mix_rows += rows_of_heads
             summaries.append(summary | self._controls(self._head_mix, counts))
             head_rows = self._head_rows(by_head)
         return Record(mix_rows, summaries, shown if self.weights == "pretrained" else [], head_rows, replicated)
@@ -107,15 +107,15 @@ class _Task:
             make, self.data.train, train, held_out, options.training, options.seed, answers=answers, tick=self.tick
         )
 
-    def _score(self, probe: SpanProbe, **more: Any) -> SpanCounts:
-        return score_spans(probe, self.data.eval, range(len(self.data.eval)), tick=self.tick, **more)
+    def _score(self, probe: SpanProbe, **further: Any) -> SpanCounts:
+        return score_spans(probe, self.data.eval, range(len(self.data.eval)), tick=self.tick, **further)
 
     def _full(self, of_probes: Floats) -> Floats:
         """What belongs to the probes that see all layers: [seeds, ...]."""
         return of_probes[self.layers - 1 :: self.layers]
 
     def _by_layer(self, by_head: Floats) -> Floats:
-        """Weights of heads in both directions, added up by layer: [1, L + 1], none in layer 0."""
+        """NetworkWeights of heads in both directions, added up by layer: [1, L + 1], none in layer 0."""
         layer = np.array([layer + 1 for layer, _ in self.data.train.store.shape.places])
         return np.bincount(np.tile(layer, 2), by_head, self.layers)[None].astype(np.float64)
 
@@ -156,8 +156,8 @@ class _Task:
 
     def _sizes(self) -> dict[str, Any]:
         train, scored = self.data.train, self.data.eval
-        commonest = Counter(target.labels for some in train.targets for target in some).most_common(1)[0][0]
-        given = [target.labels for some in scored.targets for target in some]
+        commonest = Counter(target.labels for of_text in train.targets for target in of_text).most_common(1)[0][0]
+        given = [target.labels for of_text in scored.targets for target in of_text]
         return {
             "labels": len(train.labels.names),
             "majority": sum(labels == commonest for labels in given) / len(given),
@@ -168,7 +168,7 @@ class _Task:
 
     def _controls(self, make: Callable[[], SpanProbe], counts: SpanCounts) -> dict[str, Any]:
         """Selectivity and description length, where they are asked for."""
-        data, options, found = self.data, self.options, dict[str, Any]()
+        data, options, controls = self.data, self.options, dict[str, Any]()
         if options.control_task:
             pool = np.concatenate(data.train.answers)
             drawn = {
@@ -180,11 +180,11 @@ class _Task:
             }
             probe, _ = self._fit(make, drawn["train"])
             accuracy = float(self._full(self._score(probe, answers=drawn["eval"]).accuracy()).mean())
-            found["control_accuracy"] = accuracy
-            found["selectivity"] = float(self._full(counts.accuracy()).mean()) - accuracy
+            controls["control_accuracy"] = accuracy
+            controls["selectivity"] = float(self._full(counts.accuracy()).mean()) - accuracy
         if options.mdl:
-            found |= self._description_length(make)
-        return found
+            controls |= self._description_length(make)
+        return controls
 
     def _description_length(self, make: Callable[[], SpanProbe]) -> dict[str, float]:
         train, options = self.data.train, self.options
@@ -219,3 +219,100 @@ def _ends(intervals: dict[str, tuple[float, float]]) -> dict[str, float]:
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """The row with Python's own numbers, as JSON takes them."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
+
+
+# Examples: targets whose decision moves most between layers (figure 3 of the slides). The margin of a target at a layer
+# is the probability of its right label minus that of its rival, the wrong label with the largest mean probability over
+# layers. Targets whose margin changes sign are kept, at most one per text, those with the largest span first.
+
+
+@dataclass(frozen=True)
+class Mover:
+    """A target with what the probes say of it, layer by layer."""
+
+    movement: float
+    place: int  # of its text
+    target: int  # within the text
+    label: int
+    rival: int
+    probabilities: NDArray[np.float64]  # [L + 1, 2], of the right label and of its rival
+
+
+@dataclass
+class Movers:
+    """Keeps the targets that move most, of all batches it sees."""
+
+    most: int
+    series: int  # probes of one seed
+    _kept: list[tuple[float, int, Mover]] = field(default_factory=list)  # a heap, the least on top
+    _order: Any = field(default_factory=count)
+
+    def see(self, batch: SpanBatch, log_probabilities: Tensor) -> None:
+        """Take in a batch of single labels with their log probabilities: [P, B, C]."""
+        if not self.most:
+            return
+        probabilities = log_probabilities.cpu().double().exp()
+        mean = probabilities.view(-1, self.series, *probabilities.shape[1:]).mean(0).numpy()  # [L + 1, B, C]
+        answers, known = batch.answers.cpu().numpy(), batch.known.cpu().numpy()
+        first = np.searchsorted(batch.text, batch.text)  # [B], the first target of the same text
+        best: dict[int, Mover] = {}
+        for row in np.flatnonzero(known).tolist():
+            how = moved(mean[:, row], int(answers[row]))
+            if how is not None:
+                movement, rival, both = how
+                place = batch.places[batch.text[row]]
+                if place not in best or movement > best[place].movement:
+                    target = row - int(first[row])
+                    best[place] = Mover(movement, place, target, int(answers[row]), rival, both)
+        for mover in best.values():
+            entry = (mover.movement, -next(self._order), mover)
+            if len(self._kept) < self.most:
+                heapq.heappush(self._kept, entry)
+            else:
+                heapq.heappushpop(self._kept, entry)
+
+    def found(self) -> list[Mover]:
+        """The movers, the one that moves most first."""
+        return [mover for *_, mover in sorted(self._kept, key=lambda entry: entry[:2], reverse=True)]
+
+
+def moved(probabilities: NDArray[np.float64], label: int) -> tuple[float, int, NDArray[np.float64]] | None:
+    """How far a target's margin moves, its rival, and both probabilities [L + 1, 2]; None where it keeps its sign."""
+    rivals = probabilities.mean(0)
+    rivals[label] = -1
+    rival = int(rivals.argmax())
+    margin = probabilities[:, label] - probabilities[:, rival]
+    if not margin.min() < 0 < margin.max():
+        return None
+    return float(np.ptp(margin)), rival, probabilities[:, [label, rival]]
+
+
+def mover_rows(
+    task: str, movers: Sequence[Mover], targets: SpanTargets, segments: Sequence[SpanSegment]
+) -> list[dict[str, Any]]:
+    """Rows of the table `layer_examples`. segments: the texts of the targets."""
+    return [
+        {
+            "task": task,
+            "rank": rank,
+            "id": targets.ids[mover.place],
+            "text": marked(segments[mover.place].text, targets.targets[mover.place][mover.target]),
+            "label": targets.labels.names[mover.label],
+            "rival": targets.labels.names[mover.rival],
+            "movement": mover.movement,
+            "layer": layer,
+            "probability": float(right),
+            "rival_probability": float(wrong),
+        }
+        for rank, mover in enumerate(movers, start=1)
+        for layer, (right, wrong) in enumerate(mover.probabilities)
+    ]
+
+
+def marked(words: Sequence[str], target: TokenTarget) -> str:
+    """The words of a text with a target's spans in brackets: ``he smoked [1 toronto]``."""
+    shown = list(words)
+    for number, (start, end) in enumerate(target.words, start=1):
+        shown[start] = f"[{number} {shown[start]}"
+        shown[end - 1] += "]"
+    return " ".join(shown)

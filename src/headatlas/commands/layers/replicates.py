@@ -6,13 +6,16 @@ depend on the seeds alone, scores on both. Tasks on the same texts are resampled
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.probes.span_scores import SpanCounts
-from headatlas.statistics.layer_measures import centre_of_gravity, expected_layer
+from headatlas.statistics.layer_measures import centre_of_gravity, expected_layer, share_below
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 Floats = NDArray[np.float64]
@@ -54,3 +57,34 @@ def interval(values: Floats) -> tuple[float, float]:
     """The middle 95 % of replicates [R]."""
     low, high = percentile_interval(values)
     return float(low), float(high)
+
+
+def order_rows(summaries: Sequence[tuple[dict[str, Any], dict[str, list[float]]]]) -> list[dict[str, Any]]:
+    """Compare every two tasks by each measure, the lower one first.
+
+    summaries: a row of `layer_summary` for each task, and its measures in every replicate.
+    """
+    rows = []
+    for (first, drawn), (second, others) in permutations(summaries, 2):
+        for measure in drawn:
+            difference = second[measure] - first[measure]
+            tied = difference == 0 and first["task"] < second["task"]
+            if first["mix"] != second["mix"] or not (difference > 0 or tied):
+                continue
+            low_ends, high_ends = (np.array(values[measure], dtype=np.float64) for values in (drawn, others))
+            share, count = share_below(low_ends, high_ends)
+            low, high = interval(high_ends - low_ends)
+            rows.append(
+                {
+                    "measure": measure,
+                    "mix": first["mix"],
+                    "below": first["task"],
+                    "above": second["task"],
+                    "difference": difference,
+                    "low": low,
+                    "high": high,
+                    "share": share,
+                    "count": count,
+                }
+            )
+    return rows

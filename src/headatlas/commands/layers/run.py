@@ -5,17 +5,19 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import torch
+import pandas as pd
 
-from headatlas.commands.layers.jobs import Data, Record, Weights, run_task
+from headatlas.commands.layers.jobs import Data, Record, TaskRun
 from headatlas.commands.layers.options import LayerOptions
-from headatlas.commands.layers.records import load_record, save_record, tables_of
+from headatlas.commands.layers.replicates import order_rows
 from headatlas.commands.layers.sources import Source, families, keep_states, read_source
 from headatlas.commands.shared.options import list_names
+from headatlas.commands.shared.records import load_record, make_tables, save_record
+from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.spans.tasks import ALL, SpanTask, choose_tasks
 from headatlas.engine.stopping import KEPT, ctrl_c
@@ -36,7 +38,7 @@ def run_layers(options: LayerOptions) -> Atlas:
     A finished folder takes in more tasks, also from other files, under the same settings.
     """
     started, folder = time.monotonic(), Path(options.out)
-    target = choose_device(options.placed_on)
+    choose_device(options.placed_on)
     files = {
         part: find_files(paths, part, folders=True)
         for part, paths in zip(PARTS, (options.train, options.eval), strict=True)
@@ -44,85 +46,57 @@ def run_layers(options: LayerOptions) -> Atlas:
     if not options.force:
         refuse_same_files(files, FORCE_OR_ANOTHER)
     tasks = choose_tasks(list_names(options.task) or [ALL], [files[part] for part in PARTS])
-    loaded = options.load(options.model, seed=options.seed)
-    chosen_stack = loaded.choose_stack(options.attention)
-    check_length(options.max_tokens, loaded.longest_input, loaded.name)
-    decisive = json.loads(json.dumps(model_identity(loaded, chosen_stack) | options.settings()))
+    model = options.load(options.model, seed=options.seed)
+    stack = model.choose_stack(options.attention)
+    check_length(options.max_tokens, model.longest_input, model.name)
+    settings = json.loads(json.dumps(model_identity(model, stack) | options.settings()))
     hashes = {part: [record["sha256"] for record in describe_files(files[part])] for part in PARTS}
-    before = _continued(folder, decisive, {one.name: hashes for one in tasks})
-    new = {one.name: {"files": hashes, "links": one.links} for one in tasks}
-    own: Weights = "random" if loaded.source.get("random_weights") else "pretrained"
-    networks: list[tuple[Weights, Callable[[], Model]]] = [(own, lambda: loaded)]
+    before = _read_earlier(folder, settings, {task.name: hashes for task in tasks})
+    networks: dict[NetworkWeights, Callable[[], Model]] = {
+        "random" if model.source.get("random_weights") else "pretrained": lambda: model
+    }
     if options.control:
-        networks.append(("random", lambda: options.load(options.model, seed=options.seed, random_weights=True)))
-    finished = all(load_record(folder, one.name, weights) for one in tasks for weights, _ in networks)
-    if before.get("complete") and finished:
+        networks["random"] = lambda: options.load(options.model, seed=options.seed, random_weights=True)
+    if before.get("complete") and not any(_unfinished(folder, tasks, weights) for weights in networks):
         return Atlas(folder)
-    sources = [read_source(family, files, loaded, options) for family in families(tasks, files)]
+    sources = [read_source(family, files, model, options) for family in families(tasks, files)]
     make_folder(folder)
     manifest: dict[str, Any] = {
         "complete": False,
         "started": moment(),
-        "settings": decisive,
-        "model": describe_model(loaded, chosen_stack),
-        "tasks": before.get("tasks", {}) | new,
+        "settings": settings,
+        "model": describe_model(model, stack),
+        "tasks": before.get("tasks", {}) | {task.name: {"files": hashes, "links": task.links} for task in tasks},
         "corpora": before.get("corpora", {})
         | {f"{source.name}, {part}": source.parts[part].about for source in sources for part in PARTS},
         "studies_skipped": {},
         "versions": versions("numba", "pandas", "scipy"),
     }
     write_manifest(folder, manifest)
-    reading = {"batch_tokens": options.batch_tokens, "stack": chosen_stack, "progress": options.progress}
-    memory = options.memory_megabytes * 10**6
     with ctrl_c() as stop:
 
-        def tick() -> None:
+        def check_stop() -> None:
             if stop.is_set():
                 raise SurveyInterruptedError(f"Stopped. {KEPT}")
 
         for source in sources:
-            for weights, network in networks:
-                if all(load_record(folder, one.name, weights) for one in source.tasks):
-                    continue
-                place = folder / "maps" / f"{source.name}{'-random' * (weights == 'random')}"
-                stores = {part: keep_states(source, part, network(), place / part, options, reading) for part in PARTS}
-                for one in source.tasks:
-                    if load_record(folder, one.name, weights) is None:
-                        begun = time.monotonic()
-                        data = task_data(one, source, stores, target, memory)
-                        record = run_task(one, weights, data, options, tick)
-                        save_record(folder, one.name, weights, record)
-                        if options.progress:
-                            _tell(record, time.monotonic() - begun)
-    found = [load_record(folder, name, weights) for name in manifest["tasks"] for weights, _ in networks]
+            for weights, network in networks.items():
+                if unfinished := _unfinished(folder, source.tasks, weights):
+                    _run_tasks(unfinished, source, weights, network(), options, check_stop)
+    names = [f"{task}-{weights}" for task in manifest["tasks"] for weights in networks]
+    records = [record for name in names if (record := load_record(folder, name, Record)) is not None]
     manifest |= {
         "complete": True,
         "finished": moment(),
         "seconds": round(time.monotonic() - started, 1),
-        "tables": write_tables(folder, tables_of([one for one in found if one is not None])),
+        "tables": write_tables(folder, _tables_of(records)),
     }
     write_manifest(folder, manifest)
     return Atlas(folder)
 
 
-def task_data(
-    task: SpanTask, source: Source, stores: Mapping[str, Any], device: torch.device, memory_bytes: int
-) -> Data:
-    """The targets of one task, in both parts, with the labels of the training part."""
-    found: dict[str, Any] = {}
-    trained = (target for segment in source.parts["train"].segments for target in segment.targets[task.name])
-    labels = labels_of(trained, task.negative, counted=task.links)
-    for part, share in zip(PARTS, (3, 1), strict=True):
-        segments = source.parts[part].segments
-        numbers = [number for number, segment in enumerate(segments) if segment.targets[task.name]]
-        targets = [segments[number].targets[task.name] for number in numbers]
-        found[part] = SpanTargets(stores[part], numbers, targets, labels, device, memory_bytes * share // 4)
-        found[f"{part}_texts"] = [segments[number] for number in numbers]
-    return Data(**found)
-
-
-def _continued(folder: Path, settings: dict[str, Any], tasks: dict[str, Any]) -> dict[str, Any]:
-    """The manifest of the folder, where it holds tasks under the same settings. Another's folder is refused."""
+def _read_earlier(folder: Path, settings: dict[str, Any], tasks: dict[str, Any]) -> dict[str, Any]:
+    """Read the manifest of a folder that holds tasks under the same settings; refuse a folder of anything else."""
     if not (folder / "manifest.json").exists():
         return {}
     manifest = read_manifest(folder)
@@ -135,7 +109,51 @@ def _continued(folder: Path, settings: dict[str, Any], tasks: dict[str, Any]) ->
     return manifest
 
 
-def _tell(record: Record, seconds: float) -> None:
-    for row in record.layer_summary:
-        about = f"{row['task']}, {row['mix']}, {row['weights']}: micro F1 {100 * row['score']:.1f}"
-        print(f"{about}, centre of gravity {row['centre_of_gravity']:.2f}, {seconds:.0f} s", file=sys.stderr)
+def _unfinished(folder: Path, tasks: Sequence[SpanTask], weights: NetworkWeights) -> list[SpanTask]:
+    return [task for task in tasks if load_record(folder, f"{task.name}-{weights}", Record) is None]
+
+
+def _run_tasks(
+    tasks: Sequence[SpanTask],
+    source: Source,
+    weights: NetworkWeights,
+    model: Model,
+    options: LayerOptions,
+    check_stop: Callable[[], None],
+) -> None:
+    """Run some tasks of a source on one network and save their records."""
+    folder = Path(options.out)
+    maps = folder / "maps" / f"{source.name}{'-random' * (weights == 'random')}"
+    stores = {part: keep_states(source, part, model, maps / part, options) for part in PARTS}
+    for task in tasks:
+        started = time.monotonic()
+        data = _read_targets(task, source, stores, options)
+        record = TaskRun(task, weights, data, options, check_stop).record()
+        save_record(folder, f"{task.name}-{weights}", record)
+        for row in record.layer_summary if options.progress else ():
+            about = f"{row['task']}, {row['mix']}, {row['weights']}: micro F1 {100 * row['score']:.1f}"
+            seconds = time.monotonic() - started
+            print(f"{about}, centre of gravity {row['centre_of_gravity']:.2f}, {seconds:.0f} s", file=sys.stderr)
+
+
+def _read_targets(task: SpanTask, source: Source, stores: Mapping[str, Any], options: LayerOptions) -> Data:
+    """The targets of one task, in both parts, with the labels of the training part."""
+    targets: dict[str, Any] = {}
+    device, memory = choose_device(options.placed_on), options.memory_megabytes * 10**6
+    trained = (target for segment in source.parts["train"].segments for target in segment.targets[task.name])
+    labels = labels_of(trained, task.negative, counted=task.links)
+    for part, quarters in zip(PARTS, (3, 1), strict=True):
+        segments = source.parts[part].segments
+        numbers = [number for number, segment in enumerate(segments) if segment.targets[task.name]]
+        of_texts = [segments[number].targets[task.name] for number in numbers]
+        targets[part] = SpanTargets(stores[part], numbers, of_texts, labels, device, memory * quarters // 4)
+        targets[f"{part}_texts"] = [segments[number] for number in numbers]
+    return Data(**targets)
+
+
+def _tables_of(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
+    names = ("layer_mix", "layer_summary", "layer_examples", "head_mix")
+    rows = {name: [row for record in records for row in getattr(record, name)] for name in names}
+    summaries = [(row, record.drawn[row["mix"]]) for record in records for row in record.layer_summary]
+    rows["layer_order"] = order_rows([(row, drawn) for row, drawn in summaries if row["weights"] == "pretrained"])
+    return make_tables(rows)

@@ -64,12 +64,9 @@ def read_source(tasks: tuple[SpanTask, ...], files: MapFiles, model: Model, opti
     return Source(tasks, parts)
 
 
-def keep_states(
-    source: Source, part: str, model: Model, folder: Path, options: LayerOptions, reading: Mapping[str, Any]
-) -> Store:
-    """The hidden states of a part's texts, and their maps where a task can be asked of heads; kept or found again."""
+def keep_states(source: Source, part: str, model: Model, folder: Path, options: LayerOptions) -> Store:
+    """Store the hidden states of a part's texts, and their maps if heads are mixed; open them if they are stored."""
     about = source.parts[part].about
-    limit = options.limit(part)
     return keep_inputs(
         model,
         source.parts[part].segments,
@@ -79,15 +76,17 @@ def keep_states(
             "corpus": [record["sha256"] for record in about["files"]],
             "tasks": source.name,
             "max_tokens": options.max_tokens,
-            "limit": limit,
+            "limit": options.limit(part),
             "seed": options.seed,
-            "batch_tokens": reading["batch_tokens"],
+            "batch_tokens": options.batch_tokens,
         },
         out=folder,
         level="tokens",
         maps=options.heads and any(task.links for task in source.tasks),
         hidden_states=True,
-        **reading,
+        batch_tokens=options.batch_tokens,
+        stack=model.choose_stack(options.attention),
+        progress=options.progress,
     )
 
 
@@ -104,19 +103,19 @@ def _read_part(
         texts = read_span_texts(files, names, options.seed, left_out)
         segments = span_segments(texts, model.tokenizer, **reading)
     limit = options.limit(part)
-    kept = _sample(segments, limit, options.seed)
-    left_out["text_beyond_the_limit"] += len(segments) - len(kept)
+    chosen = _sample(segments, limit, options.seed)
+    left_out["text_beyond_the_limit"] += len(segments) - len(chosen)
     about = {
         "kind": "spans",
         "files": describe_files(list(files)),
-        "texts": len(kept),
-        "words": sum(segment.size for segment in kept),
-        "tokens": sum(map(len, kept)),
-        "unknown": count_unknown(kept, model.tokenizer),
-        "targets": {name: sum(len(segment.targets[name]) for segment in kept) for name in names},
+        "texts": len(chosen),
+        "words": sum(segment.size for segment in chosen),
+        "tokens": sum(map(len, chosen)),
+        "unknown": count_unknown(chosen, model.tokenizer),
+        "targets": {name: sum(len(segment.targets[name]) for segment in chosen) for name in names},
         "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
     }
-    return Part(kept, about)
+    return Part(chosen, about)
 
 
 def _sample(segments: list[SpanSegment], limit: int | None, seed: int) -> list[SpanSegment]:
@@ -137,8 +136,10 @@ def _check_task(task: str, parts: Mapping[str, Part]) -> None:
     for part in PARTS:
         if not texts[part]:
             names = ", ".join(record["file"] for record in parts[part].about["files"])
-            told = ", ".join(f"{reason} {count:,}" for reason, count in parts[part].about["left_out"].items())
-            raise SettingError(f"--{part} {names}: gives no target for the task {task}{f' ({told})' if told else ''}.")
+            reasons = ", ".join(f"{reason} {count:,}" for reason, count in parts[part].about["left_out"].items())
+            raise SettingError(
+                f"--{part} {names}: gives no target for the task {task}{f' ({reasons})' if reasons else ''}."
+            )
     if len(texts["train"]) < FEWEST_SENTENCES:
         raise SettingError(
             f"{len(texts['train'])} texts with targets are too few to train on for the task {task}: give at least "
@@ -149,8 +150,8 @@ def _check_task(task: str, parts: Mapping[str, Part]) -> None:
         for target in (target for segment in texts[part] for target in segment.targets[task]):
             spans = spans or len(target.spans)
             if len(target.spans) != spans:
-                found = f"has a target of {len(target.spans)} spans, while others of the task {task} have {spans}"
-                raise CorpusError(f"{found}. Give one kind of target.", target.path, target.line)
+                problem = f"has a target of {len(target.spans)} spans, while others of the task {task} have {spans}"
+                raise CorpusError(f"{problem}. Give one kind of target.", target.path, target.line)
     labels = {
         part: {label for segment in texts[part] for target in segment.targets[task] for label in target.labels}
         for part in PARTS
@@ -159,7 +160,7 @@ def _check_task(task: str, parts: Mapping[str, Part]) -> None:
         only = next(iter(labels["train"]), "none")
         raise SettingError(f"The task {task} has one label in training ({only}): there is nothing to tell apart.")
     if not labels["train"] & labels["eval"]:
-        some = ", ".join(sorted(labels["eval"])[:5])
+        names_of_eval = ", ".join(sorted(labels["eval"])[:5])
         raise SettingError(
-            f"No label of --eval ({some}) occurs in --train: these are two tasks. Give parts of one corpus."
+            f"No label of --eval ({names_of_eval}) occurs in --train: these are two tasks. Give parts of one corpus."
         )

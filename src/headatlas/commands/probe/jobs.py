@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 import torch
 
-from headatlas.commands.probe.settings import ON_ATTENTION, UNTRAINED, ProbeSettings
+from headatlas.commands.probe.options import ON_ATTENTION, UNTRAINED, ProbeOptions
+from headatlas.commands.shared.records import Rows
+from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
 from headatlas.probes.attention import AttentionParser, AttentionProbe, AttentionWordsProbe, Parser, head_use
@@ -21,16 +23,13 @@ from headatlas.probes.structural import StructuralProbe, structural_scores
 from headatlas.probes.training import Fitted, fit, hold_out
 from headatlas.studies.dependencies import DIRECTIONS
 
-Weights = Literal["pretrained", "random"]
-Rows = list[dict[str, Any]]
-
 
 @dataclass(frozen=True)
 class Job:
     """A probe, whose weights it reads, and a seed."""
 
     probe: str
-    weights: Weights | None  # of the network whose attention or states it reads; None where it reads neither
+    weights: NetworkWeights | None  # of the network whose attention or states it reads; None where it reads neither
     seed: int | None
 
     @property
@@ -44,8 +43,8 @@ class Record:
     """The rows that a job adds to the tables `probes`, `probe_relations` and `probe_weights`."""
 
     probes: Rows
-    relations: Rows
-    weights: Rows
+    probe_relations: Rows
+    probe_weights: Rows
 
 
 @dataclass(frozen=True)
@@ -57,50 +56,50 @@ class Data:
     labels: LabelSet
 
 
-def jobs_of(settings: ProbeSettings, weights: Weights, control: bool) -> list[Job]:
-    """Every job over the maps of one network; as a control, those of the attention probes alone."""
+def jobs_of(options: ProbeOptions, probes: Sequence[str], weights: NetworkWeights) -> list[Job]:
+    """List every job over the maps of one network."""
     reads = (*ON_ATTENTION, "structural")
+    seeds = [options.seed + number for number in range(options.seeds)]
     return [
         Job(probe, weights if probe in reads else None, seed)
-        for probe in settings.probes
-        if not control or probe in ON_ATTENTION
-        for seed in settings.seeds_of(probe)
+        for probe in probes
+        for seed in ([None] if probe in UNTRAINED else seeds)
     ]
 
 
-def run_job(job: Job, data: Data, settings: ProbeSettings, tick: Callable[[], None]) -> Record:
+def run_job(job: Job, data: Data, options: ProbeOptions, tick: Callable[[], None]) -> Record:
     """Train and score a probe. tick: called after every batch."""
     if job.probe in UNTRAINED:
         way: Literal["right", "left"] = "right" if job.probe == "right_branching" else "left"
         chains = [branching(int(size), way) for size in data.eval.sizes]
         predicted = Predicted(chains, chains, np.zeros(len(chains)))
-        return _parser_record(job, _attached(predicted, data), settings, {})
+        return _parser_record(job, _attached(predicted, data), options, {})
     if job.seed is None:
         raise ValueError(f"{job.probe} is trained, so it needs a seed")
     if job.probe == "structural":
-        return _structural(job, job.seed, data, settings, tick)
-    return _parser(job, job.seed, data, settings, tick)
+        return _structural(job, job.seed, data, options, tick)
+    return _parser(job, job.seed, data, options, tick)
 
 
-def _parser(job: Job, seed: int, data: Data, settings: ProbeSettings, tick: Callable[[], None]) -> Record:
+def _parser(job: Job, seed: int, data: Data, options: ProbeOptions, tick: Callable[[], None]) -> Record:
     make = _maker(job.probe, data)
     train, held_out = hold_out(len(data.train), seed)
     places = range(len(data.eval))
-    parser, fitted = fit(make, data.train, train, held_out, settings.training, seed, tick=tick)
-    found = _attached(predict(parser, data.eval, places, tick=tick), data)
-    more: dict[str, Any] = {"epochs": fitted.epochs, "held_out_loss": float(fitted.held_out[0])}
-    if settings.control_task:
+    parser, fitted = fit(make, data.train, train, held_out, options.training, seed, tick=tick)
+    attachment = _attached(predict(parser, data.eval, places, tick=tick), data)
+    measures: dict[str, Any] = {"epochs": fitted.epochs, "held_out_loss": float(fitted.held_out[0])}
+    if options.control_task:
         learned = control_heads(data.train.words, seed)
         asked = control_heads(data.eval.words, seed)
-        control, _ = fit(make, data.train, train, held_out, settings.training, seed, answers=learned, tick=tick)
+        control, _ = fit(make, data.train, train, held_out, options.training, seed, answers=learned, tick=tick)
         guessed = predict(control, data.eval, places, heads=asked, trees=False, tick=tick)
-        more["control_uas"] = attach(guessed, data.eval, places, data.labels.punct, asked).scores()["uas"]
-        more["selectivity"] = found.scores()["uas"] - more["control_uas"]
-    if settings.mdl and seed == settings.seed:
-        code = description_length(make, data.train, settings.training, seed, tick=tick)
-        more |= {"mdl_bits": code.bits, "uniform_bits": code.uniform_bits}
+        measures["control_uas"] = attach(guessed, data.eval, places, data.labels.punct, asked).scores()["uas"]
+        measures["selectivity"] = attachment.scores()["uas"] - measures["control_uas"]
+    if options.mdl and seed == options.seed:
+        code = description_length(make, data.train, options.training, seed, tick=tick)
+        measures |= {"mdl_bits": code.bits, "uniform_bits": code.uniform_bits}
     weights = _weight_rows(job, parser, data) if isinstance(parser, AttentionParser) else []
-    return _parser_record(job, found, settings, more, weights)
+    return _parser_record(job, attachment, options, measures, weights)
 
 
 def _maker(probe: str, data: Data) -> Callable[[], Parser]:
@@ -120,12 +119,12 @@ def _attached(predicted: Predicted, data: Data) -> Attachment:
 
 
 def _parser_record(
-    job: Job, found: Attachment, settings: ProbeSettings, more: dict[str, Any], weights: Rows | None = None
+    job: Job, attachment: Attachment, options: ProbeOptions, measures: dict[str, Any], weights: Rows | None = None
 ) -> Record:
-    low, high = found.interval(settings.bootstrap, settings.seed)
-    count = int((~found.punct).sum())
-    row = {**vars(job), **found.scores(), **more, "count": count, "low": low, "high": high}
-    relations = [{**vars(job), **row} for row in found.by_relation(settings.bootstrap, settings.seed)]
+    low, high = attachment.interval(options.bootstrap, options.seed)
+    count = int((~attachment.punct).sum())
+    row = {**vars(job), **attachment.scores(), **measures, "count": count, "low": low, "high": high}
+    relations = [{**vars(job), **row} for row in attachment.by_relation(options.bootstrap, options.seed)]
     return Record([row], relations, weights or [])
 
 
@@ -146,32 +145,32 @@ def _weight_rows(job: Job, parser: AttentionParser, data: Data) -> Rows:
     ]
 
 
-def _structural(job: Job, seed: int, data: Data, settings: ProbeSettings, tick: Callable[[], None]) -> Record:
+def _structural(job: Job, seed: int, data: Data, options: ProbeOptions, tick: Callable[[], None]) -> Record:
     index = data.train.store.index
     train, held_out = hold_out(len(data.train), seed)
     probe, fitted = fit(
-        lambda: StructuralProbe(index.shape.layers + 1, index.states, min(settings.rank, index.states)),
+        lambda: StructuralProbe(index.shape.layers + 1, index.states, min(options.rank, index.states)),
         data.train,
         train,
         held_out,
-        settings.training,
+        options.training,
         seed,
         tick=tick,
     )
-    rows = _structural_rows(job, probe, fitted, data, settings)
+    rows = _structural_rows(job, probe, fitted, data, options)
     return Record(rows, [], [])
 
 
-def _structural_rows(job: Job, probe: StructuralProbe, fitted: Fitted, data: Data, settings: ProbeSettings) -> Rows:
+def _structural_rows(job: Job, probe: StructuralProbe, fitted: Fitted, data: Data, options: ProbeOptions) -> Rows:
     """A row for the distance probe and one for the depth probe of each layer."""
-    found = structural_scores(probe, data.eval, range(len(data.eval)), data.labels.punct)
-    units = np.ones(len(found.ids))
-    weights = bootstrap_weights(found.ids, settings.bootstrap, settings.seed)
+    scores = structural_scores(probe, data.eval, range(len(data.eval)), data.labels.punct)
+    units = np.ones(len(scores.ids))
+    weights = bootstrap_weights(scores.ids, options.bootstrap, options.seed)
     rows = []
     for layer in range(probe.layers):
         for kind, right, count, spearman in (
-            ("distance", found.edges_right[:, layer], found.edges, found.distance_spearman[layer]),
-            ("depth", found.root_right[:, layer], units, found.depth_spearman[layer]),
+            ("distance", scores.edges_right[:, layer], scores.edges, scores.distance_spearman[layer]),
+            ("depth", scores.root_right[:, layer], units, scores.depth_spearman[layer]),
         ):
             low, high = share_interval(right, count, weights)
             share = float(right.sum() / count.sum()) if count.sum() else float("nan")

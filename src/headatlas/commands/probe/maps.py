@@ -1,89 +1,139 @@
-"""The maps that probes read: of stores that are given, or extracted beside the results; and those of the control."""
+"""The attention maps that probes read: from two given stores, or extracted beside the results; and the control's."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headatlas.commands.extract.options import extract
-from headatlas.commands.probe.sources import Pair, open_pair
-from headatlas.corpora.files import PARTS
+from headatlas.commands.probe.options import ProbeOptions
+from headatlas.commands.survey.stored import stored_unknown
+from headatlas.corpora.files import PARTS, describe_files
+from headatlas.corpora.treebanks.label_sets import LabelSet
+from headatlas.engine.settings import differences
 from headatlas.errors import SettingError
-from headatlas.models.loading import load_model, open_model
 from headatlas.models.model import Model
-from headatlas.models.stacks import Stack
-from headatlas.store.reading import Store
+from headatlas.store.examples import label_set_of
+from headatlas.store.reading import Store, open_store
 
-_DRAWN_BY = ("sentences", "seed", "max_tokens", "format")
+FLAGS = {"train": "--treebank", "eval": "--eval"}
+_OF_THE_MODEL = ("model", "weights", "random_weights", "dtype", "attention")
+_OF_THE_SAMPLE = ("sentences", "seed", "max_tokens", "treebank_format")
+
+Stores = Mapping[str, Store]  # of each of PARTS
+PartFiles = Mapping[str, Sequence[Path]]
 
 
-@dataclass(frozen=True)
-class MapSource:
-    """A model with two treebanks, or two stores; `folder` is where extracted maps go."""
+def open_maps(options: ProbeOptions, files: PartFiles, states: bool) -> Stores:
+    """Open the given stores, or extract the maps, and hidden states if the structural probe needs them."""
+    if options.maps_train is not None and options.maps_eval is not None:
+        return _open_given({"train": options.maps_train, "eval": options.maps_eval}, files)
+    if options.model is None:
+        raise SettingError("No model given.")
+    loaded = options.load(options.model, seed=options.seed)
+    sample = {"max_tokens": options.max_tokens, "treebank_format": options.format_of("treebank"), "seed": options.seed}
+    limits = {"train": options.sentences, "eval": None}
+    return {
+        part: _extract(loaded, options, files[part], part, states, sample | {"sentences": limits[part]})
+        for part in PARTS
+    }
 
-    model: str | Model | None
-    files: Mapping[str, Sequence[Path]]
-    stores: Mapping[str, str | Path]
-    folder: Path
-    loading: Mapping[str, Any]  # options of `load_model`
-    stack: Stack | None
-    batch_tokens: int
-    progress: bool
 
-    def check(self, control: bool) -> None:
-        """That there are two treebanks with a model, or two stores."""
-        if len(self.stores) == 1:
-            raise SettingError("Give both --maps-train and --maps-eval, or neither.")
-        if not self.stores and self.model is None:
-            raise SettingError("There is no MODEL to probe. Name one, or give maps: --maps-train DIR --maps-eval DIR.")
-        if not self.stores or control:
-            for part, option in (("train", "--treebank"), ("eval", "--eval")):
-                if part not in self.files:
-                    raise SettingError(f"No treebank is given to {part} on. Name one with {option} FILE.")
-        if self.stores and self.model is not None and not control:
-            raise SettingError("MODEL and --maps-train exclude each other, but for --control. Leave one of them out.")
-        if control and not isinstance(self.model, str):
-            raise SettingError("--control loads the model by its name, with random weights. Give MODEL by its name.")
+def extract_control(options: ProbeOptions, files: PartFiles, stores: Stores) -> Stores:
+    """Extract the maps of the same network with random weights on the same sentences."""
+    random_model = options.load(str(options.model), seed=options.seed, random_weights=True)
+    controls = {}
+    for part, store in stores.items():
+        sample = {name: store.index.settings[name] for name in _OF_THE_SAMPLE}
+        controls[part] = _extract(random_model, options, files[part], f"{part}-random", False, sample)
+        if _sentences(controls[part]) != _sentences(store):
+            raise SettingError(
+                f"{controls[part].folder}: the control reads other sentences than {store.folder}, so the two cannot "
+                "be compared. Is MODEL the model that these maps come from?"
+            )
+    return controls
 
-    def pretrained(self, states: bool, drawn: Mapping[str, Mapping[str, Any]]) -> Pair:
-        """The maps to probe. drawn: for each part, how its sentences are read and drawn, where they are extracted."""
-        if self.stores:
-            return open_pair(self.stores, self.files)
-        if self.model is None:
-            raise SettingError("There is no MODEL to probe.")
-        loaded = open_model(self.model, **self.loading)
-        return Pair(*(self._extracted(loaded, part, part, states, drawn[part]) for part in PARTS))
 
-    def control(self, pair: Pair) -> Pair:
-        """The maps of the same network with random weights on the very sentences of `pair`, part by part."""
-        loaded = load_model(str(self.model), random_weights=True, **self.loading)
-        found = []
-        for part in PARTS:
-            settings = getattr(pair, part).index.settings
-            drawn = {name: settings[name] for name in _DRAWN_BY}
-            store = self._extracted(loaded, part, f"{part}-random", False, drawn)
-            if _sentences(store) != _sentences(getattr(pair, part)):
-                raise SettingError(
-                    f"{store.folder}: the control reads other sentences than {getattr(pair, part).folder}, so the two "
-                    "could not be compared. Is MODEL the model that these maps come from?"
-                )
-            found.append(store)
-        return Pair(*found)
+def _extract(
+    model: Model, options: ProbeOptions, files: Sequence[Path], name: str, states: bool, sample: Mapping[str, Any]
+) -> Store:
+    return extract(
+        model,
+        treebank=files,
+        out=Path(options.out) / "maps" / name,
+        hidden_states=states,
+        batch_tokens=options.batch_tokens,
+        stack=options.attention,
+        progress=options.progress,
+        **sample,
+    )
 
-    def _extracted(self, model: Model, part: str, name: str, states: bool, drawn: Mapping[str, Any]) -> Store:
-        return extract(
-            model,
-            treebank=self.files[part],
-            out=self.folder / "maps" / name,
-            hidden_states=states,
-            batch_tokens=self.batch_tokens,
-            attention=self.stack,
-            progress=self.progress,
-            **drawn,
+
+def _open_given(folders: Mapping[str, str | Path], files: PartFiles) -> Stores:
+    """Open two stores of one model; treebanks given as well must be those that the maps were made from."""
+    stores = {part: open_store(folder) for part, folder in folders.items()}
+    for part, store in stores.items():
+        store.word_maps()  # refuses maps between tokens
+        if part in files:
+            _check_belonging(part, store, files[part])
+    if differing := differences(_model_of(stores["train"]), _model_of(stores["eval"])):
+        raise SettingError(
+            f"{stores['train'].folder} and {stores['eval'].folder} come from different models "
+            f"({'; '.join(differing)}). Extract both from the same one."
         )
+    return stores
+
+
+def _check_belonging(part: str, store: Store, files: Sequence[Path]) -> None:
+    made_from = [record for about in store.index.corpora.values() for record in about["files"]]
+    if [record["sha256"] for record in describe_files(files)] != [record["sha256"] for record in made_from]:
+        names = ", ".join(Path(record["file"]).name for record in made_from)
+        raise SettingError(
+            f"{store.folder}: these maps were made from {names or 'no treebank'}, not from what {FLAGS[part]} gives "
+            f"({', '.join(map(str, files))}). Omit {FLAGS[part]}, or extract its maps."
+        )
+
+
+def check_stores(stores: Stores, force: bool) -> LabelSet:
+    """Return the label set of both treebanks; refuse two that differ, and sentences that are all the same."""
+    label_sets = {part: label_set_of(store.examples) for part, store in stores.items()}
+    if label_sets["train"] != label_sets["eval"]:
+        raise SettingError(
+            f"The treebanks have different relations: {label_sets['train'].name} to train on, "
+            f"{label_sets['eval'].name} to score on. Give two parts of one treebank."
+        )
+    if not force and also_in_train(stores) == len(stores["eval"]):
+        raise SettingError(
+            "Every sentence to score on is also one to train on. Give another file with --eval, or add --force."
+        )
+    return label_sets["eval"]
+
+
+def also_in_train(stores: Stores) -> int:
+    """Count the sentences to score on that have the same words as one to train on."""
+    known = {example.words for example in stores["train"].examples}
+    return sum(example.words in known for example in stores["eval"].examples)
+
+
+def describe_part(store: Store) -> dict[str, Any]:
+    """Describe the sentences of a store for the manifest."""
+    about = store.index.corpora.get("treebank", {"files": [], "left_out": {}})
+    return {
+        "files": about["files"],
+        "documents": len({example.document for example in store.examples}),
+        "sentences": len(store),
+        "words": sum(len(example.words or ()) for example in store.examples),
+        "tokens": sum(map(len, store.examples)),
+        "unknown": stored_unknown(store),
+        "left_out": about["left_out"],
+        "maps": str(store.folder),
+    }
 
 
 def _sentences(store: Store) -> list[tuple[str, tuple[str, ...] | None]]:
     return [(example.id, example.words) for example in store.examples]
+
+
+def _model_of(store: Store) -> dict[str, Any]:
+    return {name: store.index.settings.get(name) for name in _OF_THE_MODEL} | {"heads": store.index.model["heads"]}

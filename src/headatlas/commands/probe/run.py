@@ -5,209 +5,170 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from headatlas.commands.probe.jobs import Data, Record, Weights, jobs_of, run_job
-from headatlas.commands.probe.manifest import begun_manifest
-from headatlas.commands.probe.maps import MapSource
-from headatlas.commands.probe.records import load_record, save_record, tables_of
-from headatlas.commands.probe.settings import ProbeSettings, choose_probes
-from headatlas.commands.probe.sources import Pair, check_pair
-from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, Files, find_files, refuse_same_files
-from headatlas.corpora.treebanks.read import TreebankFormat
-from headatlas.engine.locking import alone_in_out
+from headatlas.commands.probe.jobs import Data, Record, jobs_of, run_job
+from headatlas.commands.probe.maps import (
+    Stores,
+    also_in_train,
+    check_stores,
+    describe_part,
+    extract_control,
+    open_maps,
+)
+from headatlas.commands.probe.options import ON_ATTENTION, WITH_WORDS, ProbeOptions
+from headatlas.commands.shared.records import load_record, make_tables, save_record
+from headatlas.commands.shared.training import NetworkWeights
+from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, find_files, refuse_same_files
 from headatlas.engine.stopping import KEPT, ctrl_c
 from headatlas.errors import SettingError, SurveyInterruptedError
 from headatlas.files import make_folder, sha256
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model
-from headatlas.models.stacks import Stack
 from headatlas.probes.batches import Sentences
-from headatlas.probes.training import FEWEST_SENTENCES, TrainingSettings
-from headatlas.probes.vectors import WordVectors, load_vectors
+from headatlas.probes.training import FEWEST_SENTENCES
+from headatlas.probes.vectors import GLOVE, INSTALL, WordVectors, glove_is_installed, load_vectors
 from headatlas.results.atlas import Atlas, write_manifest, write_tables
 from headatlas.results.finished import already_done
 from headatlas.store.index import INDEX
-from headatlas.versions import moment
-
-_USUAL = TrainingSettings()
+from headatlas.versions import moment, versions
 
 
-@alone_in_out("probe")
-def probe(
-    model: str | Model | None = None,
-    *,
-    treebank: Files | None = None,
-    eval: Files | None = None,
-    maps_train: str | Path | None = None,
-    maps_eval: str | Path | None = None,
-    out: str | Path,
-    probes: Sequence[str] | None = None,
-    vectors: str | Path | None = None,
-    seeds: int = 3,
-    seed: int = 0,
-    control: bool = False,
-    control_task: bool = False,
-    mdl: bool = False,
-    sentences: int | None = None,
-    rank: int = 64,
-    epochs: int = _USUAL.epochs,
-    patience: int = _USUAL.patience,
-    batch_sentences: int = _USUAL.batch_size,
-    memory_megabytes: int = 2000,
-    max_tokens: int = 128,
-    batch_tokens: int = 4096,
-    bootstrap: int = 1000,
-    device: str = "auto",
-    dtype: str = "float32",
-    revision: str | None = None,
-    stack: Stack | None = None,
-    treebank_format: TreebankFormat = "auto",
-    force: bool = False,
-    trust_remote_code: bool = False,
-    progress: bool = True,
-) -> Atlas:
-    """Train probes on a model's attention and hidden states over one treebank and score them on another.
-
-    >>> found = probe("bert-base-uncased", treebank="train.conllu", eval="dev.conllu", out="probes")  # doctest: +SKIP
-    >>> found.tables["probes"]                                                                        # doctest: +SKIP
-
-    A run that was stopped continues with the probe and seed it was at; one that has finished is opened.
-    maps_train, maps_eval: folders made by `extract`; without them maps are extracted to `out`.
-    probes: names out of `PROBES`; by default all that the inputs allow.
-    vectors: GloVe text, word2vec text or binary, or "glove-6b-50d", which is the default where it is installed.
-    control: train the attention probes on the same network with random weights too, on the same sentences.
-    sentences: train on so many, drawn by the seed; by default on all.
-    control_task: measure selectivity. mdl: measure description length, with the first seed.
-    rank: of the structural probe's maps. memory_megabytes: of maps and states kept in memory between passes.
-    """
-    started, folder = time.monotonic(), Path(out)
-    chosen, source, skipped = choose_probes(probes, None if vectors is None else str(vectors))
-    settings = ProbeSettings(
-        probes=chosen,
-        seeds=seeds,
-        seed=seed,
-        rank=rank,
-        epochs=epochs,
-        patience=patience,
-        batch_sentences=batch_sentences,
-        max_tokens=max_tokens,
-        bootstrap=bootstrap,
-        control=control,
-        control_task=control_task,
-        mdl=mdl,
-        sentences=sentences,
-        treebank_format=treebank_format,
-    )
-    settings.check()
-    files = _files(treebank, eval, force)
-    stores = {part: path for part, path in zip(PARTS, (maps_train, maps_eval), strict=True) if path is not None}
-    loading: dict[str, Any] = {"revision": revision, "device": device, "dtype": dtype, "seed": seed}
-    loading["trust_remote_code"] = trust_remote_code
-    maps = MapSource(model, files, stores, folder, loading, stack, batch_tokens, progress)
-    target = choose_device(device)
-    maps.check(control)
-    reading = {"max_tokens": max_tokens, "format": {"treebank": treebank_format}, "seed": seed}
-    drawn = {"train": reading | {"sentences": sentences}, "eval": reading | {"sentences": None}}
-    pair = maps.pretrained("structural" in chosen, drawn)
-    labels = check_pair(pair, force)
-    settings, lacking = _possible(settings, pair, asked=probes is not None)
-    words = {word for part in PARTS for example in getattr(pair, part).examples for word in example.words or ()}
-    table = load_vectors(source, words) if source is not None else None
-    decisive = _decisive(pair, settings, table)
-    if already_done(folder, decisive):
+def run_probe(options: ProbeOptions) -> Atlas:
+    """Extract or open the maps, train every probe with every seed, and write the tables."""
+    started, folder = time.monotonic(), Path(options.out)
+    skipped = _without_vectors(options)
+    device = choose_device(options.placed_on)
+    given = {"train": (options.treebank, "treebank"), "eval": (options.eval, "eval")}
+    files = {part: find_files(paths, option) for part, (paths, option) in given.items() if paths is not None}
+    if not options.force:
+        refuse_same_files(files, FORCE_OR_ANOTHER)
+    stores = open_maps(options, files, states="structural" in options.chosen)
+    labels = check_stores(stores, options.force)
+    skipped |= _without_states(options, stores)
+    probes = tuple(name for name in options.chosen if name not in skipped)
+    vectors = _read_vectors(options, probes, stores)
+    settings = options.settings() | {
+        **{part: sha256(store.folder / INDEX) for part, store in stores.items()},
+        "probes": probes,
+        "vectors": vectors.about["sha256"] if vectors else None,
+    }
+    settings = json.loads(json.dumps(settings))
+    if already_done(folder, settings):
         return Atlas(folder)
     make_folder(folder)
-    manifest = begun_manifest(pair, table, labels.name, decisive, skipped | lacking)
+    manifest: dict[str, Any] = {
+        "complete": False,
+        "started": moment(),
+        "settings": settings,
+        "model": stores["train"].model,
+        "vectors": vectors.about if vectors else None,
+        "corpora": _describe_corpora(stores, vectors, labels.name),
+        "studies_skipped": skipped,
+        "versions": versions("numba", "pandas", "scipy"),
+    }
     write_manifest(folder, manifest)
 
-    def data(pair: Pair) -> Data:
-        memory = memory_megabytes * 10**6
-        train = Sentences(pair.train, table, target, memory * 3 // 4)
-        return Data(train, Sentences(pair.eval, table, target, memory // 4), labels)
+    def read(stores: Stores) -> Data:
+        memory = options.memory_megabytes * 10**6
+        train = Sentences(stores["train"], vectors, device, memory * 3 // 4)
+        return Data(train, Sentences(stores["eval"], vectors, device, memory // 4), labels)
 
-    random = pair.train.index.settings.get("random_weights") is not None
-    passes: list[_Pass] = [("random" if random else "pretrained", False, lambda: data(pair))]
-    if control:
-        passes.append(("random", True, lambda: data(maps.control(pair))))
-    records = _run_passes(folder, passes, settings, progress)
+    records = _run_jobs(options, probes, _weights_of(stores), lambda: read(stores))
+    if options.control:
+        on_attention = tuple(name for name in probes if name in ON_ATTENTION)
+        records += _run_jobs(options, on_attention, "random", lambda: read(extract_control(options, files, stores)))
+    rows = {
+        table: [row for record in records for row in getattr(record, table)]
+        for table in ("probes", "probe_relations", "probe_weights")
+    }
     manifest |= {
         "complete": True,
         "finished": moment(),
         "seconds": round(time.monotonic() - started, 1),
-        "tables": write_tables(folder, tables_of(records)),
+        "tables": write_tables(folder, make_tables(rows)),
     }
     write_manifest(folder, manifest)
     return Atlas(folder)
 
 
-_Pass = tuple[Weights, bool, Callable[[], Data]]
-"""Whose weights are read, whether they are the control's, and the sentences with their maps."""
+def _without_vectors(options: ProbeOptions) -> dict[str, str]:
+    """Return the probes that lack word vectors, and why; refuse them if they were asked for by name."""
+    wanted = [name for name in options.chosen if name in WITH_WORDS]
+    if not wanted or options.vectors is not None or glove_is_installed():
+        return {}
+    reason = f"it needs word vectors. Add --vectors FILE, or install {GLOVE}: {INSTALL}"
+    if options.probes is not None:
+        raise SettingError(f"The probe '{wanted[0]}' cannot run: {reason}")
+    return dict.fromkeys(wanted, reason)
 
 
-def _files(treebank: Files | None, scored: Files | None, force: bool) -> dict[str, list[Path]]:
-    """The treebanks that are given, which exist and are not the same."""
-    given = {"train": (treebank, "treebank"), "eval": (scored, "eval")}
-    files = {part: find_files(paths, option) for part, (paths, option) in given.items() if paths is not None}
-    if not force:
-        refuse_same_files(files, FORCE_OR_ANOTHER)
-    return files
-
-
-def _possible(settings: ProbeSettings, pair: Pair, asked: bool) -> tuple[ProbeSettings, dict[str, str]]:
-    """The settings without what the maps do not allow, and why; refused where it was asked for by name."""
-    if settings.control and pair.train.index.settings.get("random_weights") is not None:
-        raise SettingError("--control cannot be had: the maps are of random weights already.")
-    if len(pair.train) < FEWEST_SENTENCES:
+def _without_states(options: ProbeOptions, stores: Stores) -> dict[str, str]:
+    """Refuse maps that cannot be trained on; return the structural probe, and why, if they have no hidden states."""
+    if options.control and _weights_of(stores) == "random":
+        raise SettingError("--control is not available: the maps come from random weights already.")
+    if len(stores["train"]) < FEWEST_SENTENCES:
         raise SettingError(
-            f"{len(pair.train)} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with "
-            "--treebank. Thousands make a probe worth asking."
+            f"{len(stores['train'])} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with "
+            "--treebank. A useful probe needs thousands."
         )
-    if "structural" not in settings.probes or (pair.train.index.states and pair.eval.index.states):
-        return settings, {}
+    if "structural" not in options.chosen or all(store.index.states for store in stores.values()):
+        return {}
     reason = "the maps have no hidden states; extract them with --hidden-states."
-    if asked:
+    if options.probes is not None:
         raise SettingError(f"The probe 'structural' cannot run: {reason}")
-    return replace(settings, probes=tuple(p for p in settings.probes if p != "structural")), {"structural": reason}
+    return {"structural": reason}
 
 
-def _decisive(pair: Pair, settings: ProbeSettings, vectors: WordVectors | None) -> dict[str, Any]:
-    """What decides the outcome: maps, settings and word vectors, as a manifest keeps it."""
-    maps = {part: sha256(getattr(pair, part).folder / INDEX) for part in PARTS}
-    decisive = maps | asdict(settings) | {"vectors": vectors.about["sha256"] if vectors else None}
-    return dict(json.loads(json.dumps(decisive)))
+def _weights_of(stores: Stores) -> NetworkWeights:
+    return "pretrained" if stores["train"].index.settings.get("random_weights") is None else "random"
 
 
-def _run_passes(folder: Path, passes: Sequence[_Pass], settings: ProbeSettings, progress: bool) -> list[Record]:
-    """Every job that has left no record yet; the records of all, in order. Maps are read only where a job is left."""
-    records: list[Record] = []
+def _read_vectors(options: ProbeOptions, probes: tuple[str, ...], stores: Stores) -> WordVectors | None:
+    """Read the vectors of all words, if a probe uses them."""
+    if not set(WITH_WORDS) & set(probes):
+        return None
+    words = {word for store in stores.values() for example in store.examples for word in example.words or ()}
+    return load_vectors(str(options.vectors or GLOVE), words)
+
+
+def _describe_corpora(stores: Stores, vectors: WordVectors | None, label_set: str) -> dict[str, Any]:
+    corpora = {part: describe_part(stores[part]) | {"label_set": label_set} for part in PARTS}
+    corpora["eval"]["also_in_train"] = also_in_train(stores)
+    if vectors is not None:
+        for part, about in corpora.items():
+            about["without_vector"] = vectors.unknown([example.words or () for example in stores[part].examples])
+    return {"treebank": corpora["train"], "eval": corpora["eval"]}
+
+
+def _run_jobs(
+    options: ProbeOptions, probes: tuple[str, ...], weights: NetworkWeights, read: Callable[[], Data]
+) -> list[Record]:
+    """Run every job without a record and return all records. The maps are read only if a job is left."""
+    folder, records = Path(options.out), []
+    data: Data | None = None
     with ctrl_c() as stop:
 
-        def tick() -> None:
+        def check_stop() -> None:
             if stop.is_set():
                 raise SurveyInterruptedError(f"Stopped. {KEPT}")
 
-        for weights, control, read in passes:
-            jobs = jobs_of(settings, weights, control)
-            found = {job: load_record(folder, job) for job in jobs}
-            data = read() if None in found.values() else None
-            for job, before in found.items():
-                if before is None and data is not None:
-                    begun = time.monotonic()
-                    before = run_job(job, data, settings, tick)
-                    save_record(folder, job, before)
-                    if progress:
-                        print(f"{job.name}: {_told(before)}, {time.monotonic() - begun:.0f} s", file=sys.stderr)
-                if before is not None:
-                    records.append(before)
+        for job in jobs_of(options, probes, weights):
+            record = load_record(folder, job.name, Record)
+            if record is None:
+                data = data or read()
+                begun = time.monotonic()
+                record = run_job(job, data, options, check_stop)
+                save_record(folder, job.name, record)
+                if options.progress:
+                    print(f"{job.name}: {_summarise(record)}, {time.monotonic() - begun:.0f} s", file=sys.stderr)
+            records.append(record)
     return records
 
 
-def _told(record: Record) -> str:
-    """A finished job in a few words."""
+def _summarise(record: Record) -> str:
+    """Summarise a finished job in a few words."""
     row = max(record.probes, key=lambda row: row.get("uuas") or row.get("uas_no_punct") or 0)
     if "uuas" in row:
         return f"best UUAS {100 * row['uuas']:.1f} at layer {row['layer']}"

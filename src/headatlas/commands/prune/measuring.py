@@ -1,7 +1,7 @@
 """How much smaller and faster a pruned network is than the whole one, and whether it computes the same.
 
 Both run on the same batch, in turn, with the same attention function; times are medians over rounds, ratios medians
-of each round's ratio. How much memory they take is measured in `memory.py`.
+of each round's ratio. Bytes of weights are exact; the peak of a pass is known only on CUDA, from its allocator.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ import json
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import torch
+from torch import nn
 
-from headatlas.commands.prune.memory import weight_bytes
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
 from headatlas.models.gates import gates_without
@@ -55,7 +55,7 @@ def compare_speed(
 ) -> dict[str, dict[str, float]]:
     """Seconds of a forward pass, of the whole model and of its attention blocks, before and after.
 
-    enough_seconds: after so many, no further round begins.
+    enough_seconds: no round begins after this time.
     """
     inputs = model.inputs(batch)
     sides = {"before": model.network, "after": pruned}
@@ -69,16 +69,16 @@ def compare_speed(
             seconds = runs[side]()
             if number:
                 taken[side].append(seconds)
-    found: dict[str, dict[str, float]] = {}
+    speed: dict[str, dict[str, float]] = {}
     for place, part in enumerate(("model", "attention_blocks")):
         before, after = ([seconds[place] for seconds in taken[side]] for side in sides)
-        found[part] = {
+        speed[part] = {
             "seconds_before": statistics.median(before),
             "seconds_after": statistics.median(after),
             "ratio": statistics.median(now / then for now, then in zip(after, before, strict=True)),
             "rounds": len(before),
         }
-    return found
+    return speed
 
 
 def sizes(model: Model, pruned: PreTrainedModel, removed: Sequence[Head], folder: Path) -> dict[str, Any]:
@@ -113,6 +113,31 @@ def weights_in_memory(network: PreTrainedModel, name: str) -> dict[str, int]:
     """Bytes of the weights in memory: of all, and of the attention blocks."""
     blocks = {block.module for block in attention_blocks(network, name)}
     return {"model": weight_bytes([network]), "attention_blocks": weight_bytes(list(blocks))}
+
+
+def weight_bytes(modules: Sequence[nn.Module]) -> int:
+    """Bytes of the parameters; shared ones count once."""
+    return sum({parameter: parameter.nbytes for module in modules for parameter in module.parameters()}.values())
+
+
+def compare_memory(
+    before: PreTrainedModel, after: PreTrainedModel, inputs: Mapping[str, Any]
+) -> dict[str, int | float] | None:
+    """Peak bytes of a pass of each base network over the same inputs, and their ratio; None if not on CUDA."""
+    if before.device.type != "cuda":
+        return None
+    peaks = [_peak_bytes(network.base_model, inputs) for network in (before, after)]
+    return {"before": peaks[0], "after": peaks[1], "ratio": peaks[1] / peaks[0]}
+
+
+def _peak_bytes(network: nn.Module, inputs: Mapping[str, Any]) -> int:
+    """Bytes of the network's weights and the most that a pass allocates beside them."""
+    torch.cuda.synchronize()
+    torch.cuda.reset_peak_memory_stats()
+    present = torch.cuda.memory_allocated()
+    with torch.no_grad():
+        network(**inputs)
+    return weight_bytes([network]) + torch.cuda.max_memory_allocated() - present
 
 
 def saved_tensor_bytes(folder: Path) -> int:

@@ -1,118 +1,98 @@
-"""`prune`: cut heads out of a model's weights, check and measure what is left, and save it."""
+"""`prune`: cut heads out of a model's weights, check and measure what is left, and save it.
+
+Without names, the heads that a model needs least go, as `headatlas ablate` measures it: those with the smallest
+importance (Michel et al. 2019, section 4.1), or those that harm least when removed alone. Heads that share weights go
+together, and are ranked by the sum of their values.
+
+DIR/config.json, model.safetensors, tokenizer files    the model
+DIR/headatlas_pruning.json    which heads of which model were kept
+DIR/manifest.json             how they were chosen, sizes, measured speed and memory, versions
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headatlas.choices import PruneBy
-from headatlas.commands.prune.choosing import BY, importance_on_text, least_needed, named_heads, values_of_tables
-from headatlas.commands.prune.folder import PrunedFolder, holds_this_pruning
-from headatlas.commands.prune.measuring import check_same, compare_speed, sizes
-from headatlas.commands.prune.memory import compare_memory
-from headatlas.corpora.files import Files, describe_files, find_files
+from headatlas.commands.ablate.importance import example_importance
+from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
+from headatlas.commands.prune.measuring import check_same, compare_memory, compare_speed, sizes
+from headatlas.commands.prune.options import PruneBy, PruneOptions
+from headatlas.commands.shared.heads import parse_heads
+from headatlas.commands.shared.options import list_names
+from headatlas.corpora.files import describe_files, find_files
 from headatlas.corpora.sample import sample_text
-from headatlas.corpora.text import TextFormat, read_text
+from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import sample_segments
-from headatlas.engine.locking import alone_in_out
-from headatlas.errors import SettingError
+from headatlas.engine.locking import HOLDER, LOCK
+from headatlas.engine.progress import TokenProgress
+from headatlas.errors import AtlasError, SettingError
 from headatlas.files import make_folder, others_write
 from headatlas.models.head_layouts import attention_blocks
-from headatlas.models.identity import describe_model
-from headatlas.models.loading import choose_device, choose_dtype, load_model, open_model
+from headatlas.models.identity import describe_model, model_identity
+from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model, check_length
 from headatlas.models.observing import quiet_transformers
-from headatlas.models.pruning import bound_heads, pruned_copy
+from headatlas.models.pruning import Head, bound_heads, pruned_copy
 from headatlas.models.sources import Pruning
-from headatlas.results.atlas import PRUNING, write_manifest
+from headatlas.results.atlas import PRUNING, open_atlas, read_manifest, write_manifest
+from headatlas.results.finished import already_done
 from headatlas.versions import moment, versions
 
 _CHECKED_INPUTS, _CHECKED_TOKENS = 8, 128
 _ROUNDS, _ENOUGH_SECONDS = 5, 20.0
 
 
-@alone_in_out("prune")
-def prune(
-    model: str | Model,
-    *,
-    out: str | Path,
-    heads: Sequence[str] | None = None,
-    by: PruneBy | None = None,
-    share: float | None = None,
-    ablation: str | Path | None = None,
-    task: str | None = None,
-    text: Files | None = None,
-    examples: int = 300,
-    max_tokens: int = 128,
-    batch_tokens: int = 4096,
-    seed: int = 0,
-    device: str = "auto",
-    dtype: str = "float32",
-    revision: str | None = None,
-    text_format: TextFormat = "auto",
-    trust_remote_code: bool = False,
-    progress: bool = True,
-) -> PrunedFolder:
-    """Cut heads out of a model and save what is left, in a folder that `load_model` and `load_pruned` load.
+@dataclass(frozen=True)
+class PrunedFolder:
+    """A pruned model on disk."""
 
-    >>> pruned = prune("bert-base-uncased", heads=["3-1", "5-7"], out="pruned")                 # doctest: +SKIP
-    >>> prune("gpt2", by="importance", share=0.3, ablation="ablation", out="gpt2-pruned").load()   # doctest: +SKIP
+    folder: Path
 
-    heads: those to remove, by the numbers of this model; of a pruned folder, by its own numbers.
-    by, share: or so much of all heads, the least important first ("importance"), or those whose removal alone harms
-        least ("ablation"), as the tables of the folder `ablation` say.
-    task: which of that folder's tasks, where it has several.
-    text: or the importance in predicting the tokens of these files, of `examples` segments.
-    dtype: the weights are loaded, checked and saved in it.
-    """
-    started = time.monotonic()
-    folder = Path(out)
-    _check_choice(heads, by, share, ablation, task, text)
-    files = find_files(text, "text") if text is not None else []
-    choose_device(device), choose_dtype(dtype)
-    model = open_model(
-        model, revision=revision, device=device, dtype=dtype, as_saved=True, trust_remote_code=trust_remote_code
-    )
+    @property
+    def manifest(self) -> dict[str, Any]:
+        """How it was made and what it saves."""
+        return read_manifest(self.folder, PRUNING)
+
+    def load(self, **options: Any) -> Model:
+        """Load the pruned model, ready to observe; options as of `load_model`."""
+        return load_model(str(self.folder), **options)
+
+
+def run_prune(options: PruneOptions) -> PrunedFolder:
+    """Choose the heads, cut them out, check and measure what is left, and save it."""
+    started, folder = time.monotonic(), Path(options.out)
+    files = find_files(options.text, "text") if options.text is not None else []
+    choose_device(options.placed_on)
+    model = options.load(options.model, as_saved=True)
     blocks = attention_blocks(model.network, model.name)
     stack, described = model.default_stack, describe_files(files)
-    settings: dict[str, Any] = {
-        "model": model.name,
-        "weights": model.source.get("weights_sha256") or model.source.get("commit"),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "heads": list(heads) if heads else None,
-        "by": by,
-        "share": share,
-        "ablation": None if ablation is None else str(ablation),
-        "task": task,
+    if files:
+        check_length(options.max_tokens, model.longest_input, model.name)
+    names = list_names(options.heads)
+    settings = {
+        **model_identity(model, stack),
+        **options.settings(),
+        "heads": names,
+        "ablation": None if options.ablation is None else str(options.ablation),
         "text": [record["sha256"] for record in described],
     }
-    if files:
-        check_length(max_tokens, model.longest_input, model.name)
-        settings |= {"examples": examples, "max_tokens": max_tokens, "seed": seed, "text_format": text_format}
-    if holds_this_pruning(folder, settings):
+    if _holds_this_pruning(folder, settings):
         return PrunedFolder(folder)
     corpora: dict[str, Any] = {}
-    if heads is not None:
-        removed = named_heads(heads, model.shapes[stack], model.name)
+    if names is not None:
+        removed = sorted(set(parse_heads(names, model.shapes[stack], model.name)))
     else:
-        if ablation is not None:
-            values = values_of_tables(ablation, by or "importance", task, model)
+        if options.ablation is not None:
+            values = read_values(options.ablation, options.by or "importance", options.task, model)
         else:
-            values, read = importance_on_text(
-                _language_model(model, revision, trust_remote_code),
-                files,
-                text_format,
-                examples=examples,
-                max_tokens=max_tokens,
-                batch_tokens=batch_tokens,
-                seed=seed,
-                progress=progress,
-            )
-            corpora["text"] = {"files": described, **read}
-        removed = least_needed(values, bound_heads(blocks), share or 0)
+            values, about = _importance_on_text(_language_model(model, options), files, options)
+            corpora["text"] = {"files": described, **about}
+        removed = least_needed(values, bound_heads(blocks), options.share or 0)
     smaller = pruned_copy(model.network, removed, _identity(model), model.name)
     batch = _sample(model)
     difference = check_same(model, smaller, removed, batch)
@@ -148,53 +128,84 @@ def prune(
     return PrunedFolder(folder)
 
 
-def _check_choice(
-    heads: Sequence[str] | None,
-    by: str | None,
-    share: float | None,
-    ablation: str | Path | None,
-    task: str | None,
-    text: Files | None,
-) -> None:
-    """Refuse a choice of heads that says too little or two things at once."""
-    if (heads is None) == (by is None):
-        raise SettingError("Say which heads to remove: either --heads 3-1,5-7 or --by importance --share 0.3.")
-    if heads is not None:
-        if not heads:
-            raise SettingError("--heads names no head.")
-        if given := [f"--{name}" for name, value in _named(share, ablation, task, text) if value is not None]:
-            raise SettingError(f"{given[0]} goes with --by, not with --heads.")
-        return
-    if by not in BY:
-        raise SettingError(f"--by {by} is unknown. Use one of: {', '.join(BY)}.")
-    if share is None or not 0 < share < 1:
-        raise SettingError(f"--share must lie between 0 and 1, such as 0.3, not {share}.")
-    if (ablation is None) == (text is None) or (by == "ablation" and ablation is None):
-        either = ", or --text FILE to take it from" if by == "importance" else ""
-        raise SettingError(f"--by {by} needs --from DIR, a folder that `headatlas ablate` made{either}.")
-    if task is not None and ablation is None:
-        raise SettingError("--task goes with --from.")
+def _holds_this_pruning(folder: Path, settings: dict[str, Any]) -> bool:
+    """Tell whether the folder holds this pruning, finished; refuse a folder that holds anything else."""
+    occupied = folder.is_dir() and any(path.name not in (LOCK, HOLDER) for path in folder.iterdir())
+    if occupied and not (folder / "manifest.json").exists():
+        raise AtlasError(f"{folder}: there are other files in it. Choose another --out folder.")
+    return already_done(folder, settings, PRUNING)
 
 
-def _named(
-    share: float | None, ablation: str | Path | None, task: str | None, text: Files | None
-) -> list[tuple[str, object]]:
-    return [("share", share), ("from", ablation), ("task", task), ("text", text)]
+def least_needed(values: Mapping[Head, float], bound: Sequence[tuple[Head, ...]], share: float) -> list[Head]:
+    """Choose about this share of all heads, those with the smallest values first.
+
+    Heads that are bound together go all or none, as long as the number removed comes nearer to the share.
+    """
+    wanted = share * len(values)
+    chosen: list[Head] = []
+    for heads in sorted(bound, key=lambda heads: sum(values[head] for head in heads)):
+        if wanted - len(chosen) < len(heads) / 2:
+            break
+        chosen += heads
+    if not chosen:
+        raise SettingError(f"--share {share} of {len(values)} heads is not one head. Use a larger share.")
+    return sorted(chosen)
 
 
-def _language_model(model: Model, revision: str | None, trust_remote_code: bool) -> Model:
-    """The model with its language model head alone, where its own class has others beside it or in its place."""
+def read_values(folder: str | Path, by: PruneBy, task: str | None, model: Model) -> dict[Head, float]:
+    """Read what an ablation of this model found for each head; the larger, the more the head is needed."""
+    ablation = open_atlas(folder)
+    if by not in ablation.tables:
+        raise AtlasError(
+            f"{folder}: has no table {by!r}. Make one with: headatlas ablate {model.name} --task ... --out DIR"
+        )
+    weights = model.source.get("weights_sha256") or model.source.get("commit")
+    if ablation.manifest.get("settings", {}).get("weights") != weights:
+        other = ablation.manifest.get("model", {}).get("name", "another model")
+        raise AtlasError(f"{folder}: is an ablation of other weights ({other}) than those of {model.name}.")
+    table = ablation.tables[by]
+    tasks = list(dict.fromkeys(table["task"]))
+    if task is None and len(tasks) > 1:
+        raise SettingError(f"{folder} holds several tasks. Choose one with --task: {', '.join(tasks)}.")
+    if task is not None and task not in tasks:
+        raise SettingError(f"{folder} does not hold the task {task}. It holds: {', '.join(tasks)}.")
+    rows = table[table["task"] == (task or tasks[0])]
+    if by == "ablation":
+        rows = rows[rows["measure"] == rows["measure"].iloc[0]]
+    need = rows["value"] if by == "importance" else -rows["change"]
+    values = dict(zip(zip(rows["layer"].tolist(), rows["head"].tolist(), strict=True), need.tolist(), strict=True))
+    total = model.shapes[model.default_stack].total
+    if len(values) != total or need.isna().any():
+        raise AtlasError(
+            f"{folder}: its table {by!r} knows {need.count()} of the model's {total} heads. Ablate all of them."
+        )
+    return values
+
+
+def _importance_on_text(
+    model: Model, files: list[Path], options: PruneOptions
+) -> tuple[dict[Head, float], dict[str, Any]]:
+    """The importance of each head for predicting the masked or next tokens of a text, and what was read."""
+    prediction = NextToken if model.language_model == "causal" else MaskedLM
+    task = prediction.read(model, {"text": files}, options)
+    stack = model.default_stack
+    with TokenProgress("importance", sum(batch.size for batch in task.batches), show=options.progress) as bar:
+        means = example_importance(task, stack, bar).mean(0)  # [L, H]
+    values = {(layer + 1, head + 1): float(means[layer, head]) for layer, head in model.shapes[stack].places}
+    return values, {"task": task.name, **task.about, "left_out": task.left_out}
+
+
+def _language_model(model: Model, options: PruneOptions) -> Model:
+    """The model with its language model head alone, if its own class has others beside it or in its place."""
     if model.language_model is not None or model.source["kind"] == "in memory":
         return model
-    return load_model(
-        model.name, revision=revision, device=model.device, dtype=model.dtype, trust_remote_code=trust_remote_code
-    )
+    return options.load(options.model if isinstance(options.model, str) else model.name)
 
 
 def _identity(model: Model) -> dict[str, Any]:
-    """What tells the model that is pruned from all others."""
-    known = ("name", "kind", "class", "commit", "weights_sha256", "random_weights")
-    return {key: model.source[key] for key in known if model.source.get(key) is not None}
+    """What tells the pruned model from all others."""
+    keys = ("name", "kind", "class", "commit", "weights_sha256", "random_weights")
+    return {key: model.source[key] for key in keys if model.source.get(key) is not None}
 
 
 def _sample(model: Model) -> Batch:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from cyclopts import Parameter
 
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.corpora import FormatOptions, formats
+from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import BatchOptions, LoadOptions, ModelName
-from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Pairs, Positive, PythonOnly
+from headatlas.commands.shared.options import Files, Folder, Positive, PythonOnly
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -51,7 +51,6 @@ class ReproduceOptions(LoadOptions, BatchOptions, FormatOptions):
     """The options of `reproduce`."""
 
     kinds: ClassVar[tuple[str, ...]] = ("text",)
-    format: Annotated[Pairs | None, UNRECORDED, formats("text")] = None
     paper: Literal["clark2019"] = field(default="clark2019", kw_only=False)
     """The paper to reproduce."""
     model: ModelName = "bert-base-uncased"

@@ -9,8 +9,7 @@ from typing import Any
 import pandas as pd
 
 from headatlas.choices import MapDistance
-from headatlas.commands.probe.run import probe
-from headatlas.commands.probe.settings import WITH_WORDS
+from headatlas.commands.probe.options import WITH_WORDS, probe
 from headatlas.commands.reproduce.checks import (
     Check,
     coreference_checks,

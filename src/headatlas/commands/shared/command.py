@@ -80,9 +80,8 @@ def explain(options_class: type[Options]) -> str:
     options = list_options(options_class)
     bases = [base for base in reversed(options_class.__mro__) if issubclass(base, Options)]
     below = {field.arg_name: field.description for base in bases for field in parse_from_object(base).params}
-    paragraphs = [
-        " ".join(f"{option.name}: {below.get(option.name) or _help_of(option)}".split()) for option in options
-    ]
+    texts = {option.name: below.get(option.name) or _help_of(option) for option in options}
+    paragraphs = [" ".join(f"{name}: {options_class.help_of(name, text)}".split()) for name, text in texts.items()]
     wrap = functools.partial(textwrap.fill, width=100, initial_indent=" " * 4, subsequent_indent=" " * 8)
     return "\n".join(map(wrap, paragraphs))
 

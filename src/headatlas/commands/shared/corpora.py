@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from cyclopts import Parameter
-
 from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Pairs
 from headatlas.corpora.coreference.read import CoreferenceFormat
 from headatlas.corpora.keyphrases.read import KeyphraseFormat
@@ -25,18 +23,13 @@ FORMATS: dict[str, Any] = {
 }
 
 
-def formats(*kinds: str) -> Parameter:
-    """Write the help of --format for a command that reads these kinds of corpora."""
-    choices = "; ".join(f"{kind}={', '.join(get_args(FORMATS[kind])[1:])}" for kind in kinds)
-    return Parameter(help=f"File formats, if detection fails: {choices}.")
-
-
 @dataclass(frozen=True, kw_only=True)
 class FormatOptions(Options, panel="Corpora"):
     """The formats of corpora, for files whose format cannot be detected."""
 
-    kinds: ClassVar[tuple[str, ...]] = tuple(FORMATS)  # a command that reads fewer kinds names them
-    format: Annotated[Pairs | None, UNRECORDED, formats(*FORMATS)] = None
+    kinds: ClassVar[tuple[str, ...]] = tuple(FORMATS)  # a command that reads fewer kinds names them here
+    format: Annotated[Pairs | None, UNRECORDED] = None
+    """File formats, if detection fails, as KIND=NAME:"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,6 +39,13 @@ class FormatOptions(Options, panel="Corpora"):
             if name not in get_args(FORMATS[kind]):
                 choices = ", ".join(f"{kind}={choice}" for choice in get_args(FORMATS[kind]))
                 raise SettingError(f"--format {kind}={name} is not available. Choose from: {choices}.")
+
+    @classmethod
+    def help_of(cls, name: str, text: str) -> str:
+        if name != "format":
+            return text
+        choices = (f"{kind} ({', '.join(get_args(FORMATS[kind])[1:])})" for kind in cls.kinds)
+        return f"{text} {', '.join(choices)}."
 
     def format_of(self, kind: str) -> Any:
         """Return the format given for a kind of corpus, or "auto"."""

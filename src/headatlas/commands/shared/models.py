@@ -33,6 +33,12 @@ OptionalModel = Annotated[str | Model | None, UNRECORDED]  # for commands that c
 SPREAD = "spread"
 
 
+def split_revision(model: str) -> tuple[str, str | None]:
+    """Split a name such as bert-base-uncased@main; a path is a name even if it has an @."""
+    name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
+    return name, revision or None
+
+
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions(Options, panel="Model"):
     """How to load a model."""
@@ -60,13 +66,13 @@ class LoadOptions(Options, panel="Model"):
             "trust_remote_code": self.trust_remote_code,
         }
 
-    def load(self, model: str | Model, *, seed: int = 0, random_weights: bool = False) -> Model:
+    def load(self, model: str | Model, *, seed: int = 0, **further: Any) -> Model:
         """Load a model with these options.
 
         Args:
             model: A name, optionally followed by @revision, or a loaded model, which is returned unchanged.
             seed: Seed of the random weights.
-            random_weights: Draw all weights but the embeddings at random.
+            **further: Arguments of `load_model` that are not options, such as `random_weights`.
 
         Returns:
             The model, ready to observe batches.
@@ -75,8 +81,8 @@ class LoadOptions(Options, panel="Model"):
 
         if not isinstance(model, str | Path):
             return open_model(model)
-        name, _, revision = (str(model), "", "") if Path(model).exists() else str(model).partition("@")
-        return load_model(name, revision=revision or None, random_weights=random_weights, seed=seed, **self.loading)
+        name, revision = split_revision(str(model))
+        return load_model(name, revision=revision, seed=seed, **self.loading, **further)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -80,6 +80,11 @@ class Options:
         for option in list_options(type(self)):
             option.check(getattr(self, option.name))
 
+    @classmethod
+    def help_of(cls, _name: str, text: str) -> str:
+        """Return the help text of an option; groups complete it with what a command supports."""
+        return text
+
     def settings(self) -> dict[str, Any]:
         """Return the options that determine the results, for the manifest."""
         return {option.name: getattr(self, option.name) for option in list_options(type(self)) if option.recorded}

@@ -1,11 +1,13 @@
-"""Options for training probes, shared by `probe` and `layers`."""
+"""Training probes: what `probe` and `layers` share."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from headatlas.commands.shared.options import UNRECORDED, Options, Positive
+
+NetworkWeights = Literal["pretrained", "random"]  # of the network whose maps or states are probed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,210 @@
+"""`headatlas ablate`, in Python `headatlas.ablate`: options and entry point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import Parameter
+
+from headatlas.commands.shared.command import command
+from headatlas.commands.shared.corpora import FormatOptions
+from headatlas.commands.shared.models import Attention, LoadOptions, ModelName
+from headatlas.commands.shared.options import (
+    UNRECORDED,
+    Bounds,
+    Files,
+    Folder,
+    Names,
+    OnByDefault,
+    Options,
+    Positive,
+    PythonOnly,
+    list_names,
+)
+from headatlas.commands.shared.parallel import ShardOptions
+from headatlas.errors import SettingError
+
+if TYPE_CHECKING:
+    from headatlas.results.atlas import Atlas
+
+AblationKind = Literal["zero", "mean", "resample"]
+Pooling = Literal["mean", "first"]
+
+FEWEST_PAIRS = 20  # of words; with fewer, the causal test leaves a relation out
+CORPUS_OF_TASK = {
+    "masked-lm": "text",
+    "next-token": "text",
+    "classification": "data",
+    "minimal-pairs": "pairs",
+    "translation": "data",
+    "keyphrases": "data",
+    "probe": "eval",
+    "causal": "treebank",
+}
+"""Task -> the option with the data that it is scored on."""
+
+TRAINED_ON = {"classification": "train", "probe": "treebank"}
+"""Task -> the option with the data that it is trained on."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleOptions(FormatOptions, panel="Examples"):
+    """Which examples to score."""
+
+    examples: Positive = 300
+    """Use at most this many segments, texts or pairs, sampled at random."""
+    max_tokens: Positive = 128
+    """Maximum length of an input in tokens, including special tokens."""
+    batch_tokens: Annotated[Positive, UNRECORDED] = 4096
+    """Tokens per batch, including padding. Lower values need less memory."""
+    seed: int = 0
+    """Seed for sampling, masking, halves and random orders."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RemovalOptions(Options, panel="Removal"):
+    """Which heads to remove, and how."""
+
+    kind: AblationKind = "zero"
+    """What replaces the output of a removed head: nothing (zero), its mean output, or its output at a token sampled
+    from the data (resample)."""
+    heads: Annotated[Names | None, Parameter(metavar="LAYER-HEAD...")] = None
+    """Remove only these heads, for example 8-10, and draw no curves. Default: every head in turn."""
+    attention: Annotated[Attention | None, UNRECORDED] = None
+    """Attention to remove heads from in an encoder-decoder model. Default: encoder."""
+    curves: OnByDefault = True
+    """Also remove more and more heads, in several orders."""
+    steps: Positive = 10
+    """Number of steps of these curves, from no head removed to all."""
+    random_orders: Positive = 5
+    """Number of random orders in these curves."""
+    bootstrap: Positive = 1000
+    """Number of bootstrap replicates for intervals, and of permutations for tests."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataOptions(Options, panel="Classification and minimal pairs"):
+    """How to read labelled data and minimal pairs."""
+
+    columns: Names | None = None
+    """Columns of --data, if they have other names: text, label; text, text2, label; or source, target."""
+    train: Files | None = None
+    """Data to train a classifier on, if the model has none. Default: a share of --data."""
+    train_share: float = 0.5
+    """Share of --data to train on, between 0 and 1; only the rest is scored."""
+    pooling: Pooling = "mean"
+    """Output of the encoder that the classifier reads: the mean over all tokens, or the first token."""
+    sets: Names | None = None
+    """Use only these sets of --pairs, by file name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CausalOptions(Options, panel="Causal test"):
+    """How to test whether a head is needed for its relation."""
+
+    words: Annotated[int, Bounds(FEWEST_PAIRS)] = 200
+    """Use at most this many words per relation; relations with fewer than 20 are not tested."""
+    controls: Positive = 4
+    """Number of other heads of the same layer to compare with."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AblateOptions(
+    ExampleOptions, RemovalOptions, DataOptions, CausalOptions, LoadOptions, FormatOptions, ShardOptions
+):
+    """The options of `ablate`."""
+
+    kinds = ("text", "treebank", "coreference", "keyphrases")
+    model: ModelName = field(kw_only=False)
+    """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
+    (run `headatlas models` for a list)."""
+    task: Names
+    """Tasks to remove heads on: masked-lm, next-token (with --text); classification, translation, keyphrases (--data);
+    minimal-pairs (--pairs); probe (--treebank and --eval); causal (--atlas and --treebank or --coreference)."""
+    out: Folder = "ablation"
+    """Folder or URL to write to, for example s3://bucket/ablation. An unfinished run resumes."""
+    text: Files | None = None
+    """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
+    data: Files | None = None
+    """Tables (.tsv, .csv, .jsonl) with text and label; text, text2 and label; or source and target. For keyphrases:
+    Inspec or SemEval folders or zip files, or JSON lines."""
+    pairs: Files | None = None
+    """Minimal pairs as in BLiMP: .jsonl with sentence_good and sentence_bad, or its .zip."""
+    treebank: Files | None = None
+    """Sentences with dependency trees: for causal; for probe, to train it on."""
+    eval: Files | None = None
+    """Other sentences with trees, to score the probe on."""
+    coreference: Files | None = None
+    """Documents with coreference chains, for causal."""
+    atlas: Folder | None = None
+    """Survey of this model, which found the best head for each relation, for causal."""
+    progress: PythonOnly = True
+    """Show progress."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 < self.train_share < 1:
+            raise SettingError(f"--train-share must lie between 0 and 1, not be {self.train_share}.")
+        names = [*CORPUS_OF_TASK.values(), *TRAINED_ON.values(), "coreference", "atlas"]
+        _check_tasks(self.tasks, {name for name in names if getattr(self, name) is not None})
+
+    @property
+    def tasks(self) -> list[str]:
+        """The tasks by name."""
+        return list_names(self.task) or []
+
+    def settings(self) -> dict[str, Any]:
+        """Record names as lists; the batches decide which scores are saved together."""
+        names = {name: list_names(getattr(self, name)) for name in ("heads", "columns", "sets")}
+        atlas = None if self.atlas is None else str(self.atlas)
+        return super().settings() | names | {"tasks": self.tasks, "atlas": atlas, "batch_tokens": self.batch_tokens}
+
+
+def _check_tasks(tasks: list[str], given: set[str]) -> None:
+    """Refuse tasks that do not exist, cannot be combined or lack data, and data that no task reads."""
+    if not tasks or (unknown := set(tasks) - set(CORPUS_OF_TASK)):
+        problem = f"Unknown task: {', '.join(sorted(unknown))}." if tasks else "No task is chosen."
+        raise SettingError(f"{problem} Choose from: {', '.join(CORPUS_OF_TASK)}.")
+    if len(set(tasks)) < len(tasks):
+        raise SettingError("A task is named twice.")
+    reading_data = [task for task in tasks if CORPUS_OF_TASK[task] == "data"]
+    if len(reading_data) > 1:
+        raise SettingError(f"{' and '.join(reading_data)} read --data each. Run them one after the other.")
+    causal = {"treebank", "coreference"}
+    for task in tasks:
+        if task == "causal":
+            if "atlas" not in given or not causal & given:
+                raise SettingError(
+                    "The task causal needs --atlas DIR, in which heads were found for relations, and --treebank FILE "
+                    "or --coreference FILE."
+                )
+        elif (option := CORPUS_OF_TASK[task]) not in given:
+            raise SettingError(f"The task {task} cannot run without --{option} FILE.")
+        elif task == "probe" and "treebank" not in given:
+            raise SettingError("The task probe is trained on a treebank. Add --treebank FILE.")
+    used = {CORPUS_OF_TASK[task] for task in tasks} | (causal | {"atlas"} if "causal" in tasks else set())
+    used |= {TRAINED_ON[task] for task in tasks if task in TRAINED_ON}
+    if unused := sorted(given - used):
+        raise SettingError(f"--{unused[0]} is given, but none of the chosen tasks reads it: {', '.join(tasks)}.")
+
+
+@command(AblateOptions, locks="ablate")
+def ablate(options: AblateOptions) -> Atlas:
+    """Find out which heads a model needs, by removing them.
+
+    Removes each head alone, with a test; measures the importance of each head from gradients; and removes more and more
+    heads, in several orders. causal tests whether a head that tracks a relation is needed for it. Writes tables
+    (Parquet and CSV) and figures into DIR. Press Ctrl-C to stop; the same command resumes.
+
+        headatlas ablate bert-base-uncased --task masked-lm --text wiki.txt
+        headatlas ablate gpt2 --task classification --data reviews.tsv --kind mean
+        headatlas ablate gpt2 --task minimal-pairs --pairs BLiMP.zip --sets npi_1
+        headatlas ablate gpt2 --task probe --treebank train.conllu --eval dev.conllu
+        headatlas ablate roberta-base --task causal --atlas atlas --treebank a.conllu
+
+    In Python: headatlas.ablate("gpt2", task="next-token", text="wiki.txt", out="ablation")
+    """
+    from headatlas.commands.ablate.run import run_ablate  # imported here because it needs torch
+
+    return run_ablate(options)
