@@ -66,7 +66,7 @@ class ProbeParsing(Task):
             out=scratch / "maps",
             max_tokens=options.max_tokens,
             batch_tokens=options.batch_tokens,
-            treebank_format=treebank_format,
+            format={"treebank": treebank_format},
             progress=options.progress,
         )
         sentences = Sentences(store, None, model.device)

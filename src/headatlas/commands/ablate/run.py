@@ -10,6 +10,7 @@ from typing import Any
 
 import pandas as pd
 
+from headatlas.choices import TaskHead
 from headatlas.commands.ablate.causal import run_causal
 from headatlas.commands.ablate.classification import Classification
 from headatlas.commands.ablate.keyphrases import KeyphraseTagging
@@ -29,7 +30,7 @@ from headatlas.errors import SettingError
 from headatlas.files import make_folder
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, TaskHead, check_length
+from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
 from headatlas.results.atlas import ATLAS, SHARD, Atlas, write_manifest, write_tables

@@ -19,7 +19,7 @@ from headatlas.store.reading import Store, open_store
 
 FLAGS = {"train": "--treebank", "eval": "--eval"}
 _OF_THE_MODEL = ("model", "weights", "random_weights", "dtype", "attention")
-_OF_THE_SAMPLE = ("sentences", "seed", "max_tokens", "treebank_format")
+_OF_THE_SAMPLE = ("sentences", "seed", "max_tokens", "format")
 
 Stores = Mapping[str, Store]  # of each of PARTS
 PartFiles = Mapping[str, Sequence[Path]]
@@ -32,7 +32,7 @@ def open_maps(options: ProbeOptions, files: PartFiles, states: bool) -> Stores:
     if options.model is None:
         raise SettingError("No model given.")
     loaded = options.load(options.model, seed=options.seed)
-    sample = {"max_tokens": options.max_tokens, "treebank_format": options.format_of("treebank"), "seed": options.seed}
+    sample = {"max_tokens": options.max_tokens, "format": options.format, "seed": options.seed}
     limits = {"train": options.sentences, "eval": None}
     return {
         part: _extract(loaded, options, files[part], part, states, sample | {"sentences": limits[part]})
@@ -64,7 +64,7 @@ def _extract(
         out=Path(options.out) / "maps" / name,
         hidden_states=states,
         batch_tokens=options.batch_tokens,
-        stack=options.attention,
+        attention=options.attention,
         progress=options.progress,
         **sample,
     )
