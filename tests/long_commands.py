@@ -54,7 +54,8 @@ def commands(folder: Path, model: str, headless: str) -> dict[str, list[str]]:
         "extract": [model, "--treebank", trees["train"], "--shard-megabytes", "1", *SMALL],
         "ablate": [model, "--task", "masked-lm", "--text", text, *curves, *SMALL, "--no-figures"],
         "probe": [model, "--treebank", trees["train"], "--eval", trees["dev"], *training, "--probes",
-                  "right_branching", "attention", *SMALL, "--max-tokens", "60", "--no-figures"],
+                  "right_branching", "attention", "--device", "cpu", "--max-tokens", "60", "--batch-tokens", "96",
+                  "--no-figures"],
         "layers": [model, "--train", spans[0], "--eval", spans[1], "--task", "pos", "dependencies", *training, *SMALL,
                    "--no-figures"],
         "fit-mlm": [headless, "--text", text, "--tokens", "1500", "--max-tokens", "24", "--batch-tokens", "96",
@@ -83,9 +84,9 @@ def run_command(name: str, arguments: list[str], out: Path) -> None:
     from headatlas.commands.reproduce import run as reproducing
     from headatlas.commands.survey import run as surveying
     from headatlas.engine import run
-    from headatlas.views.figures import figures
+    from headatlas.views.figures.write import write_figures
 
     surveying.run_studies = partial(run.run_studies, seconds_between_saves=0)
-    reproducing.write_figures = partial(figures.write_figures, formats=("svg",))
+    reproducing.write_figures = partial(write_figures, formats=("svg",))
     sys.argv = ["headatlas", name, *arguments, "--out", str(out)]
     main()
