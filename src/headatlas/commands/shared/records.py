@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -26,7 +26,7 @@ def load_record(folder: Path, name: str, record_class: type[RecordT]) -> RecordT
         return None
     try:
         content = open_json(path.read_text(encoding="utf-8"))
-        return record_class(**{name: content[name] for name in inspect.signature(record_class).parameters})
+        return record_class(**{field.name: content[field.name] for field in fields(record_class)})  # type: ignore[arg-type]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it and run the same command again.") from error
 
