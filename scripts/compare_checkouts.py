@@ -67,7 +67,7 @@ COMMANDS = {
     "keyphrases": "keyphrases embedded --train inputs/papers.jsonl --data inputs/other-papers.jsonl --bootstrap 100 "
     "--no-figures",
     "prune-heads": "prune embedded --heads 1-1 2-3 6-12",
-    "prune-share": "prune embedded-mlm --by importance --share 0.3 --from results/ablate --task masked-lm",
+    "prune-share": "prune embedded-mlm --by importance --share 0.3 --ablation results/ablate --task masked-lm",
     "pruned": f"survey results/prune-heads --text inputs/text.txt --studies positions entropy similarity {SURVEY}",
     "reproduce": "reproduce clark2019 --model embedded-mlm --wikipedia inputs/text.txt --ptb-train inputs/train.conllu "
     "--ptb-dev inputs/few.conllu --glove inputs/vectors.txt --segments 10 --probe-sentences 40 --probe-seeds 1 "

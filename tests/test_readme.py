@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.commands.prune.run import prune
+from headatlas.commands.prune.options import prune
 from headatlas.corpora.sample import sample_text, sample_treebank
 from typed import typed
 

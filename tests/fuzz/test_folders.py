@@ -35,7 +35,7 @@ from headatlas.results.comparison import open_results
 from headatlas.studies.positions import Positions
 from mutations import damaged_json, damaged_safetensors, many, mutated, only_headatlas_errors, some
 
-OPTIONS = {"segments": 6, "max_tokens": 24, "bootstrap": 5, "examples": 2, "least_count": 1, "clusters": 2}
+OPTIONS = {"segments": 6, "max_tokens": 24, "bootstrap": 5, "examples": 2, "least_count": 1}
 
 
 @pytest.fixture(scope="module")

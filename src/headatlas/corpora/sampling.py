@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from heapq import nsmallest
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-import numpy as np
+if TYPE_CHECKING:
+    import numpy as np
 
 Item = TypeVar("Item")
 
@@ -19,6 +20,8 @@ def stable_hash(text: str) -> int:
 
 def rng_of(*parts: object) -> np.random.Generator:
     """A generator that depends on these words and numbers alone."""
+    import numpy as np  # here, because options are checked without it
+
     return np.random.default_rng(int.from_bytes(_digest(" ".join(map(str, parts)), 16), "big"))
 
 

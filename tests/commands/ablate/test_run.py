@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headatlas import merge, survey
 from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.passes import HeadRemoval
-from headatlas.commands.merge.run import merge
-from headatlas.commands.survey.run import survey
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
 from headatlas.results.atlas import open_atlas

@@ -193,9 +193,9 @@ def test_labels_unseen_and_one_class_data_are_refused(classifier, load_tiny):
     with pytest.raises(CorpusError, match=r"data.tsv, line 3: the label 'fish' is unseen in training"):
         Classification(classifier, texts_of(("a", "cat"), ("b", "fish")), max_tokens=32, batch_tokens=64)
     one = texts_of(("a", "cat"), ("b", "cat"), ("c", "cat"))
-    with pytest.raises(CorpusError, match="3 examples to be scored have one label"):
+    with pytest.raises(CorpusError, match="3 examples to score have one label"):
         Classification(classifier, one, max_tokens=32, batch_tokens=64)
-    with pytest.raises(CorpusError, match=r"have one label \(cat\): nothing can be learned"):
+    with pytest.raises(CorpusError, match=r"have one label \(cat\). Give examples of at least two"):
         train_head(load_tiny("bert"), one, pooling="mean", max_tokens=32, batch_tokens=64)
 
 

@@ -135,7 +135,10 @@ def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda m: m["model"].update(name="./gone"), "a model cannot be loaded any more: ./gone: no such folder"),
+        (
+            lambda m: m["model"].update(name="./gone"),
+            "a model cannot be loaded any more: ./gone: there is no such folder",
+        ),
         (lambda m: m["model"].update(weights_sha256={}), "have changed since the survey"),
         (lambda m: m["model"].update(attention="decoder"), "does not have the heads"),
         (lambda m: m["corpora"]["text"]["files"][0].update(file="gone.txt"), "gone.txt, which A was surveyed on"),

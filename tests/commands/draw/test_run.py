@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headatlas.commands.draw.run import draw
+from headatlas.commands.draw.options import draw
 from headatlas.errors import SettingError
 from headatlas.views.figures.style import VERMILLION
 

@@ -197,7 +197,7 @@ def test_tasks_that_cannot_be_trained(folder, tmp_path, corpora):
     refused(folder, tmp_path, good, other, SettingError, "these are two tasks")
     empty = tmp_path / "empty.bio"
     empty.write_text("the\tO\n\ndog\tO\n")
-    refused(folder, tmp_path, empty, good, SettingError, "gives no target .*text_without_target 2", task="entities")
+    refused(folder, tmp_path, empty, good, SettingError, "has no target .*text_without_target 2", task="entities")
     (tmp_path / "nothing.bio").write_text("")
     refused(folder, tmp_path, tmp_path / "nothing.bio", good, CorpusError, "has no text", task="entities")
     refused(folder, tmp_path, good, good, SettingError, "is also a training file")

@@ -10,12 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import safe_open
 
+from headatlas import extract, survey
 from headatlas.commands.ablate.options import ablate
-from headatlas.commands.extract.options import extract
 from headatlas.commands.prune.measuring import check_same, numbers_of, saved_tensor_bytes
 from headatlas.commands.prune.options import prune
 from headatlas.commands.prune.run import least_needed
-from headatlas.commands.survey.run import survey
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, HeadatlasError, ModelError, SettingError
 from headatlas.models.loading import load_model

@@ -133,7 +133,7 @@ def _open_atlas_of(model: Model, folder: str | Path) -> Atlas:
     surveyed: dict[str, Any] = atlas.manifest.get("model", {})
     if surveyed.get("weights_sha256") != model.source.get("weights_sha256") or surveyed.get("attention") != "encoder":
         raise SettingError(
-            f"{folder}: is an atlas of {surveyed.get('name')} with other weights than {model.name} has here. "
+            f"{folder}: is an atlas of {surveyed.get('name')} with other weights than {model.name}. "
             f"Survey this model first: headatlas survey {model.name} --treebank FILE --out DIR"
         )
     return atlas
@@ -163,7 +163,7 @@ def _dependency_words(model: Model, atlas: Atlas, files: Sequence[Path], options
 
 
 def _coreferent_words(model: Model, atlas: Atlas, files: Sequence[Path], options: AblateOptions) -> CausalCorpus:
-    """HeadPlace words of mentions that have an antecedent, by type of mention."""
+    """Head words of mentions that have an antecedent, by type of mention."""
     if "coreference_best" not in atlas.tables:
         raise SettingError(f"{atlas.folder}: no coreference was surveyed, so no head was found for it.")
     left_out: Counter[str] = Counter()
@@ -233,7 +233,7 @@ def loss_rises(
 
 
 def control_heads(relation: RelationWords, shape: HeadShape, count: int, seed: int) -> list[HeadPlace]:
-    """Other heads of the relation's layer; all of them where there are fewer."""
+    """Other heads of the relation's layer; all of them if there are fewer."""
     others = [head for head in range(shape.heads[relation.layer]) if head != relation.head]
     drawn = random.Random(f"{seed} control {relation.name}").sample(others, min(count, len(others)))
     return [(relation.layer, head) for head in sorted(drawn)]

@@ -85,7 +85,7 @@ class Classification(Task):
                 known = f"unseen in training; known are: {', '.join(classes[:20])}"
                 raise CorpusError(f"the label {text.label!r} is {known}.", text.path, text.line)
         if len({text.label for text in texts}) < 2:
-            raise CorpusError(f"all {len(texts):,} examples to be scored have one label, so there is nothing to tell.")
+            raise CorpusError(f"all {len(texts):,} examples to score have one label. Give examples of at least two.")
         segments, cut = encode_texts(model, [text.texts for text in texts], max_tokens)
         batches = []
         for indices in plan_batches(segments, batch_tokens):
@@ -122,7 +122,7 @@ def own_classes(model: Model) -> tuple[str, ...]:
     if model.task_head != "classification":
         raise ModelError(f"{model.name} has no classifier of its own. Train one: give labelled data with --data.")
     if config.num_labels < 2:
-        raise ModelError(f"{model.name} gives one number for a text and no classes.")
+        raise ModelError(f"{model.name} predicts one number for a text, not a class.")
     if model.default_stack == "decoder" and config.get_text_config().pad_token_id is None:
         raise ModelError(f"{model.name} has no padding token, so its classifier cannot read batches.")
     return tuple(str(config.id2label[number]) for number in range(config.num_labels))
@@ -149,7 +149,7 @@ def train_head(
     classes = sorted({text.label for text in texts})
     if len(classes) < 2:
         raise CorpusError(
-            f"all {len(texts):,} training examples have one label ({classes[0]}): nothing can be learned."
+            f"all {len(texts):,} training examples have one label ({classes[0]}). Give examples of at least two."
         )
     segments, _ = encode_texts(model, [text.texts for text in texts], max_tokens)
     features = torch.zeros(len(texts), model.network.config.get_text_config().hidden_size)

@@ -58,7 +58,7 @@ def spans_of(tags: NDArray[np.int64]) -> Spans:
 
 
 def f1_of_spans(tagged: Spans, gold: Spans) -> float:
-    """Of phrases that match in both ends; 0 where none does."""
+    """F1 of phrases that match at both ends; 0 if none does."""
     return 2 * len(tagged & gold) / (len(tagged) + len(gold)) if tagged or gold else 0.0
 
 
@@ -87,7 +87,7 @@ class KeyphraseTagging(Task):
         require_tagger(model)
         tagged = [segment for segment in segments if (segment.tags[segment.counted] != OUTSIDE).any()]
         if not tagged:
-            raise CorpusError("No document to be tagged has a word of a keyphrase.")
+            raise CorpusError("No document to tag contains any of its keyphrases.")
         batches = []
         plan = plan_batches(tagged, batch_tokens)
         for batch in iterate_batches(tagged, plan, model.kinds, model.pad_id):
@@ -129,6 +129,6 @@ def require_tagger(model: Model) -> None:
     names = tuple(str(config.id2label.get(number)) for number in range(len(TAGS)))
     if model.task_head != "token-classification" or names != TAGS:
         raise ModelError(
-            f"The task keyphrases needs a model with the tags {', '.join(TAGS)}, which {model.name} has not. Train "
-            "one: headatlas keyphrases MODEL --train DIR --data DIR --finetune --out DIR; it lies in the folder tagger."
+            f"The task keyphrases needs a model with the tags {', '.join(TAGS)}, which {model.name} does not have. "
+            "Train one: headatlas keyphrases MODEL --train DIR --data DIR --finetune; it is saved in keyphrases/tagger."
         )

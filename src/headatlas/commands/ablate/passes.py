@@ -18,7 +18,7 @@ from headatlas.models.replay import LayerReplay
 from headatlas.models.stacks import Stack
 
 HeadPlace = tuple[int, int]  # layer and head, from 0
-_SAME, _SAME_IN_HALF = 1e-3, 5e-2  # between a replay and a whole pass, which may round otherwise
+_SAME, _SAME_IN_HALF = 1e-3, 5e-2  # between a replay and a whole pass, which may round differently
 
 
 def compute_once(pieces: Pieces | None, name: str, make: Callable[[], Arrays]) -> Arrays:
@@ -28,7 +28,7 @@ def compute_once(pieces: Pieces | None, name: str, make: Callable[[], Arrays]) -
 
 @dataclass
 class Replaying:
-    """Whether a model's passes can be replayed: found out on the first pass, and known for all tasks after it."""
+    """Whether a model's passes can be replayed: checked on the first pass, for all tasks."""
 
     checked: bool = False
     why_not: str | None = None
@@ -70,7 +70,7 @@ class HeadRemoval:
 
     @property
     def why_whole(self) -> str | None:
-        """Why whole passes are made; None where layers below a removed head are re-used."""
+        """Why whole passes are made; None if layers below a removed head are re-used."""
         return self._replaying.why_not if self._task.replayable else self._task.why_not_replayable
 
     def describe(self) -> str:
@@ -148,7 +148,7 @@ class HeadRemoval:
         return list(_numbers(scores).reshape(len(heads), len(examples), -1))
 
     def _gates(self, number: int, heads: Sequence[HeadPlace], copies: ExampleBatch) -> Gates:
-        """In each copy of the batch another head is shut."""
+        """Gates that shut another head in each copy of the batch."""
         gates = all_open(self._shape, copies.rows.device).repeat(len(heads), 1, 1)
         for copy, (layer, head) in enumerate(heads):
             gates[copy, layer, head] = 0

@@ -25,7 +25,7 @@ from headatlas.models.stacks import Stack
 POOL = 1024  # tokens whose outputs are kept to draw from
 
 Replacement = Callable[[int, ExampleBatch], Instead | None]
-"""What stands in for removed heads in a batch, given by its number and its examples, copies included."""
+"""What replaces removed heads in a batch, given its number and its examples, copies included."""
 
 
 def find_replacement(task: Task, kind: AblationKind, stack: Stack, seed: int) -> Replacement:

@@ -28,7 +28,7 @@ from headatlas.errors import ModelError
 from headatlas.models.model import Model
 from headatlas.models.pretrained import require_package
 
-# Beside these, a model's own settings hold: the token to begin with, tokens never to write.
+# A model's other settings remain: the token to begin with, tokens never to write.
 _GREEDILY = {"num_beams": 1, "do_sample": False, "early_stopping": False, "length_penalty": 1.0, "max_length": None}
 
 

@@ -31,7 +31,7 @@ POOL = 2048  # pieces that are sorted by length together: large enough for littl
 
 @dataclass(frozen=True)
 class MaskedBatch:
-    """Padded pieces with some tokens hidden, and what stood there."""
+    """Padded pieces with some tokens masked, and the tokens to predict."""
 
     input_ids: Tensor  # [B, T] int64
     mask: Tensor  # [B, T] int64, 1 on real tokens
@@ -90,7 +90,7 @@ class BatchMaker:
             before += len(plan)
 
     def held_out(self, pieces: Sequence[Piece], batch_tokens: int, seed: int) -> list[MaskedBatch]:
-        """All pieces once, always masked alike, in an order of which any beginning is a fair sample."""
+        """All pieces once, always masked the same way, in an order of which any beginning is a fair sample."""
         return [
             self([pieces[index] for index in indices], rng_of(seed, "held-out", number))
             for number, indices in enumerate(epoch_plan(pieces, batch_tokens, seed, 0))

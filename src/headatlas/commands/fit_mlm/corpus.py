@@ -31,12 +31,12 @@ Piece = NDArray[np.int32]  # [n], framed token ids
 
 @dataclass(frozen=True)
 class FitCorpus:
-    """Pieces to train on and pieces held out, and what is to be said of the text."""
+    """Pieces to train on and pieces held out, and a description of the text."""
 
     frame: Frame
     training: list[Piece]
     held_out: list[Piece]
-    counts: NDArray[np.int64]  # [vocabulary], how often each token stands in the training text
+    counts: NDArray[np.int64]  # [vocabulary], how often each token occurs in the training text
     lines: int
     lines_held_out: int
     lines_without_tokens: int

@@ -40,7 +40,7 @@ def save_state(
     learning: Mapping[str, nn.Parameter],
     optimizer: torch.optim.Optimizer,
 ) -> None:
-    """Replace the saved state by the present one."""
+    """Replace the saved state by the current one."""
     tensors = {f"weight/{name}": parameter.detach() for name, parameter in learning.items()}
     for name, parameter in learning.items():
         if parameter in optimizer.state:
@@ -56,7 +56,7 @@ def restore_state(
     learning: Mapping[str, nn.Parameter],
     optimizer: torch.optim.Optimizer,
 ) -> FitState:
-    """Bring back the saved weights and moments, if there are any, and how far they had come."""
+    """Restore the saved weights and moments, if any, and return how far the fit has come."""
     if not path.exists():
         return FitState()
     try:
@@ -92,7 +92,7 @@ def _fit_state(found: dict[str, Any]) -> FitState:
 
 
 def refuse_other_settings(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """A folder belongs to one fit."""
+    """Refuse a folder that belongs to another fit."""
     if differing := differences(before, json.loads(json.dumps(now))):
         raise AtlasError(
             f"{path}: belongs to another fit ({'; '.join(differing)}). "
@@ -101,4 +101,4 @@ def refuse_other_settings(path: Path, before: Mapping[str, Any], now: Mapping[st
 
 
 def _damaged(path: Path, why: str) -> AtlasError:
-    return AtlasError(f"{path}: the saved state is damaged ({why}). Delete this file to start the fit anew.")
+    return AtlasError(f"{path}: the saved state is damaged ({why}). Delete this file to start again.")

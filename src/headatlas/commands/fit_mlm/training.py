@@ -1,4 +1,4 @@
-"""The training loop: AdamW, linear warm-up and decay, held-out scores on the way, a state that can be continued."""
+"""The training loop: AdamW, linear warm-up and decay, held-out scores on the way, a state to resume from."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _SMOOTH = 0.98  # of the loss that is shown
 
 
 class Trainer:
-    """One step after the other."""
+    """Trains step by step."""
 
     def __init__(self, network: FitNetwork, learning_rate: float, total: int) -> None:
         self._network, self._rate, self._total = network, learning_rate, total
@@ -112,6 +112,6 @@ def train(
 
 
 def _note(loss: float, state: FitState) -> str:
-    """The loss in training and the held-out accuracy, as short as a bar needs them."""
+    """The loss in training and the held-out accuracy, for the progress bar."""
     accuracy = f", top-1 {100 * state.history[-1]['top1']:.1f} %" if state.history else ""
     return f"loss {loss:.2f}{accuracy}"

@@ -29,10 +29,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Candidate:
-    """A phrase of a document and every place where it stands."""
+    """A phrase of a document and every place where it occurs."""
 
     stems: Stems
-    text: str  # as it stands where it stands first
+    text: str  # as in its first place
     places: tuple[tuple[int, int], ...]  # first word and one past the last
 
 
@@ -52,7 +52,7 @@ def find_candidates(words: Words, spans: Spans) -> list[Candidate]:
 
 
 def between_stop_words(words: Words) -> Iterator[tuple[int, int]]:
-    """The runs that the rule without a tagger finds."""
+    """The runs of words between stop words."""
     yield from _runs([not is_stop_word(word) for word in words.words], words.lines)
 
 
@@ -83,7 +83,7 @@ def with_tagger(pipeline: str) -> Spans:
         doc = nlp(Doc(nlp.vocab, words=list(words.words)))
         tags = [token.pos_ for token in doc]
         if words.words and not any(tags):
-            raise SettingError(f"The spaCy pipeline {pipeline} gives no parts of speech. Name one with a tagger.")
+            raise SettingError(f"The spaCy pipeline {pipeline} gives no parts of speech. Choose one with a tagger.")
         for start, end in _runs([tag in ("ADJ", "NOUN", "PROPN") for tag in tags], words.lines):
             while end > start and tags[end - 1] == "ADJ":
                 end -= 1
@@ -108,7 +108,7 @@ def combined(weights: WordWeights, heads: Sequence[int]) -> Floats:
 
 
 def score_candidates(candidates: Sequence[Candidate], weights: Floats) -> list[Scored]:
-    """The candidates with their scores, the best first; of equal ones that which stands first."""
+    """The candidates with their scores, the best first; equal scores in the order of the text."""
     sums = np.concatenate([[0.0], np.cumsum(weights)])
     scores = (max(sums[end] - sums[start] for start, end in candidate.places) for candidate in candidates)
     scored = [Scored(candidate, float(score)) for candidate, score in zip(candidates, scores, strict=True)]

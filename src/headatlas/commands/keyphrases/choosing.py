@@ -1,4 +1,4 @@
-"""Which heads score the candidates: named by a person, found on training documents, or those that ship for a model.
+"""Which heads score the candidates: those named, those found on training documents, or those that ship for a model.
 
 To find them, heads are ranked by the average precision with which what a word receives tells keyphrases on the training
 documents; of the first 1, 2, 3 and more heads, the number with the best F1 of ten phrases there is taken.
@@ -47,7 +47,7 @@ class HeadChoice:
 
 
 def named(names: Sequence[str], shape: HeadShape, model: str, pooling: str, rows: str) -> HeadChoice:
-    """Heads that a person names, such as 5-4."""
+    """Heads by names such as 5-4."""
     places = [shape.numbered.index(head) for head in parse_heads(names, shape, model)]
     return HeadChoice(tuple(dict.fromkeys(places)), pooling, rows, "named")
 
@@ -68,7 +68,7 @@ def shipped(model: Model) -> HeadChoice | None:
 def no_heads(model: Model) -> SettingError:
     """The error if no heads are known."""
     return SettingError(
-        f"No heads are known that find keyphrases in {model.name}. Name some with --heads 5-4,6-11, or give documents "
+        f"No heads are known that find keyphrases in {model.name}. Name some with --heads 5-4 6-11, or give documents "
         "with keyphrases to find them on with --train."
     )
 
@@ -104,7 +104,7 @@ def phrase_f1(
 
 
 def key_words(documents: Sequence[Document], weights: Sequence[WordWeights]) -> KeyWords:
-    """All words of the documents that are no signs, with what they receive and whether they are of a keyphrase."""
+    """All words of the documents except signs, with what they receive and whether they belong to a keyphrase."""
     parts, key, names = [], [], []
     for document, received in zip(documents, weights, strict=True):
         tags, _ = tag_words(document.words, document.gold)

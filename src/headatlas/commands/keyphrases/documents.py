@@ -1,4 +1,4 @@
-"""The documents that keyphrases are found in: a person's texts, or a corpus with keyphrases to compare with."""
+"""The documents to find keyphrases in: plain texts, or a corpus with keyphrases to compare with."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headatlas.corpora.text import TextLine
 
 @dataclass(frozen=True)
 class Document:
-    """A text in words, and what people call its keyphrases, where that is known."""
+    """A text in words, and its keyphrases according to people, if known."""
 
     id: str
     text: str
@@ -32,7 +32,7 @@ def with_keyphrases(documents: Iterable[KeyphraseDocument]) -> list[Document]:
 
 
 def of_texts(lines: Iterable[TextLine], left_out: Counter[str]) -> list[Document]:
-    """Documents of plain text; one without a word is counted."""
+    """Documents of plain text; those without a word are counted."""
     documents = []
     files: dict[object, int] = {}
     for (path, number), of_document in groupby(lines, key=lambda line: (line.path, line.document)):

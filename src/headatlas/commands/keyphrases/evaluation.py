@@ -31,7 +31,7 @@ Ranked = list[Stems]  # the best first
 
 
 def precision_recall_f1(phrases: Sequence[Stems], gold: Collection[Stems], k: int) -> tuple[float, float, float]:
-    """Of the first k phrases found; of fewer, where there are fewer."""
+    """Scores of the first k phrases, or of all if there are fewer."""
     first = list(dict.fromkeys(phrases))[:k]
     right = sum(phrase in gold for phrase in first)
     precision = right / len(first) if first else 0.0
@@ -71,7 +71,7 @@ def rank_all(
 
 
 def by_position(_document: Document, candidates: Sequence[Candidate]) -> Ranked:
-    """As they stand in the text."""
+    """Rank candidates as they occur in the text."""
     return [candidate.stems for candidate in sorted(candidates, key=lambda candidate: candidate.places[0])]
 
 
@@ -93,7 +93,7 @@ def by_tf_idf(documents: Sequence[Document]) -> Callable[[Document, Sequence[Can
 
 
 def by_text_rank(document: Document, candidates: Sequence[Candidate]) -> Ranked:
-    """By the PageRank of their words."""
+    """Rank candidates by the PageRank of their words."""
     text = document.words.stems()
     inside = sorted(
         {place for candidate in candidates for start, end in candidate.places for place in range(start, end)}
@@ -121,7 +121,7 @@ def page_rank(links: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def by_yake() -> Callable[[Document, Sequence[Candidate]], Ranked] | None:
-    """A ranking by YAKE (Campos et al. 2020) with its usual settings; None where it is not installed."""
+    """A ranking by YAKE (Campos et al. 2020) with its usual settings; None if it is not installed."""
     try:
         import yake
     except ImportError:
@@ -136,6 +136,6 @@ def by_yake() -> Callable[[Document, Sequence[Candidate]], Ranked] | None:
 
 
 def ranked(candidates: Sequence[Candidate], scores: Sequence[float]) -> Ranked:
-    """Candidates by falling score; of equal ones that first which stands first in the text."""
+    """Candidates by falling score; equal scores in the order of the text."""
     order = sorted(range(len(candidates)), key=lambda place: (-scores[place], candidates[place].places[0]))
     return [candidates[place].stems for place in order]

@@ -96,7 +96,7 @@ def new_tagger(model: Model, seed: int) -> Any:
 def _batches(
     model: Model, segments: Sequence[KeyphraseSegment], plan: Sequence[Sequence[int]], options: KeyphraseOptions
 ) -> Iterator[Batch]:
-    """The batches of every epoch, each in an order of its own."""
+    """The batches of every epoch, each epoch in its own order."""
     for epoch in range(options.epochs):
         order = list(plan)
         random.Random(f"{options.seed} {epoch}").shuffle(order)
@@ -151,9 +151,9 @@ def tune_and_question(
 
 
 def split(documents: Sequence[KeyphraseDocument], seed: int) -> tuple[list[KeyphraseDocument], list[KeyphraseDocument]]:
-    """Documents to learn from, and some to be held back, drawn at random, at least one of each."""
+    """Documents to learn from, and some to hold back, sampled at random, at least one of each."""
     if len(documents) < 2:
-        raise CorpusError("--train needs two documents at least: one to learn from, one to hold back.")
+        raise CorpusError("--train needs at least two documents: one to learn from, one to hold back.")
     held_back = min(MOST_HELD, max(1, len(documents) // HELD_SHARE))
     held = set(random.Random(f"{seed} held back").sample(range(len(documents)), held_back))
     parts: tuple[list[KeyphraseDocument], list[KeyphraseDocument]] = ([], [])

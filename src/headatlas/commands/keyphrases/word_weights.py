@@ -2,7 +2,7 @@
 
 A word split into tokens receives what its tokens do together (or the largest of them, where the largest weight is asked
 for). The mean of a column is given times the number of rows that can attend to it: 1 is what a token would receive if
-all attended alike to all, whatever the length of the window. Of a document in windows each word is taken from one.
+all attended evenly to all, whatever the length of the window. Of a document in windows each word is taken from one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""One task on one network's states, from training to its rows of the tables: what a run does piece by piece."""
+"""One task on one network, from training to its rows of the tables: the part of a run that is saved and resumed."""
 
 from __future__ import annotations
 
@@ -111,11 +111,11 @@ class TaskRun:
         return score_spans(probe, self.data.eval, range(len(self.data.eval)), tick=self.tick, **further)
 
     def _full(self, of_probes: Floats) -> Floats:
-        """What belongs to the probes that see all layers: [seeds, ...]."""
+        """Select the probes that see all layers: [seeds, ...]."""
         return of_probes[self.layers - 1 :: self.layers]
 
     def _by_layer(self, by_head: Floats) -> Floats:
-        """NetworkWeights of heads in both directions, added up by layer: [1, L + 1], none in layer 0."""
+        """Weights of heads in both directions, summed by layer: [1, L + 1], none in layer 0."""
         layer = np.array([layer + 1 for layer, _ in self.data.train.store.shape.places])
         return np.bincount(np.tile(layer, 2), by_head, self.layers)[None].astype(np.float64)
 
@@ -167,7 +167,7 @@ class TaskRun:
         }
 
     def _controls(self, make: Callable[[], SpanProbe], counts: SpanCounts) -> dict[str, Any]:
-        """Selectivity and description length, where they are asked for."""
+        """Selectivity and description length, if asked for."""
         data, options, controls = self.data, self.options, dict[str, Any]()
         if options.control_task:
             pool = np.concatenate(data.train.answers)
@@ -208,7 +208,7 @@ class TaskRun:
 
 
 def _ends(intervals: dict[str, tuple[float, float]]) -> dict[str, float]:
-    """Columns `low` and `high`, with the name of what they are about before them."""
+    """Columns `low` and `high` of each interval, prefixed with its name."""
     return {
         f"{name}_{end}".removeprefix("_"): value
         for name, ends in intervals.items()
@@ -217,7 +217,7 @@ def _ends(intervals: dict[str, tuple[float, float]]) -> dict[str, float]:
 
 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
-    """The row with Python's own numbers, as JSON takes them."""
+    """The row with plain numbers, for JSON."""
     return {name: value.item() if isinstance(value, np.generic) else value for name, value in row.items()}
 
 
@@ -228,7 +228,7 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Mover:
-    """A target with what the probes say of it, layer by layer."""
+    """A target and what the probes of each layer predict for it."""
 
     movement: float
     place: int  # of its text
@@ -240,7 +240,7 @@ class Mover:
 
 @dataclass
 class Movers:
-    """Keeps the targets that move most, of all batches it sees."""
+    """Keeps the targets that move most among all batches it sees."""
 
     most: int
     series: int  # probes of one seed
@@ -248,7 +248,7 @@ class Movers:
     _order: Any = field(default_factory=count)
 
     def see(self, batch: SpanBatch, log_probabilities: Tensor) -> None:
-        """Take in a batch of single labels with their log probabilities: [P, B, C]."""
+        """See a batch of single labels with their log probabilities: [P, B, C]."""
         if not self.most:
             return
         probabilities = log_probabilities.cpu().double().exp()
@@ -272,12 +272,12 @@ class Movers:
                 heapq.heappushpop(self._kept, entry)
 
     def found(self) -> list[Mover]:
-        """The movers, the one that moves most first."""
+        """The movers, the largest movement first."""
         return [mover for *_, mover in sorted(self._kept, key=lambda entry: entry[:2], reverse=True)]
 
 
 def moved(probabilities: NDArray[np.float64], label: int) -> tuple[float, int, NDArray[np.float64]] | None:
-    """How far a target's margin moves, its rival, and both probabilities [L + 1, 2]; None where it keeps its sign."""
+    """How far a target's margin moves, its rival, and both probabilities [L + 1, 2]; None if it keeps its sign."""
     rivals = probabilities.mean(0)
     rivals[label] = -1
     rival = int(rivals.argmax())

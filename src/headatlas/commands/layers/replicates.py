@@ -1,4 +1,4 @@
-"""How sure the measures of layers are: texts to score on and seeds are resampled together, the same way for all tasks.
+"""Intervals of the measures of layers: texts to score on and seeds are resampled together, alike for all tasks.
 
 A replicate weighs every text by the bootstrap and draws as many seeds as there are, with replacement. Mixing weights
 depend on the seeds alone, scores on both. Tasks on the same texts are resampled alike, so they are compared in pairs.
@@ -24,13 +24,13 @@ MEASURES = ("centre_of_gravity", "expected_layer", "expected_clipped")
 
 @dataclass(frozen=True)
 class Replicates:
-    """What R resamplings give, of L + 1 layers."""
+    """R replicates for L + 1 layers."""
 
     cumulative: Floats  # [R, L + 1]
     weights: Floats  # [R, L + 1]
 
     def measures(self) -> dict[str, Floats]:
-        """Each of MEASURES in every replicate, [R]; NaN where it does not exist."""
+        """Each of MEASURES in every replicate, [R]; NaN if it does not exist."""
         return measures_of(self.cumulative, self.weights)
 
 

@@ -1,4 +1,4 @@
-"""Texts with their targets and the hidden states of their tokens: read once for all tasks that one corpus answers."""
+"""Texts with their targets and the hidden states of their tokens, read once for all tasks of one corpus."""
 
 from __future__ import annotations
 
@@ -35,19 +35,19 @@ class Part:
 
 @dataclass(frozen=True)
 class Source:
-    """The texts that answer some tasks together."""
+    """The texts that some tasks share."""
 
     tasks: tuple[SpanTask, ...]
     parts: Mapping[str, Part]
 
     @property
     def name(self) -> str:
-        """As folders call it."""
+        """Its name in folders."""
         return "+".join(task.name for task in self.tasks)
 
 
 def families(tasks: Sequence[SpanTask], files: MapFiles) -> list[tuple[SpanTask, ...]]:
-    """The tasks whose texts are the same: those of a treebank together, every other by itself."""
+    """Group the tasks by texts: those of a treebank together, every other by itself."""
     if all(is_json(path) for paths in files.values() for path in paths):
         return [(task,) for task in tasks]
     trees = tuple(task for task in tasks if task.name in TREE_TASKS)
@@ -119,7 +119,7 @@ def _read_part(
 
 
 def _sample(segments: list[SpanSegment], limit: int | None, seed: int) -> list[SpanSegment]:
-    """So many of the segments, in their order; which, depends on their ids and the seed."""
+    """At most `limit` segments in their order, chosen by their ids and the seed."""
     if limit is None or len(segments) <= limit:
         return segments
     keys = {
@@ -131,19 +131,19 @@ def _sample(segments: list[SpanSegment], limit: int | None, seed: int) -> list[S
 
 
 def _check_task(task: str, parts: Mapping[str, Part]) -> None:
-    """That a task has enough texts, at least two labels, and the same kind of targets in both parts."""
+    """Refuse a task without enough texts, two labels, or the same kind of targets in both parts."""
     texts = {part: [segment for segment in parts[part].segments if segment.targets[task]] for part in PARTS}
     for part in PARTS:
         if not texts[part]:
             names = ", ".join(record["file"] for record in parts[part].about["files"])
             reasons = ", ".join(f"{reason} {count:,}" for reason, count in parts[part].about["left_out"].items())
             raise SettingError(
-                f"--{part} {names}: gives no target for the task {task}{f' ({reasons})' if reasons else ''}."
+                f"--{part} {names}: has no target for the task {task}{f' ({reasons})' if reasons else ''}."
             )
     if len(texts["train"]) < FEWEST_SENTENCES:
         raise SettingError(
             f"{len(texts['train'])} texts with targets are too few to train on for the task {task}: give at least "
-            f"{FEWEST_SENTENCES} with --train. Thousands make a probe worth asking."
+            f"{FEWEST_SENTENCES} with --train. A useful probe needs thousands."
         )
     spans = None
     for part in PARTS:
@@ -158,7 +158,7 @@ def _check_task(task: str, parts: Mapping[str, Part]) -> None:
     }
     if len(labels["train"]) < 2:
         only = next(iter(labels["train"]), "none")
-        raise SettingError(f"The task {task} has one label in training ({only}): there is nothing to tell apart.")
+        raise SettingError(f"The task {task} has only one label in training ({only}). Give texts with at least two.")
     if not labels["train"] & labels["eval"]:
         names_of_eval = ", ".join(sorted(labels["eval"])[:5])
         raise SettingError(

@@ -1,4 +1,4 @@
-"""One probe with one seed, from training to its rows of the tables: what a run does piece by piece and can resume."""
+"""One probe with one seed, from training to its rows of the tables: the part of a run that is saved and resumed."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Job:
     """A probe, whose weights it reads, and a seed."""
 
     probe: str
-    weights: NetworkWeights | None  # of the network whose attention or states it reads; None where it reads neither
+    weights: NetworkWeights | None  # of the network whose attention or states it reads; None if it reads neither
     seed: int | None
 
     @property
     def name(self) -> str:
-        """As files and messages call it."""
+        """Its name in files and messages."""
         return "-".join(str(part) for part in (self.probe, self.weights, self.seed) if part is not None)
 
 

@@ -27,7 +27,7 @@ from headatlas.models.pruning import Head
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
-_SAME, _SAME_IN_HALF = 1e-4, 3e-2  # relative to the largest hidden state; what is summed is ordered otherwise
+_SAME, _SAME_IN_HALF = 1e-4, 3e-2  # relative to the largest hidden state; sums are taken in another order
 
 
 def check_same(model: Model, pruned: PreTrainedModel, removed: Sequence[Head], batch: Batch) -> float:
@@ -44,7 +44,7 @@ def check_same(model: Model, pruned: PreTrainedModel, removed: Sequence[Head], b
     difference = float((cut - gated).abs().max() / gated.abs().max().clamp_min(torch.finfo(torch.float32).tiny))
     if not difference <= (_SAME_IN_HALF if model.dtype.itemsize < 4 else _SAME):
         raise ModelError(
-            f"{model.name}: with its heads cut out it does not compute what it computes with their gates shut "
+            f"{model.name}: without these heads it does not compute what it computes with their gates closed "
             f"(relative difference {difference:.2g}), so nothing is saved."
         )
     return difference
