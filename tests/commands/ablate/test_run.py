@@ -247,7 +247,7 @@ def test_families_that_cannot_be_gated_are_refused(tiny_folder, tmp_path):
         ({"task": "causal"}, SettingError, "needs --atlas DIR"),
         ({"pairs": "order.jsonl"}, SettingError, "--pairs is given, but none of the chosen tasks"),
         ({"heads": ["3-1"]}, SettingError, "There is no head 3-1"),
-        ({"heads": ["first"]}, SettingError, "is no head"),
+        ({"heads": ["first"]}, SettingError, "is not a valid head"),
         ({"kind": "none"}, SettingError, 'Invalid value "none" for --kind'),
         ({"train_share": 1.0}, SettingError, "--train-share must lie between 0 and 1"),
         ({"steps": 0}, SettingError, "--steps must be at least 1"),

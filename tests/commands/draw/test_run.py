@@ -61,7 +61,7 @@ def test_a_word_that_the_model_saw_as_unknown_is_marked(bert):
 
 
 def test_a_word_that_is_not_there_cannot_be_marked(bert):
-    with pytest.raises(SettingError, match=r"'cat' is no word of the text. There are: \[CLS\], The, oldest, dog"):
+    with pytest.raises(SettingError, match=r"'cat' is not a word of the text. Its words: \[CLS\], The, oldest, dog"):
         draw(bert, TEXT, head="1-1", red="cat")
 
 
@@ -74,11 +74,11 @@ def test_both_sides_of_an_encoder_decoder(load_tiny):
     model = load_tiny("bart")
     with pytest.raises(SettingError, match="2 layers x 4 heads: 1-1 to 2-4"):
         draw(model, TEXT, head="3-1")
-    assert draw(model, TEXT, head="3-1", stack="decoder").axes
+    assert draw(model, TEXT, head="3-1", attention="decoder").axes
 
 
 def test_what_cannot_be_drawn_is_refused_before_a_model_is_loaded():
-    with pytest.raises(SettingError, match="no head"):
+    with pytest.raises(SettingError, match="not a valid head"):
         draw("./nowhere", TEXT, head="one")
     with pytest.raises(SettingError, match="empty"):
         draw("./nowhere", " ", head="1-1")

@@ -183,7 +183,7 @@ BY_IMPORTANCE = {"by": "importance", "share": 0.3}
         ({"heads": ["1-1"], "share": 0.3}, "--share goes with --by"),
         ({"heads": ["1-9"]}, "There is no head 1-9"),
         ({"heads": ["3-1"]}, "There is no head 3-1"),
-        ({"heads": ["head one"]}, "is no head"),
+        ({"heads": ["head one"]}, "is not a valid head"),
         ({"by": "luck", "share": 0.3}, '"luck" for --by'),
         ({"by": "importance"}, "--share must lie"),
         ({"by": "importance", "share": 1.0}, "--share must lie"),
