@@ -20,9 +20,10 @@ from torch.nn.functional import cross_entropy
 
 from headatlas.commands.ablate.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.ablate.options import AblateOptions, Pooling
-from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
+from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.labelled import LabelledText, read_labelled
+from headatlas.corpora.sampling import sample
 from headatlas.encoding.batches import plan_batches
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.model import Model
@@ -64,7 +65,7 @@ class Classification(Task):
         elif not has_classifier:
             training, texts = split_for_training(texts, options.train_share, options.seed)
         head = train_head(model, training, pooling=options.pooling, **sizes) if training else None
-        task = cls(model, sample_examples(texts, options), head=head, **sizes)
+        task = cls(model, sample(texts, options.examples, options.seed), head=head, **sizes)
         task.about |= {"trained_on": len(training), "available": len(texts)}
         return task
 

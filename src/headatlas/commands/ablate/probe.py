@@ -18,10 +18,11 @@ import torch
 from torch import Tensor
 
 from headatlas.commands.ablate.options import AblateOptions
-from headatlas.commands.ablate.task import ExampleBatch, Task, sample_examples
+from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.ablate.token_prediction import means_by
 from headatlas.commands.extract.options import extract
 from headatlas.corpora.files import refuse_same_files
+from headatlas.corpora.sampling import sample
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
@@ -75,14 +76,15 @@ class ProbeParsing(Task):
         probe, fitted = fit(lambda: AttentionProbe(heads), sentences, train, held_out, TrainingSettings(), options.seed)
         left_out: Counter[str] = Counter()
         trees = read_treebank(files["eval"], treebank_format, left_out)
-        sample = parsed_segments(trees, model.tokenizer, max_tokens=options.max_tokens)
-        if not set(sample.relations) & {name for example in store.examples for name in example.relations or ()}:
+        encoded = parsed_segments(trees, model.tokenizer, max_tokens=options.max_tokens)
+        if not set(encoded.relations) & {name for example in store.examples for name in example.relations or ()}:
             raise SettingError("--treebank and --eval have no relation in common. Give two parts of one treebank.")
-        segments, punctuation = sample_examples(sample.segments, options), label_set_of(store.examples).punct
-        task = cls(model, segments, sample.relations, punctuation, probe, batch_tokens=options.batch_tokens)
-        task.left_out = dict(left_out) | sample.left_out | task.left_out
+        segments = sample(encoded.segments, options.examples, options.seed)
+        punctuation = label_set_of(store.examples).punct
+        task = cls(model, segments, encoded.relations, punctuation, probe, batch_tokens=options.batch_tokens)
+        task.left_out = dict(left_out) | encoded.left_out | task.left_out
         task.about |= {
-            "available": len(sample.segments),
+            "available": len(encoded.segments),
             "trained_on": len(train),
             "epochs": fitted.epochs,
             "held_out_loss": float(fitted.held_out[0]),

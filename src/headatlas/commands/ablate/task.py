@@ -6,23 +6,19 @@ files, and an entry in `READERS` (see run.py).
 
 from __future__ import annotations
 
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_rows
 from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
-
-ItemT = TypeVar("ItemT")
 
 
 @dataclass(frozen=True)
@@ -100,11 +96,3 @@ class Task(ABC):
     @abstractmethod
     def scores(self, examples: ExampleBatch) -> Tensor:
         """Each example's scores, higher is better: [E, measures]."""
-
-
-def sample_examples(items: Sequence[ItemT], options: ExampleOptions) -> list[ItemT]:
-    """Sample at most as many examples as asked for, by the seed, in their order."""
-    if len(items) <= options.examples:
-        return list(items)
-    places = random.Random(f"{options.seed} examples").sample(range(len(items)), options.examples)
-    return [items[place] for place in sorted(places)]

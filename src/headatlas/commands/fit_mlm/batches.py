@@ -1,12 +1,10 @@
 """Training batches: every epoch in another order and with other tokens masked, all made from seed, epoch and place.
 
-So a run that was stopped needs to know only how many batches it has seen. Masking is BERT's (see encoding/masking.py),
-here for a whole batch at once.
+So a run that was stopped needs to know only how many batches it has seen. Masking is BERT's (see encoding/masking.py).
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
@@ -18,8 +16,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.fit_mlm.corpus import Piece
+from headatlas.corpora.sampling import rng_of
 from headatlas.encoding.batches import plan_batches
-from headatlas.encoding.masking import SHARE_MASKED, SHARE_PREDICTED, SHARE_RANDOM, ordinary_ids
+from headatlas.encoding.masking import TokenMasker
 from headatlas.encoding.template import Frame
 from headatlas.errors import ModelError
 
@@ -51,32 +50,24 @@ class BatchMaker:
     def __init__(self, tokenizer: PreTrainedTokenizerBase, frame: Frame) -> None:
         if tokenizer.mask_token_id is None:
             raise ModelError("The tokenizer has no mask token, so no masked language model can be fitted.")
-        self._mask_id, self._pad_id = tokenizer.mask_token_id, int(tokenizer.pad_token_id or 0)
-        self._ordinary = np.asarray(ordinary_ids(tokenizer), dtype=np.int64)
+        self._masker, self._pad_id = TokenMasker(tokenizer), int(tokenizer.pad_token_id or 0)
         self._before, self._after = len(frame.before), len(frame.after)
 
     def __call__(self, pieces: Sequence[Piece], rng: np.random.Generator) -> MaskedBatch:
-        """Hide 15 % of each piece's tokens, at least one: the mask token for 80 % of them, a random one for 10 %."""
+        """Pad some pieces and hide tokens of each."""
         lengths = np.array([len(piece) for piece in pieces])[:, None]  # [B, 1]
         ids = np.full((len(pieces), int(lengths.max())), self._pad_id, dtype=np.int64)  # [B, T]
         place = np.arange(ids.shape[1])[None]
         mask = place < lengths
         ids[mask] = np.concatenate(pieces)
         text = (place >= self._before) & (place < lengths - self._after)
-        wanted = np.maximum(1, np.round(SHARE_PREDICTED * text.sum(1, keepdims=True)))
-        order = np.where(text, rng.random(ids.shape), 2.0).argsort(1, kind="stable").argsort(1, kind="stable")
-        chosen = text & (order < wanted)
-        labels = ids[chosen]  # [N]
-        chance = rng.random(len(labels))
-        drawn = rng.choice(self._ordinary, size=len(labels))
-        ids[chosen] = np.where(
-            chance < SHARE_MASKED, self._mask_id, np.where(chance < SHARE_MASKED + SHARE_RANDOM, drawn, labels)
-        )
+        originals = ids.copy()
+        chosen = self._masker.hide(ids, text, rng)
         return MaskedBatch(
             torch.from_numpy(ids),
             torch.from_numpy(mask.astype(np.int64)),
             torch.from_numpy(chosen),
-            torch.from_numpy(labels),
+            torch.from_numpy(originals[chosen]),
             int(lengths.sum()),
         )
 
@@ -106,9 +97,3 @@ def epoch_plan(pieces: Sequence[Piece], batch_tokens: int, seed: int, epoch: int
         pool = order[start : start + POOL]
         plan += [pool[places] for places in plan_batches([pieces[index] for index in pool], batch_tokens)]
     return [plan[number] for number in rng.permutation(len(plan))]
-
-
-def rng_of(*parts: object) -> np.random.Generator:
-    """A generator that depends on these words and numbers alone."""
-    digest = hashlib.blake2b(" ".join(map(str, parts)).encode(), digest_size=16).digest()
-    return np.random.default_rng(int.from_bytes(digest, "big"))

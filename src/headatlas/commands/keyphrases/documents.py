@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import random
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -43,11 +42,3 @@ def of_texts(lines: Iterable[TextLine], left_out: Counter[str]) -> list[Document
         else:
             left_out["document_without_words"] += 1
     return documents
-
-
-def sample_documents(documents: Sequence[KeyphraseDocument], most: int, seed: int) -> list[KeyphraseDocument]:
-    """At most `most` documents, sampled at random, in reading order."""
-    if len(documents) <= most:
-        return list(documents)
-    chosen = random.Random(seed).sample(range(len(documents)), most)
-    return [documents[place] for place in sorted(chosen)]

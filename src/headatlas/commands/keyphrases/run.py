@@ -21,7 +21,7 @@ from headatlas.commands.keyphrases.candidates import (
     with_tagger,
 )
 from headatlas.commands.keyphrases.choosing import HeadChoice, found_on, key_words, named, no_heads, shipped
-from headatlas.commands.keyphrases.documents import Document, of_texts, sample_documents, with_keyphrases
+from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.evaluation import rank_all, score_table
 from headatlas.commands.keyphrases.finetuning import tune_and_question
 from headatlas.commands.keyphrases.options import KeyphraseOptions
@@ -30,6 +30,7 @@ from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
 from headatlas.corpora.keyphrases.read import KeyphraseDocument, read_keyphrases
+from headatlas.corpora.sampling import sample
 from headatlas.corpora.text import read_text
 from headatlas.errors import SettingError
 from headatlas.files import make_folder
@@ -160,7 +161,7 @@ def _named_or_shipped(model: Model, options: KeyphraseOptions) -> HeadChoice | N
 def _read_documents(files: Sequence[Path], options: KeyphraseOptions) -> tuple[list[KeyphraseDocument], Counter[str]]:
     left_out: Counter[str] = Counter()
     documents = list(read_keyphrases(files, options.format_of("keyphrases"), left_out))
-    chosen = sample_documents(documents, options.documents, options.seed)
+    chosen = sample(documents, options.documents, options.seed)
     if len(chosen) < len(documents):
         left_out["document_not_sampled"] = len(documents) - len(chosen)
     return chosen, left_out

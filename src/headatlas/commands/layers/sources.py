@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from headatlas.commands.extract.run import keep_inputs
 from headatlas.commands.layers.options import LayerOptions
 from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.files import PARTS, describe_files
+from headatlas.corpora.sampling import sample
 from headatlas.corpora.spans.targets import TREE_TASKS
 from headatlas.corpora.spans.tasks import COREFERENCE, SpanTask, is_json, read_span_texts
 from headatlas.encoding.span_segments import SpanSegment, coreference_segments, span_segments
@@ -102,8 +102,7 @@ def _read_part(
     else:
         texts = read_span_texts(files, names, options.seed, left_out)
         segments = span_segments(texts, model.tokenizer, **reading)
-    limit = options.limit(part)
-    chosen = _sample(segments, limit, options.seed)
+    chosen = sample(segments, options.limit(part), options.seed, key=lambda segment: f"limit {segment.id}")
     left_out["text_beyond_the_limit"] += len(segments) - len(chosen)
     about = {
         "kind": "spans",
@@ -116,18 +115,6 @@ def _read_part(
         "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
     }
     return Part(chosen, about)
-
-
-def _sample(segments: list[SpanSegment], limit: int | None, seed: int) -> list[SpanSegment]:
-    """At most `limit` segments in their order, chosen by their ids and the seed."""
-    if limit is None or len(segments) <= limit:
-        return segments
-    keys = {
-        segment.id: hashlib.blake2b(f"{seed} limit {segment.id}".encode(), digest_size=8).digest()
-        for segment in segments
-    }
-    last = sorted(keys.values())[limit - 1]
-    return [segment for segment in segments if keys[segment.id] <= last]
 
 
 def _check_task(task: str, parts: Mapping[str, Part]) -> None:
