@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal, get_args
 
 from cyclopts import Parameter
 
-from headatlas.choices import MapDistance
+from headatlas.choices import MapDistance, StudyName
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions
@@ -21,6 +21,7 @@ from headatlas.commands.shared.options import (
     PythonOnly,
     flag_of,
     flatten,
+    list_names,
     list_options,
 )
 from headatlas.commands.shared.parallel import ShardOptions, WorkerOptions
@@ -123,6 +124,7 @@ class SurveyOptions(
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._check_studies()
         if self.maps is not None:
             self._check_maps()
         elif self.model is None:
@@ -134,6 +136,13 @@ class SurveyOptions(
             self._check_random_weights()
         if self.device == SPREAD and self.workers is not None:
             raise SettingError("--device spread divides one model among all devices. Remove it, or remove --workers.")
+
+    def _check_studies(self) -> None:
+        names, known = list_names(self.studies), get_args(StudyName)
+        if names == []:
+            raise SettingError(f"No study is chosen. Choose from: {', '.join(known)}.")
+        if unknown := sorted(set(names or ()) - set(known)):
+            raise SettingError(f"Unknown study: {', '.join(unknown)}. Choose from: {', '.join(known)}.")
 
     def _check_maps(self) -> None:
         """Refuse options that were decided when the maps were extracted."""

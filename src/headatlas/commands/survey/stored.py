@@ -13,7 +13,7 @@ from headatlas.commands.survey.examples import FITTING_TOKENS
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.parts import Part, describe_treebank, label_set_of
 from headatlas.commands.survey.studies import StudySettings
-from headatlas.commands.survey.subject import Subject, check_names
+from headatlas.commands.survey.subject import Subject
 from headatlas.corpora.treebanks.label_sets import possessive_clitic
 from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.template import SPECIAL
@@ -63,7 +63,6 @@ def _choose_studies(store: Store, names: Sequence[str] | None) -> tuple[list[str
 
     A study asked for by name is never skipped silently.
     """
-    check_names(names)
     reasons = {"gradients": "stored maps have no loss to differentiate; survey the model itself."}
     if store.level == "words":
         reason = "the stored maps are between words, and it asks about tokens; extract with --level tokens."

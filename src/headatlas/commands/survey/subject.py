@@ -84,19 +84,8 @@ def _examples(model: Model, stack: Stack, parts: Sequence[Part], options: Survey
     return make_examples(model, shown, relations, kinds=model.kinds, stack=stack)
 
 
-def check_names(names: Sequence[str] | None) -> None:
-    """Refuse studies that do not exist, and a choice of none."""
-    if names is None:
-        return
-    if unknown := set(names) - set(STUDIES):
-        raise SettingError(f"Unknown study: {', '.join(sorted(unknown))}. Choose from: {', '.join(STUDIES)}.")
-    if not names:
-        raise SettingError(f"No study is chosen. Choose from: {', '.join(STUDIES)}.")
-
-
 def check_studies(names: Sequence[str] | None, corpora: Collection[str]) -> None:
     """Refuse studies that do not exist or whose corpus is not given, and corpora that no chosen study reads."""
-    check_names(names)
     if names is None:
         return
     needed = {name: STUDIES[name].corpus for name in names}
