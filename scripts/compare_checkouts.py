@@ -172,6 +172,8 @@ def compare_values(old: np.ndarray, new: np.ndarray, tolerance: float = 0.0) -> 
         return f"{old.dtype} became {new.dtype}"
     if old.shape != new.shape:
         return f"shape {list(old.shape)} became {list(new.shape)}"
+    if old.dtype == object:  # where pandas' NA cannot be compared
+        old, new = (np.where(pd.isna(values), None, values) for values in (old, new))
     wrong = (old != new) & ~(pd.isna(old) & pd.isna(new))
     if not wrong.any():
         return None

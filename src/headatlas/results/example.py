@@ -58,11 +58,11 @@ class Example:
 def save_examples(examples: Sequence[Example], path: Path) -> None:
     """Write all examples into one file."""
     described = [
-        vars(example)
+        {name: value for name, value in vars(example).items() if name != "maps"}
         | {"tree": example.tree and vars(example.tree), "mentions": [vars(mention) for mention in example.mentions]}
         for example in examples
     ]
-    save_described(path, [about | {"maps": None} for about in described], [example.maps for example in examples])
+    save_described(path, described, [example.maps for example in examples])
 
 
 def load_examples(path: Path) -> list[Example]:

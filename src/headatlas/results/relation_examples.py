@@ -29,7 +29,8 @@ class RelationExample:
 
 def save_relation_examples(examples: Sequence[RelationExample], path: Path) -> None:
     """Write all examples into one file."""
-    save_described(path, [vars(example) | {"weights": None} for example in examples], [e.weights for e in examples])
+    described = [{name: value for name, value in vars(example).items() if name != "weights"} for example in examples]
+    save_described(path, described, [example.weights for example in examples])
 
 
 def load_relation_examples(path: Path) -> list[RelationExample]:
