@@ -101,8 +101,7 @@ def scalar_mix(features: Floats, key: NDArray[np.bool_]) -> Floats:
         scores = scale * (inputs @ logits.softmax(0)) + shift
         torch.nn.functional.binary_cross_entropy_with_logits(scores, labels).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    share: Floats = logits.softmax(0).detach().numpy()
-    return share
+    return logits.softmax(0).detach().numpy()
 
 
 def best_threshold(scores: Floats, key: NDArray[np.bool_]) -> float:

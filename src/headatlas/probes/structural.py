@@ -167,8 +167,7 @@ def right_edges(distances: Numbers, heads: NDArray[np.int64], words: NDArray[np.
 def right_root(depths: Numbers, heads: NDArray[np.int64], words: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether each layer's shallowest word is the root: [L]. depths: [L, W]."""
     allowed = words if words.any() else np.ones_like(words)
-    found: NDArray[np.bool_] = heads[np.where(allowed, depths, np.inf).argmin(-1)] == ROOT
-    return found
+    return np.asarray(heads[np.where(allowed, depths, np.inf).argmin(-1)] == ROOT)
 
 
 def spearman(predicted: Numbers, true: Numbers) -> Numbers:
@@ -185,5 +184,4 @@ def _mean_of_lengths(by_length: dict[int, list[Numbers]], layers: int) -> Number
     if not by_length:
         return np.full(layers, np.nan)
     of_length = [np.nan_to_num(np.stack(rows)).mean(0) for _, rows in sorted(by_length.items())]
-    found: Numbers = np.mean(of_length, axis=0)
-    return found
+    return np.asarray(np.mean(of_length, axis=0))

@@ -85,5 +85,4 @@ def _upright(points: NDArray[np.float64]) -> NDArray[np.float64]:
     centred = points - points.mean(0)
     turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
     farthest = turned[np.abs(turned).argmax(0), np.arange(turned.shape[1])]
-    upright: NDArray[np.float64] = turned * np.where(farthest < 0, -1, 1)
-    return upright
+    return np.asarray(turned * np.where(farthest < 0, -1, 1))

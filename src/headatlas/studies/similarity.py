@@ -14,7 +14,6 @@ only as many rows as fit in memory are compared, and the table `similarity` says
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,6 @@ from headatlas.studies.study import REPLICATES, LayerMap, Study, refuse_non_fini
 
 SIMILARITY_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 CLUSTERS = 8
-MAP_DISTANCES: tuple[str, ...] = get_args(MapDistance)
 
 
 def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
