@@ -8,7 +8,7 @@ DIR/maps-00000.safetensors  a shard: for each of its examples, by its number the
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -80,7 +80,7 @@ def map_file_name(number: int) -> str:
 
 def write_index(folder: Path, index: Index) -> None:
     """Write index.json, with an example a line so that people and line tools can read it."""
-    about = {"format": FORMAT} | {one.name: getattr(index, one.name) for one in fields(index) if one.name != "examples"}
+    about = {"format": FORMAT} | {key: value for key, value in vars(index).items() if key != "examples"}
     about["shards"] = [vars(shard) for shard in index.shards]
     places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
     lines = [
@@ -95,12 +95,12 @@ def read_index(folder: Path) -> Index:
     """The index of a folder; AtlasError where there is none or it is damaged."""
     path = folder / INDEX
     try:
-        found = parse_json(read_within(path, LARGEST_JSON).decode("utf-8"))
-        if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
+        record = parse_json(read_within(path, LARGEST_JSON).decode("utf-8"))
+        if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
             raise AtlasError(f"{path}: not the index of a store of maps.")
-        shards = [MapFile(**shard) for shard in found.pop("shards")]
-        examples = [_example(record, number) for number, record in enumerate(found.pop("examples"))]
-        index = Index(**found, shards=shards, examples=examples)
+        shards = [MapFile(**shard) for shard in record.pop("shards")]
+        examples = [_example(example, number) for number, example in enumerate(record.pop("examples"))]
+        index = Index(**record, shards=shards, examples=examples)
         check_index(index)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise AtlasError(f"{folder}: no store of maps here (no {INDEX}). Make one with: headatlas extract") from error

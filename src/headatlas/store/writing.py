@@ -50,7 +50,7 @@ def _write_shard(path: Path, examples: Iterator[Tensors]) -> MapFile:
         if example.states is not None:
             tensors[f"{number}.states"] = example.states
     pieces: list[bytes | memoryview] = [_header(tensors)]
-    pieces += [np.ascontiguousarray(one).data.cast("B") for one in tensors.values()]
+    pieces += [np.ascontiguousarray(tensor).data.cast("B") for tensor in tensors.values()]
     digest = hashlib.sha256()
 
     def write(temporary: Path) -> None:
@@ -68,10 +68,10 @@ def _header(tensors: Mapping[str, NDArray[np.floating]]) -> bytes:
 
     The library's own writer first makes one copy of each tensor and another of all, for which extraction would wait.
     """
-    ends = np.cumsum([0, *(one.nbytes for one in tensors.values())]).tolist()
+    ends = np.cumsum([0, *(tensor.nbytes for tensor in tensors.values())]).tolist()
     entries = {
-        name: {"dtype": f"F{8 * one.itemsize}", "shape": one.shape, "data_offsets": ends[place : place + 2]}
-        for place, (name, one) in enumerate(tensors.items())
+        name: {"dtype": f"F{8 * tensor.itemsize}", "shape": tensor.shape, "data_offsets": ends[place : place + 2]}
+        for place, (name, tensor) in enumerate(tensors.items())
     }
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNMENT)
