@@ -5,7 +5,7 @@ its first token (the mode the released script runs with), or, as that script's t
 weights to each word, scaled so that the row sums to 1 again. With mean and first a row keeps the sum its tokens' rows
 had: 1, or less where a learned sink takes a share.
 
-Special tokens are no words, but what goes to them and comes from them is kept: each counts as one more word after the
+Special tokens are not words, but what goes to them and comes from them is kept: each counts as one more word after the
 last, so nothing of a row is lost. A word without tokens has a row and a column of zeros.
 """
 

@@ -128,11 +128,7 @@ class Coreference(WordStudy):
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every head (`coreference`), the best (`coreference_best`), and the rules (`coreference_baselines`)."""
-        return {
-            self.name: self.table(),
-            "coreference_best": self.best(),
-            "coreference_baselines": self.baselines(),
-        }
+        return {self.name: self.table(), "coreference_best": self.best(), "coreference_baselines": self.baselines()}
 
     def table(self) -> pd.DataFrame:
         """layer, head, mention_type, candidates, correct, count, accuracy, low, high."""

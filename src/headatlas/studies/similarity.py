@@ -87,11 +87,11 @@ class Similarity(Study):
 
     def end_batch(self, batch: Batch) -> None:
         """Compare all heads, a segment at a time, and add to the sums."""
-        kept = self._kept.take()
-        device = kept[0].device
+        segments = self._kept.take()
+        device = segments[0].device
         masses = torch.zeros(len(self._heads), dtype=widest(device), device=device)
         means, counts = [], []
-        for rows in kept:
+        for rows in segments:
             sums, mass = divergence_sums(rows, self._smoothing)
             with one_thread():
                 mean, counted = pair_means(sums, mass)
@@ -99,8 +99,8 @@ class Similarity(Study):
             means.append(mean.cpu().double().numpy())
             counts.append(counted.cpu().numpy())
         ends = np.cumsum(self._shape.heads)
-        for layer, own in enumerate(np.split(masses.cpu().double().numpy(), ends[:-1])):
-            refuse_non_finite(layer, own[:, None])
+        for layer, of_heads in enumerate(np.split(masses.cpu().double().numpy(), ends[:-1])):
+            refuse_non_finite(layer, of_heads[:, None])
         self._add(batch, np.stack(means), np.stack(counts))
 
     def tables(self) -> dict[str, pd.DataFrame]:
