@@ -99,7 +99,7 @@ def test_numbers_that_are_not_finite_are_refused(load_tiny, sample_for, monkeypa
 
 def test_text_has_no_words(load_tiny, segments_for):
     model = load_tiny("bert")
-    with pytest.raises(SettingError, match="need words: a treebank"):
+    with pytest.raises(SettingError, match="need a treebank"):
         list(observe_maps(model, segments_for(model.tokenizer), "words", batch_tokens=60))
 
 

@@ -208,7 +208,8 @@ def _imported(
     words = _strings(record.get("words"))
     tokens = _strings(record.get("tokens"))
     if words is not None and rows == len(words) + SPECIAL_UNITS:
-        return _between_words(maps, words, record, name, place, left_out)
+        example = _between_words(words, record, name, place, left_out)
+        return None if example is None else ImportedMaps(example, maps)
     if tokens is None or len(tokens) != rows:
         given = f"{len(tokens):,} tokens" if tokens else f"{len(words):,} words" if words else "no tokens"
         raise place.error(f"the maps have {rows} rows, but there are {given}. Keys: {_keys(record)}.")
@@ -231,13 +232,8 @@ def _between_tokens(tokens: Sequence[str], name: str) -> StoredExample:
 
 
 def _between_words(
-    maps: NDArray[Any],
-    words: Sequence[str],
-    record: Mapping[str, Any],
-    name: str,
-    place: _Place,
-    left_out: Counter[str],
-) -> ImportedMaps | None:
+    words: Sequence[str], record: Mapping[str, Any], name: str, place: _Place, left_out: Counter[str]
+) -> StoredExample | None:
     """Each word stands for its tokens, which such files do not tell apart."""
     given, relations = record.get("heads"), _strings(record.get("relns"))
     heads = given.tolist() if isinstance(given, np.ndarray) else given
@@ -250,7 +246,7 @@ def _between_words(
     if defect := tree_defect(heads):
         left_out[defect.reason] += 1
         return None
-    example = StoredExample(
+    return StoredExample(
         id=name,
         document=name.rpartition(".")[0],
         tokens=("[CLS]", *words, "[SEP]"),
@@ -260,7 +256,6 @@ def _between_words(
         heads=np.array(heads, dtype=np.int64),
         relations=tuple(relations),
     )
-    return ImportedMaps(example, maps)
 
 
 def _kind(token: str) -> TokenKind:
