@@ -123,9 +123,9 @@ def structural_scores(
     by_length: dict[str, dict[int, list[Numbers]]] = {"distance": defaultdict(list), "depth": defaultdict(list)}
     with torch.no_grad():
         for batch in sentences.batches(places, "states", most):
-            tensors = (probe.distances(batch), probe.depths(batch))
-            tensors += (tree_distances(batch.targets), tree_depths(batch.targets))
-            far, deep, true_far, true_deep = (tensor.double().cpu().numpy() for tensor in tensors)
+            predicted = (probe.distances(batch), probe.depths(batch))
+            true = (tree_distances(batch.targets), tree_depths(batch.targets))
+            far, deep, true_far, true_deep = (tensor.double().cpu().numpy() for tensor in (*predicted, *true))
             for row, place in enumerate(batch.places):
                 size, unit = int(sentences.sizes[place]), number[place]
                 relations = sentences.examples[place].relations or ()

@@ -7,7 +7,7 @@ depends on its window alone: a run that was stopped between windows resumes to t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -113,7 +113,8 @@ def windows(sizes: Iterable[int], budget: int) -> Iterator[range]:
         yield range(start, place + 1)
 
 
-class Units(NamedTuple):
+@dataclass(frozen=True)
+class Units:
     """Which row of the maps each token belongs to: words, then [CLS], then [SEP]; PADDING where to none."""
 
     index: Tensor  # [B, T] int64
@@ -143,7 +144,8 @@ class _Gather:
         self._units = unit_index(batch) if level == "words" else None
         self._first = np.cumsum([0, *shape.heads])
         self._sizes = [units(segment, level) for segment in batch.segments]
-        self._maps = [torch.empty(shape.total, size, size, dtype=dtype).numpy() for size in self._sizes if maps]
+        empty = (torch.empty(shape.total, size, size, dtype=dtype).numpy() for size in self._sizes)
+        self._maps: list[NDArray[np.floating]] = list(empty) if maps else []
         self._states: list[NDArray[np.floating] | None] = [None] * len(self._sizes)
 
     def keep(self, layer: int, weights: Tensor, _mask: Tensor | None) -> None:
