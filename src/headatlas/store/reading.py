@@ -1,4 +1,4 @@
-"""Reading a store: shards are memory-mapped, and an example's numbers are read when it is asked for."""
+"""Reading a store: its files are memory-mapped, and an example's numbers are read when it is asked for."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Store:
     def __init__(self, folder: Path, index: Index) -> None:
         self.folder, self.index = folder, index
         self.level, self.model, self.shape, self.examples = index.level, index.model, index.shape, index.examples
-        self._places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
+        self._places = index.places()
         self._opened: dict[int, Any] = {}
         self._least: dict[int, Rows] = {}
 
@@ -87,8 +87,8 @@ class Store:
         return self._states(self._number(which), units)
 
     def verify(self) -> None:
-        """Read every shard and compare its SHA-256 with the index; AtlasError names those that were altered."""
-        altered = [shard.file for shard in self.index.shards if sha256(self.folder / shard.file) != shard.sha256]
+        """Read every file and compare its SHA-256 with the index; AtlasError names those that were altered."""
+        altered = [file.file for file in self.index.files if sha256(self.folder / file.file) != file.sha256]
         if altered:
             raise AtlasError(
                 f"{self.folder}: altered since written: {', '.join(altered)}. Delete the folder and extract again."
@@ -143,7 +143,7 @@ class Store:
         return maps
 
     def _unusable(self, number: int, problem: str) -> AtlasError:
-        path = self.folder / self.index.shards[self._places[number][0]].file
+        path = self.folder / self.index.files[self._places[number][0]].file
         return AtlasError(
             f"{path}: example {self.examples[number].id}: {problem}. The store is damaged, or was not made by "
             "headatlas. Extract or import the maps again."
@@ -152,12 +152,12 @@ class Store:
     def _read(
         self, number: int, name: str, shape: tuple[int | None, ...], part: tuple[slice, ...]
     ) -> NDArray[np.floating]:
-        shard, within = self._places[number]
-        path = self.folder / self.index.shards[shard].file
+        file, within = self._places[number]
+        path = self.folder / self.index.files[file].file
         try:
-            if shard not in self._opened:
-                self._opened[shard] = safe_open(path, framework="np")
-            stored = self._opened[shard].get_slice(f"{within}.{name}")
+            if file not in self._opened:
+                self._opened[file] = safe_open(path, framework="np")
+            stored = self._opened[file].get_slice(f"{within}.{name}")
             if any(want not in (None, have) for want, have in zip(shape, stored.get_shape(), strict=True)):
                 raise ValueError(f"example {self.examples[number].id} has the shape {stored.get_shape()}")
             if stored.get_dtype() != STORED_NAMES[self.index.dtype]:
@@ -168,7 +168,7 @@ class Store:
 
 
 def open_store(folder: str | Path) -> Store:
-    """Open a folder of maps; its shards must be there in their full size. `Store.verify` looks at every byte.
+    """Open a folder of maps; its files must be there in their full size. `Store.verify` looks at every byte.
 
     >>> store = open_store("maps")                       # doctest: +SKIP
     >>> for sentence in store:                           # doctest: +SKIP
@@ -178,13 +178,13 @@ def open_store(folder: str | Path) -> Store:
     index = read_index(folder)
     if not index.complete:
         raise AtlasError(f"{folder}: these maps are not complete. Run the same extract command again to continue it.")
-    for shard in index.shards:
-        path = folder / shard.file
+    for file in index.files:
+        path = folder / file.file
         if not path.is_file():
-            raise AtlasError(f"{path}: this shard is missing. Bring it back, or delete the folder and extract again.")
-        if (size := path.stat().st_size) != shard.bytes:
+            raise AtlasError(f"{path}: this file is missing. Bring it back, or delete the folder and extract again.")
+        if (size := path.stat().st_size) != file.bytes:
             raise AtlasError(
-                f"{path}: this shard has {size:,} bytes, not the {shard.bytes:,} that were written: it was cut short "
+                f"{path}: this file has {size:,} bytes, not the {file.bytes:,} that were written: it was cut short "
                 "or altered. Bring it back, or delete the folder and extract again."
             )
     return Store(folder, index)

@@ -144,8 +144,8 @@ class _Gather:
         self._units = unit_index(batch) if level == "words" else None
         self._first = np.cumsum([0, *shape.heads])
         self._sizes = [units(segment, level) for segment in batch.segments]
-        empty = (torch.empty(shape.total, size, size, dtype=dtype).numpy() for size in self._sizes)
-        self._maps: list[NDArray[np.floating]] = list(empty) if maps else []
+        stored_as = torch.empty(0, dtype=dtype).numpy().dtype
+        self._maps = [np.empty((shape.total, size, size), dtype=stored_as) for size in self._sizes if maps]
         self._states: list[NDArray[np.floating] | None] = [None] * len(self._sizes)
 
     def keep(self, layer: int, weights: Tensor, _mask: Tensor | None) -> None:
