@@ -99,6 +99,7 @@ def test_layers_with_fewer_heads_are_filled_with_zeros(extract):
     model = json.loads((store.folder / "index.json").read_text())["model"]
     assert model["heads"] == [4, 4]
     store.index.model["heads"] = [5, 3]
+    store = ha.Store(store.folder, store.index)
     maps = store[0].maps
     assert maps.shape[:2] == (2, 5)
     assert not maps[1, 3:].any()
