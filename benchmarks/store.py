@@ -68,7 +68,7 @@ def _index(model: Model, segments: list[ParsedSegment], relations: tuple[str, ..
         level="words",
         dtype="float16",
         states=0,
-        shard_bytes=256 * 10**6,
+        file_bytes=256 * 10**6,
         model=describe_model(model, model.default_stack),
         settings={},
         corpora={},

@@ -49,36 +49,27 @@ if TYPE_CHECKING:
     __version__: str
 
 # Where each public name lives. A name is imported when it is first used: importing headatlas must not import torch.
-_HOMES = {
+_COMMANDS = (
+    *("ablate", "compare", "draw", "explore", "extract", "fit_mlm", "keyphrases"),
+    *("layers", "merge", "probe", "prune", "reproduce", "survey"),
+)
+_HOMES = {name: f"commands.{name}.options" for name in _COMMANDS} | {
     "Atlas": "results.atlas",
     "Comparison": "results.comparison",
     "Model": "models.model",
     "NotebookPage": "views.notebook",
     "Store": "store.reading",
-    "ablate": "commands.ablate.options",
-    "compare": "commands.compare.options",
-    "draw": "commands.draw.options",
-    "explore": "commands.explore.options",
-    "extract": "commands.extract.options",
-    "fit_mlm": "commands.fit_mlm.options",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.run",
-    "keyphrases": "commands.keyphrases.options",
-    "layers": "commands.layers.options",
     "load_model": "models.loading",
-    "merge": "commands.merge.options",
     "observe_network": "models.observing",
     "observe_words": "store.word_maps",
     "open_atlas": "results.atlas",
     "open_comparison": "results.comparison",
     "open_store": "store.reading",
-    "probe": "commands.probe.options",
-    "prune": "commands.prune.options",
-    "reproduce": "commands.reproduce.options",
     "sample_text": "corpora.sample",
     "sample_treebank": "corpora.sample",
     "show_atlas": "views.notebook",
-    "survey": "commands.survey.options",
     "write_figures": "views.figures.write",
     "write_page": "views.page",
 }

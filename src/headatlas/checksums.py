@@ -22,11 +22,9 @@ _CHANGED = "it has changed since it was written"
 
 def pack_tensors(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
     """A safetensors file of these arrays, with their checksum beside the metadata."""
-    in_order = {
-        name: np.asarray(array, order="C") for name, array in arrays.items()
-    }  # the library takes it for granted
-    content: bytes = safetensors_numpy.save(in_order, {**metadata, _KEY: tensors_checksum(in_order, metadata)})
-    return content
+    # safetensors takes for granted that arrays are in C order
+    in_order = {name: np.asarray(array, order="C") for name, array in arrays.items()}
+    return bytes(safetensors_numpy.save(in_order, {**metadata, _KEY: tensors_checksum(in_order, metadata)}))
 
 
 def unpack_tensors(content: bytes) -> dict[str, NDArray[Any]]:

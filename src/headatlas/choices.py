@@ -18,9 +18,6 @@ DeviceMap = str | Mapping[str, str | int]
 Dtype = Literal["float32", "bfloat16", "float16", "float64"]
 """Floating-point type of weights and activations."""
 
-Engine = Literal["processes", "ray"]
-"""What runs the workers: processes on this machine, or a Ray cluster."""
-
 FromTokens = Literal["mean", "first", "max"]
 """How the attention from a word follows from that of its tokens."""
 

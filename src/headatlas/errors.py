@@ -18,7 +18,7 @@ def printable(text: str) -> str:
     >>> printable("a\\x1b]0;title\\x07")
     'a\\\\x1b]0;title\\\\x07'
     """
-    escaped = _CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    escaped = _CONTROLS.sub(lambda match: match[0].encode("unicode_escape").decode(), text)
     return escaped.encode("utf-8", "backslashreplace").decode("utf-8")
 
 

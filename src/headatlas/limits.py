@@ -34,9 +34,7 @@ def _bound(usual: int) -> int:
 _FACTOR = _factor()
 LONGEST_LINE = _bound(1_000_000)  # bytes, with the line break, of any text format, plain or unpacked
 LARGEST_RECORD = _bound(10_000_000)  # characters of a sentence in columns, or of a row of CSV over several lines
-LARGEST_DOCUMENT = _bound(
-    50_000_000
-)  # characters of a document in columns, bytes of one in a file; a long novel has half of it
+LARGEST_DOCUMENT = _bound(50_000_000)  # characters in columns, bytes in a file; a long novel has half of it
 MOST_WORDS = _bound(500_000)  # of a document of CorefUD; a long novel has as many
 MOST_COVERED = _bound(20_000_000)  # words of all mentions of a document, each counted as often as it is in one
 LARGEST_DOC_BIN = _bound(500_000_000)  # bytes unpacked, which spaCy does in one piece

@@ -36,7 +36,7 @@ def random_store(
     states: int = 0,
     seed: int = 0,
     telling: bool = False,
-    shard_bytes: int = 4000,
+    file_bytes: int = 4000,
     trees: list[np.ndarray] | None = None,
 ) -> Store:
     """A store in several shards. telling: the first head of the model attends from each word to its head."""
@@ -61,7 +61,7 @@ def random_store(
         level="words",
         dtype="float32",
         states=states,
-        shard_bytes=shard_bytes,
+        file_bytes=file_bytes,
         model={"name": "random", "attention": "encoder", "heads": list(heads), "layers": len(heads)},
         settings={"model": "random"},
         corpora={"treebank": {"files": [], "left_out": {}}},

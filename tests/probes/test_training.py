@@ -10,7 +10,7 @@ from headatlas.errors import SettingError
 from headatlas.probes.attachment import attach, predict
 from headatlas.probes.attention import AttentionProbe
 from headatlas.probes.structural import StructuralProbe
-from headatlas.probes.training import TrainingSettings, _Kept, fit, hold_out
+from headatlas.probes.training import TrainingSettings, _BestWeights, fit, hold_out
 from tests.probes.random_stores import data, random_store
 
 SETTINGS = TrainingSettings(epochs=12, patience=2, batch_size=4)
@@ -63,7 +63,7 @@ def test_held_out_sentences_are_not_trained_on():
 
 def test_each_of_several_probes_keeps_its_best():
     probe = StructuralProbe(2, 3, 2)
-    kept = _Kept(probe, 4)
+    kept = _BestWeights(probe, 4)
     for step, losses in enumerate([[1, 1, 1, 1], [0.5, 2, 2, 2], [2, 0.5, 2, 2], [3, 3, 3, 0.9]]):
         with torch.no_grad():
             probe.maps.fill_(step)

@@ -126,7 +126,7 @@ def test_an_unknown_mode_is_refused():
 def test_segments_without_words_of_their_own_are_refused():
     from random_maps import segment
 
-    with pytest.raises(TypeError, match="without words"):
+    with pytest.raises(TypeError, match="not of the kind WordSegment"):
         word_index(batch_of([segment([1, 0])]))
 
 

@@ -18,7 +18,7 @@ def altered_store(folder: Path, to: Path, maps: Change = lambda same: same, stat
     """A copy of a store with every example's maps and hidden states changed."""
     shutil.copytree(folder, to)
     index = json.loads((to / "index.json").read_text())
-    for shard in index["shards"]:
+    for shard in index["files"]:
         path = to / shard["file"]
         tensors = safetensors_numpy.load_file(path)
         with np.errstate(all="ignore"):

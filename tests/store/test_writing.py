@@ -11,7 +11,7 @@ from hypothesis import strategies as some
 from safetensors.numpy import load
 
 from headatlas.store.examples import Tensors
-from headatlas.store.writing import _write_shard
+from headatlas.store.writing import _write_file
 
 
 @given(
@@ -28,11 +28,11 @@ def test_the_library_reads_what_is_written(tmp_path_factory, sizes, dtype, state
         )
         for size in sizes
     ]
-    path = tmp_path_factory.mktemp("shard") / "maps.safetensors"
-    shard = _write_shard(path, iter(examples))
+    path = tmp_path_factory.mktemp("maps") / "maps.safetensors"
+    written = _write_file(path, iter(examples))
     content = path.read_bytes()
-    assert (shard.examples, shard.bytes) == (len(sizes), len(content))
-    assert shard.sha256 == hashlib.sha256(content).hexdigest()
+    assert (written.examples, written.bytes) == (len(sizes), len(content))
+    assert written.sha256 == hashlib.sha256(content).hexdigest()
     found = load(content)
     assert len(found) == len(sizes) * (1 + states)
     for number, example in enumerate(examples):
@@ -42,11 +42,11 @@ def test_the_library_reads_what_is_written(tmp_path_factory, sizes, dtype, state
             np.testing.assert_array_equal(found[f"{number}.states"], example.states)
 
 
-def test_a_stopped_shard_leaves_no_file(tmp_path):
+def test_a_stopped_write_leaves_no_file(tmp_path):
     def examples():
         yield Tensors(np.ones((1, 2, 2), np.float16), None)
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        _write_shard(tmp_path / "maps.safetensors", examples())
+        _write_file(tmp_path / "maps.safetensors", examples())
     assert not list(tmp_path.iterdir())

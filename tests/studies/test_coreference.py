@@ -145,5 +145,5 @@ def test_a_mention_that_attends_to_no_candidate_selects_none():
 def test_segments_without_mentions_are_a_programming_error():
     from random_maps import random_segments
 
-    with pytest.raises(TypeError, match="without words"):
+    with pytest.raises(TypeError, match="not of the kind WordSegment"):
         show(Coreference(**RESAMPLING), [batch_of(random_segments([5]))])

@@ -219,7 +219,7 @@ def test_a_map_that_is_not_finite_is_refused():
 
 
 def test_segments_without_trees_are_refused():
-    with pytest.raises(TypeError, match="without"):
+    with pytest.raises(TypeError, match="not of the kind"):
         show(study(), [batch_of([segment([1, 0, 2])])])
 
 

@@ -116,5 +116,5 @@ def test_a_segment_without_key_tokens_counts_nowhere():
 def test_segments_of_another_corpus_are_refused():
     from random_maps import random_segments
 
-    with pytest.raises(TypeError, match="without tags"):
+    with pytest.raises(TypeError, match="not of the kind KeyphraseSegment"):
         Keyphrases().counted(batch_of(random_segments([4])))

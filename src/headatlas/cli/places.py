@@ -33,10 +33,10 @@ def tell_store(store: Store, checked: bool = False) -> None:
     from headatlas.wording import counted, megabytes
 
     index = store.index
-    size = megabytes(sum(shard.bytes for shard in index.shards))
+    size = megabytes(sum(file.bytes for file in index.files))
     states = f", hidden states of {index.states} numbers" if index.states else ""
     what = f"maps between {store.level} of {counted(len(store), 'example')}{states}"
-    where = f"{size} in {counted(len(index.shards), 'shard')}"
+    where = f"{size} in {counted(len(index.files), 'file')}"
     print(f"{model_named(store.model)}: {store.shape}, {what}, {index.dtype}, {where}")
     if checked:
         print("Every file equals its checksum.")

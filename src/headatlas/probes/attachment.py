@@ -46,10 +46,10 @@ def predict(
     bits: dict[int, float] = {}
     with torch.no_grad():
         for batch in sentences.batches(places, parser.reads, most, heads):
-            found = parser.log_probabilities(batch)  # [B, W, W + 1]
-            true = found.gather(-1, batch.targets.clamp_min(0)[..., None])[..., 0].masked_fill(~batch.mask, 0)
+            scored = parser.log_probabilities(batch)  # [B, W, W + 1]
+            true = scored.gather(-1, batch.targets.clamp_min(0)[..., None])[..., 0].masked_fill(~batch.mask, 0)
             spent = (-true.double().sum(1) / np.log(2)).cpu().numpy()
-            numbers = found.double().cpu().numpy()
+            numbers = scored.double().cpu().numpy()
             for row, place in enumerate(batch.places):
                 size = int(sentences.sizes[place])
                 scores = np.concatenate([numbers[row, :size, :size], numbers[row, :size, -1:]], 1)
@@ -203,10 +203,10 @@ def share_interval(
     return float(low), float(high)
 
 
-def _interval(found: Attachment, here: NDArray[np.bool_], weights: NDArray[np.float64]) -> tuple[float, float]:
-    units = len(found.ids)
-    right = np.bincount(found.sentence[here], found.right[here], units).astype(np.float64)
-    count = np.bincount(found.sentence[here], minlength=units).astype(np.float64)
+def _interval(attachment: Attachment, here: NDArray[np.bool_], weights: NDArray[np.float64]) -> tuple[float, float]:
+    sentence, units = attachment.sentence[here], len(attachment.ids)
+    right = np.bincount(sentence, attachment.right[here], units).astype(np.float64)
+    count = np.bincount(sentence, minlength=units).astype(np.float64)
     return share_interval(right, count, weights)
 
 

@@ -1,7 +1,7 @@
 """What do all heads know together? Graph-based parsers on frozen attention (paper, section 5).
 
 Each word j gets a distribution over its possible heads: the other words i of the sentence and ROOT. The word itself is
-no candidate. With ``a_k[i, j]`` the attention of head k from word i to word j, candidate i scores
+not a candidate. With ``a_k[i, j]`` the attention of head k from word i to word j, candidate i scores
 
 - `AttentionProbe`: ``sum_k w_k a_k[i, j] + u_k a_k[j, i]`` with two learned numbers a head;
 - `AttentionWordsProbe`: the same with ``w_k = W_k (v_i ++ v_j)`` and ``u_k = U_k (v_i ++ v_j)``, where v are frozen
@@ -53,8 +53,8 @@ class Parser(Probe[ProbeBatch]):
 
     def losses(self, batch: ProbeBatch) -> tuple[Tensor, Tensor]:
         """The sum of -log p of the true heads, in nats, and how many words it is over: each [1]."""
-        found = self.log_probabilities(batch).flatten(0, 1)
-        loss = functional.nll_loss(found, batch.targets.flatten(), ignore_index=IGNORED, reduction="sum")
+        log_probabilities = self.log_probabilities(batch).flatten(0, 1)
+        loss = functional.nll_loss(log_probabilities, batch.targets.flatten(), ignore_index=IGNORED, reduction="sum")
         return loss[None], batch.sizes.sum()[None]
 
 

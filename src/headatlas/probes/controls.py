@@ -47,8 +47,8 @@ def control_answers(
 ) -> list[NDArray[np.int64]]:
     """Answers for every target. texts: the words of each text; pool: the training answers [n] or [n, C]."""
     return [
-        pool[[_drawn(_wording(words, target.words), seed, len(pool)) for target in some]]
-        for words, some in zip(texts, targets.targets, strict=True)
+        pool[[_drawn(_wording(words, target.words), seed, len(pool)) for target in of_text]]
+        for words, of_text in zip(texts, targets.targets, strict=True)
     ]
 
 

@@ -101,8 +101,7 @@ def scalar_mix(features: Floats, key: NDArray[np.bool_]) -> Floats:
         scores = scale * (inputs @ logits.softmax(0)) + shift
         torch.nn.functional.binary_cross_entropy_with_logits(scores, labels).backward()  # type: ignore[no-untyped-call]
         optimizer.step()
-    share: Floats = logits.softmax(0).detach().numpy()
-    return share
+    return logits.softmax(0).detach().numpy()
 
 
 def best_threshold(scores: Floats, key: NDArray[np.bool_]) -> float:
@@ -127,8 +126,8 @@ def _point(
         [np.bincount(document, weights=part, minlength=len(ids)) for part in (named & test.key, named, test.key)], 1
     )  # [documents, 3]
     weights = poisson_weights(ids.tolist(), resamplings, seed).T.astype(np.float64)
-    right, found, key = counts.sum(0)
+    right, chosen, key = counts.sum(0)
     drawn = weights @ counts
     low, high = percentile_interval(2 * drawn[:, 0] / np.maximum(drawn[:, 1] + drawn[:, 2], 1))
-    f1 = 2 * right / max(found + key, 1)
-    return CurvePoint(method, heads, right / max(found, 1), right / max(key, 1), f1, float(low), float(high))
+    f1 = 2 * right / max(chosen + key, 1)
+    return CurvePoint(method, heads, right / max(chosen, 1), right / max(key, 1), f1, float(low), float(high))

@@ -49,10 +49,10 @@ class Labels:
         known = [[self.numbers.get(label, UNSEEN) for label in target.labels] for target in targets]
         if not self.several:
             return np.array([numbers[0] for numbers in known], dtype=np.int64)
-        found = np.zeros((len(known), len(self.names)), dtype=np.int64)
+        answers = np.zeros((len(known), len(self.names)), dtype=np.int64)
         for row, numbers in enumerate(known):
-            found[row, [number for number in numbers if number != UNSEEN]] = 1
-        return found
+            answers[row, [number for number in numbers if number != UNSEEN]] = 1
+        return answers
 
 
 def labels_of(targets: Iterable[TokenTarget], negative: str | None, counted: bool = True) -> Labels:
@@ -105,12 +105,12 @@ class SpanTargets(Examples[SpanBatch]):
         """numbers: the texts' places in the store; targets: of each of them."""
         super().__init__(store, numbers, device, memory_bytes)
         self.targets, self.labels = targets, labels
-        self.counts = np.array([len(some) for some in targets], dtype=np.int64)
-        self.answers = [labels.answers(some) for some in targets]
-        self.known = [np.array([labels.know(target) for target in some], dtype=np.bool_) for some in targets]
+        self.counts = np.array([len(of_text) for of_text in targets], dtype=np.int64)
+        self.answers = [labels.answers(of_text) for of_text in targets]
+        self.known = [np.array([labels.know(target) for target in of_text], dtype=np.bool_) for of_text in targets]
         self.spans = len(targets[0][0].spans)
         self.ids = [store.examples[number].id for number in numbers]
-        self._layouts = [_layout(some) for some in targets]
+        self._layouts = [_layout(of_text) for of_text in targets]
 
     def batch(self, places: Sequence[int], need: Need, answers: Answers | None = None) -> SpanBatch:
         """The targets of these texts. need: `states`, or `maps` for the attention between spans."""

@@ -83,7 +83,7 @@ class SpanProbe(Probe[SpanBatch]):
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The mix learns at a rate of its own: steps of the usual size would hardly move it."""
         mixing = [self.scores, self.gamma]
-        others = [one for one in self.parameters() if all(one is not mixed for mixed in mixing)]
+        others = [tensor for tensor in self.parameters() if all(tensor is not mixed for mixed in mixing)]
         groups = [{"params": mixing, "lr": self.mixing_rate}, {"params": others, "lr": self.learning_rate}]
         return [group for group in groups if group["params"]]
 
@@ -109,7 +109,7 @@ def cumulative(columns: Tensor, lasts: Sequence[int], seeds: int) -> Tensor:
 def alike(draw: Callable[[torch.Generator], Tensor], seeds: Sequence[int], series: int) -> nn.Parameter:
     """First weights: those drawn with a seed for all probes of its series, so that only what they see differs."""
     drawn = [draw(torch.Generator().manual_seed(seed)) for seed in seeds]
-    return nn.Parameter(torch.stack([one for one in drawn for _ in range(series)]))
+    return nn.Parameter(torch.stack([weights for weights in drawn for _ in range(series)]))
 
 
 class EdgeProbe(SpanProbe):

@@ -117,10 +117,8 @@ def _given(targets: Sequence[TokenTarget], answers: NDArray[np.int64] | None, la
 
 
 def _sum(counts: Floats, weights: Floats | None) -> Floats:
-    total: Floats = counts.sum(-1) if weights is None else counts @ weights
-    return total
+    return counts.sum(-1) if weights is None else counts @ weights
 
 
 def _share(part: Floats, whole: Floats) -> Floats:
-    shares: Floats = part / np.where(whole > 0, whole, np.nan)
-    return shares
+    return part / np.where(whole > 0, whole, np.nan)

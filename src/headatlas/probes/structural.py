@@ -8,7 +8,7 @@ Scores say how well the learned distances and depths give the tree back:
 
 - ``uuas``: edges of the tree that the minimum spanning tree over predicted distances has too; punctuation is left out
   of both.
-- ``root_accuracy``: sentences whose word of least predicted depth, punctuation left out, is the root.
+- ``root_accuracy``: sentences in which the word of least predicted depth, punctuation left out, is the root.
 - ``spearman``: rank correlation of predicted and true distances, one for each word's row (of depths: one for each
   sentence), averaged over sentences of each length from 5 to 50 words, then over these lengths.
 """
@@ -31,7 +31,7 @@ from headatlas.probes.batches import ProbeBatch, Sentences
 from headatlas.probes.probe import Probe
 
 FIRST_WIDTH = 0.05
-SHORTEST, LONGEST = 5, 50  # words of sentences whose ranks are compared
+SHORTEST, LONGEST = 5, 50  # words of a sentence, where ranks are compared
 
 Numbers = NDArray[np.float64]
 
@@ -40,10 +40,10 @@ def ancestors(targets: Tensor) -> Tensor:
     """Which words lie above each word, itself among them: [B, W, W] bool. targets: heads as in `ProbeBatch`."""
     words = targets.shape[1]
     parent = (targets[..., None] == torch.arange(words, device=targets.device)).float()
-    found = parent + torch.eye(words, device=targets.device)
+    above = parent + torch.eye(words, device=targets.device)
     for _ in range(max(1, (words - 1).bit_length())):  # each product doubles how far up one sees
-        found = (found @ found).clamp_max(1)
-    return found > 0
+        above = (above @ above).clamp_max(1)
+    return above > 0
 
 
 def tree_depths(targets: Tensor) -> Tensor:
@@ -115,7 +115,7 @@ class StructuralScores:
 def structural_scores(
     probe: StructuralProbe, sentences: Sentences, places: Sequence[int], punctuation: Collection[str], most: int = 32
 ) -> StructuralScores:
-    """Score a trained probe on these sentences; those without two words that are no punctuation have no edges."""
+    """Score a trained probe on these sentences; those with fewer than two words besides punctuation have no edges."""
     edges_right = np.zeros((len(places), probe.layers))
     root_right = np.zeros((len(places), probe.layers))
     edges = np.zeros(len(places))
@@ -123,22 +123,20 @@ def structural_scores(
     by_length: dict[str, dict[int, list[Numbers]]] = {"distance": defaultdict(list), "depth": defaultdict(list)}
     with torch.no_grad():
         for batch in sentences.batches(places, "states", most):
-            found = [tensor.double().cpu().numpy() for tensor in (probe.distances(batch), probe.depths(batch))]
-            true = [
-                tensor.double().cpu().numpy() for tensor in (tree_distances(batch.targets), tree_depths(batch.targets))
-            ]
+            predicted = (probe.distances(batch), probe.depths(batch))
+            true = (tree_distances(batch.targets), tree_depths(batch.targets))
+            far, deep, true_far, true_deep = (tensor.double().cpu().numpy() for tensor in (*predicted, *true))
             for row, place in enumerate(batch.places):
                 size, unit = int(sentences.sizes[place]), number[place]
                 relations = sentences.examples[place].relations or ()
                 words = np.array([relation not in punctuation for relation in relations])
                 heads = sentences.heads[place]
-                distances, depths = found[0][row, :, :size, :size], found[1][row, :, :size]
+                distances, depths = far[row, :, :size, :size], deep[row, :, :size]
                 edges_right[unit], edges[unit] = right_edges(distances, heads, words)
                 root_right[unit] = right_root(depths, heads, words)
                 if SHORTEST <= size <= LONGEST:
-                    far = spearman(distances, true[0][row, :size, :size])  # [L, W]
-                    by_length["distance"][size].extend(far.T)
-                    by_length["depth"][size].append(spearman(depths, true[1][row, :size]))
+                    by_length["distance"][size].extend(spearman(distances, true_far[row, :size, :size]).T)
+                    by_length["depth"][size].append(spearman(depths, true_deep[row, :size]))
     return StructuralScores(
         [sentences.examples[place].id for place in places],
         edges_right,
@@ -150,16 +148,16 @@ def structural_scores(
 
 def right_edges(distances: Numbers, heads: NDArray[np.int64], words: NDArray[np.bool_]) -> tuple[Numbers, int]:
     """How many true edges each layer's minimum spanning tree has, [L], and how many there are. distances: [L, W, W]."""
-    kept = np.flatnonzero(words)
+    counted = np.flatnonzero(words)
     true = {
         (min(word, head), max(word, head))
-        for word, head in zip(kept.tolist(), heads[kept].tolist(), strict=True)
+        for word, head in zip(counted.tolist(), heads[counted].tolist(), strict=True)
         if head != ROOT and words[head]
     }
     right = np.zeros(len(distances))
     for layer, table in enumerate(distances):
-        tree = minimum_spanning_tree(table[np.ix_(kept, kept)] + 1).tocoo()  # + 1: an edge of 0 would be none
-        ends = zip(kept[tree.row].tolist(), kept[tree.col].tolist(), strict=True)
+        tree = minimum_spanning_tree(table[np.ix_(counted, counted)] + 1).tocoo()  # + 1: an edge of 0 would be none
+        ends = zip(counted[tree.row].tolist(), counted[tree.col].tolist(), strict=True)
         right[layer] = len(true & {(min(pair), max(pair)) for pair in ends})
     return right, len(true)
 
@@ -167,8 +165,7 @@ def right_edges(distances: Numbers, heads: NDArray[np.int64], words: NDArray[np.
 def right_root(depths: Numbers, heads: NDArray[np.int64], words: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Whether each layer's shallowest word is the root: [L]. depths: [L, W]."""
     allowed = words if words.any() else np.ones_like(words)
-    found: NDArray[np.bool_] = heads[np.where(allowed, depths, np.inf).argmin(-1)] == ROOT
-    return found
+    return np.asarray(heads[np.where(allowed, depths, np.inf).argmin(-1)] == ROOT)
 
 
 def spearman(predicted: Numbers, true: Numbers) -> Numbers:
@@ -185,5 +182,4 @@ def _mean_of_lengths(by_length: dict[int, list[Numbers]], layers: int) -> Number
     if not by_length:
         return np.full(layers, np.nan)
     of_length = [np.nan_to_num(np.stack(rows)).mean(0) for _, rows in sorted(by_length.items())]
-    found: Numbers = np.mean(of_length, axis=0)
-    return found
+    return np.asarray(np.mean(of_length, axis=0))

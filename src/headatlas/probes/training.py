@@ -79,7 +79,7 @@ def fit(
     fused = examples.device.type in ("cpu", "cuda")
     optimizer = torch.optim.Adam(probe.parameter_groups(), fused=fused)
     rng = np.random.default_rng([seed, 2])
-    kept = _Kept(probe, probe.side_by_side)
+    best = _BestWeights(probe, probe.side_by_side)
     waited = passes = 0
     for _ in range(settings.epochs):
         probe.train()
@@ -91,7 +91,7 @@ def fit(
             tick()
         passes += 1
         probe.eval()
-        if kept.offer(_held_out(probe, examples, held_out, settings, answers)):
+        if best.offer(_held_out(probe, examples, held_out, settings, answers)):
             waited = 0
             continue
         waited += 1
@@ -99,8 +99,8 @@ def fit(
             break
         for group in optimizer.param_groups:
             group["lr"] *= 0.3
-    kept.restore()
-    return probe, Fitted(passes, kept.losses)
+    best.restore()
+    return probe, Fitted(passes, best.losses)
 
 
 def _held_out(
@@ -116,15 +116,15 @@ def _held_out(
         for batch in examples.batches(places, probe.reads, settings.batch_size, answers):
             losses, counts = probe.losses(batch)
             total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
-    found: NDArray[np.float64] = total / np.maximum(count, 1)
-    if not np.isfinite(found).all():
+    means: NDArray[np.float64] = total / np.maximum(count, 1)
+    if not np.isfinite(means).all():
         raise ModelError(
             "The probe's loss is no longer finite. Check the stored numbers: headatlas extract --check DIR"
         )
-    return found
+    return means
 
 
-class _Kept:
+class _BestWeights:
     """The best weights so far of each probe in a network: parameters have the probes in their first dimension."""
 
     def __init__(self, network: nn.Module, probes: int) -> None:

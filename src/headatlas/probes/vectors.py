@@ -63,8 +63,8 @@ class WordVectors:
     def rows(self, words: Sequence[str]) -> NDArray[np.int64]:
         """The row of each word: [W]."""
         unknown = len(self.table) - 1
-        found = (self.row_of.get(word, self.row_of.get(word.lower(), unknown)) for word in words)
-        return np.fromiter(found, dtype=np.int64, count=len(words))
+        rows = (self.row_of.get(word, self.row_of.get(word.lower(), unknown)) for word in words)
+        return np.fromiter(rows, dtype=np.int64, count=len(words))
 
     def unknown(self, sentences: Iterable[Sequence[str]]) -> dict[str, int]:
         """How many words, and how many different ones, have no vector."""
@@ -78,22 +78,22 @@ def load_vectors(source: str | Path, words: Iterable[str]) -> WordVectors:
     glove = str(source) == GLOVE
     given = _glove(wanted) if glove else read_vector_file(Path(source), wanted)
     row_of: dict[str, int] = {}
-    kept: list[Vector] = []
+    vectors: list[Vector] = []
     twice = 0
     for word, vector in given:
         if word in row_of:
             twice += 1
         else:
-            row_of[word] = len(kept)
-            kept.append(vector)
-    if not kept:
+            row_of[word] = len(vectors)
+            vectors.append(vector)
+    if not vectors:
         raise CorpusError("has a vector for none of the treebanks' words. Is it for another language?", source)
-    table = np.stack([*kept, np.mean(kept, axis=0, dtype=np.float64).astype(np.float32)])
+    table = np.stack([*vectors, np.mean(vectors, axis=0, dtype=np.float64).astype(np.float32)])
     about = {
         "name": str(source),
         "sha256": _SHA256[_NUMBERS] if glove else sha256(Path(source)),
         "width": int(table.shape[1]),
-        "found": len(kept),
+        "found": len(vectors),
         "given_twice": twice,
     }
     return WordVectors(table, row_of, about)

@@ -35,7 +35,7 @@ def divergence_sums(rows: Tensor, smoothing: float = 0.0) -> tuple[Tensor, Tenso
 
 def divergence_sums_torch(rows: Tensor, smoothing: float = 0.0, at_once: int = AT_ONCE) -> tuple[Tensor, Tensor]:
     """The same with tensor operations, for any device and dtype, at most some `at_once` numbers in one tensor."""
-    wide = widest(rows.device)
+    wide, entropy = widest(rows.device), torch.special.entr
     if rows.dtype in (torch.float16, torch.bfloat16):
         rows = rows.float()
     tokens, heads, columns = rows.shape
@@ -50,11 +50,7 @@ def divergence_sums_torch(rows: Tensor, smoothing: float = 0.0, at_once: int = A
         for first in range(a + 1, heads, step):
             b = slice(first, first + step)
             both = present[:, a, None] & present[:, b]
-            divergence = _terms(p[:, a, None], p[:, b]).sum(-1).clamp_min(0)  # [Q, step]
+            terms = entropy((p[:, a, None] + p[:, b]) / 2) - (entropy(p[:, a, None]) + entropy(p[:, b])) / 2
+            divergence = terms.sum(-1).clamp_min(0)  # [Q, step]
             sums[a, b] = (divergence * both).sum(0, dtype=wide)
     return sums, mass.T
-
-
-def _terms(p: Tensor, q: Tensor) -> Tensor:
-    terms: Tensor = torch.special.entr((p + q) / 2) - (torch.special.entr(p) + torch.special.entr(q)) / 2
-    return terms

@@ -1,4 +1,4 @@
-"""Points in the plane whose distances are like given ones: metric multidimensional scaling (section 6, figure 6).
+"""Points in the plane with distances close to given ones: metric multidimensional scaling (section 6, figure 6).
 
 Scaling may end in different places, by where it starts. So it is run several times, once from the picture of classical
 scaling and then from chance; the run of least stress is kept, and the others tell how far it can be trusted:
@@ -58,10 +58,10 @@ def stress(points: NDArray[np.float64], distances: NDArray[np.float64]) -> float
 def comparable(distances: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Which points to keep so that no distance is missing (NaN): those with the most missing go first. [N]"""
     missing = np.isnan(distances)
-    kept = np.ones(len(distances), dtype=bool)
-    while (gaps := (missing & kept & kept[:, None]).sum(1)).any():
-        kept[np.argmax(gaps)] = False
-    return kept
+    comparable_points = np.ones(len(distances), dtype=bool)
+    while (gaps := (missing & comparable_points & comparable_points[:, None]).sum(1)).any():
+        comparable_points[np.argmax(gaps)] = False
+    return comparable_points
 
 
 def _classical(distances: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -85,5 +85,4 @@ def _upright(points: NDArray[np.float64]) -> NDArray[np.float64]:
     centred = points - points.mean(0)
     turned = centred @ np.linalg.svd(centred, full_matrices=False)[2].T
     farthest = turned[np.abs(turned).argmax(0), np.arange(turned.shape[1])]
-    upright: NDArray[np.float64] = turned * np.where(farthest < 0, -1, 1)
-    return upright
+    return np.asarray(turned * np.where(farthest < 0, -1, 1))

@@ -45,7 +45,7 @@ def group_distances(
     seed: int = 0,
     permutations: int = PERMUTATIONS,
 ) -> GroupDistances:
-    """Test symmetric distances [N, N] of things whose groups [N] are numbered from 0 to `number` - 1."""
+    """Test symmetric distances [N, N] of things in groups [N], numbered from 0 to `number` - 1."""
     members = (groups[:, None] == np.arange(number)).astype(np.float64)  # [N, G]
     sizes = members.sum(0).astype(np.int64)
     pairs = np.outer(sizes, sizes)
@@ -53,7 +53,7 @@ def group_distances(
     rng = np.random.default_rng(seed)
     off_diagonal = distances - np.diag(np.diag(distances))
     drawn = [members, *(rng.permutation(members) for _ in range(permutations))]
-    sums = np.stack([one.T @ off_diagonal @ one for one in drawn])  # [1 + P, G, G], each pair twice on the diagonal
+    sums = np.stack([each.T @ off_diagonal @ each for each in drawn])  # [1 + P, G, G], each pair twice on the diagonal
     with np.errstate(invalid="ignore", divide="ignore"):
         sums /= 1 + np.eye(len(sizes))
         means = sums / pairs

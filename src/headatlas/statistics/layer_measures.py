@@ -15,8 +15,7 @@ Floats = NDArray[np.float64]
 
 def centre_of_gravity(weights: Floats) -> Floats:
     """Mean layer under the mixing weights: [...]."""
-    centre: Floats = weights @ np.arange(weights.shape[-1])
-    return centre
+    return weights @ np.arange(weights.shape[-1])
 
 
 def divergence_from_uniform(weights: Floats) -> Floats:
@@ -24,8 +23,7 @@ def divergence_from_uniform(weights: Floats) -> Floats:
     sizes = weights.shape[-1]
     with np.errstate(divide="ignore", invalid="ignore"):
         terms = np.where(weights > 0, weights * np.log(weights * sizes), 0.0)
-    total: Floats = terms.sum(-1)
-    return total
+    return np.asarray(terms.sum(-1))
 
 
 def differentials(cumulative: Floats) -> Floats:
@@ -40,8 +38,7 @@ def expected_layer(cumulative: Floats, clip: bool = False) -> Floats:
         gains = gains.clip(min=0)
     total = gains.sum(-1)
     layers = np.arange(1, cumulative.shape[-1])
-    expected: Floats = (gains @ layers) / np.where(total > 0, total, np.nan)
-    return expected
+    return (gains @ layers) / np.where(total > 0, total, np.nan)
 
 
 def share_below(first: Floats, second: Floats) -> tuple[float, int]:

@@ -31,7 +31,7 @@ class PairedChanges:
 
 
 def paired_changes(changes: Floats, ids: Sequence[str], *, seed: int, resamplings: int) -> PairedChanges:
-    """Means, intervals and p values of changes [E, C], whose rows are examples with unique ids."""
+    """Means, intervals and p values of changes [E, C]; rows are examples with unique ids."""
     low, high = bootstrap_means(changes, ids, seed=seed, resamplings=resamplings)
     flips = signs(ids, resamplings, seed)  # [E, P]
     spread = np.sqrt(np.square(changes).sum(0))  # [C]

@@ -18,7 +18,7 @@ LEAST_SHARE = 1e-9  # of a document's attention, so that a token which gets none
 def received(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) -> Tensor:
     """Attention received by each token: [B, H, 4, T], mean and max over all rows, then over text rows.
 
-    weights: [B, H, T, T]; mask, text: [B, T] bool, real tokens and those of them that are no special tokens.
+    weights: [B, H, T, T]; mask, text: [B, T] bool, all real tokens, and those that are not special.
     """
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
         from headatlas.statistics.kernels.received import received_cpu

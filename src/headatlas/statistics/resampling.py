@@ -63,10 +63,10 @@ def percentile_interval(replicates: NDArray[np.float64]) -> tuple[NDArray[np.flo
     tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
     ends = np.full((2, columns.shape[1]), np.nan)
     missing = np.isnan(columns).sum(0)
-    whole, some = missing == 0, (missing > 0) & (missing < len(columns))
+    whole, partial = missing == 0, (missing > 0) & (missing < len(columns))
     if len(columns):
         ends[:, whole] = np.quantile(columns[:, whole], tails, axis=0)
-        ends[:, some] = np.nanquantile(columns[:, some], tails, axis=0)
+        ends[:, partial] = np.nanquantile(columns[:, partial], tails, axis=0)
     low, high = ends.reshape(2, *replicates.shape[1:])
     return low, high
 

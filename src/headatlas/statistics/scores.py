@@ -49,14 +49,12 @@ class Scores:
     @cached_property
     def right(self) -> Integers:
         """How often each candidate is right: [candidates]."""
-        right: Integers = self._of_candidates(self.folds).sum(0)
-        return right
+        return np.asarray(self._of_candidates(self.folds).sum(0))
 
     @cached_property
     def baselines_right(self) -> Integers:
         """How often each baseline is right: [baselines]."""
-        right: Integers = self._of_baselines(self.folds).sum(0)
-        return right
+        return np.asarray(self._of_baselines(self.folds).sum(0))
 
     @property
     def best(self) -> int:

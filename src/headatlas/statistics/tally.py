@@ -1,6 +1,6 @@
 """Right or wrong, counted for many candidates at once, with all that intervals and tests need: sums that merge.
 
-An *instance* is one decision: a word whose head is to be found, a mention whose antecedent is. It has a *category*
+An *instance* is one decision: finding the head of a word, or the antecedent of a mention. It has a *category*
 (its relation, its type) and belongs to a *unit* (its sentence or document). Every *candidate* (a head of a layer in a
 direction) and every *baseline* is right or wrong about it. Kept are weighted sums over instances, for each category
 and each candidate, baseline and for the plain count of instances:
@@ -78,7 +78,7 @@ class Tally:
         ids: Sequence[str],
         documents: Sequence[str],
     ) -> None:
-        """Add a batch of N instances, in units whose ids and documents are given once each.
+        """Add a batch of N instances, in units; the id and document of each unit are given once.
 
         right: [N, candidates] bool; baselines_right: [N, baselines] bool; category: [N]; unit: [N], into `ids`.
         """

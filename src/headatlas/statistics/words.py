@@ -5,14 +5,14 @@ its first token (the mode the released script runs with), or, as that script's t
 weights to each word, scaled so that the row sums to 1 again. With mean and first a row keeps the sum its tokens' rows
 had: 1, or less where a learned sink takes a share.
 
-Special tokens are no words, but what goes to them and comes from them is kept: each counts as one more word after the
+Special tokens are not words, but what goes to them and comes from them is kept: each counts as one more word after the
 last, so nothing of a row is lost. A word without tokens has a row and a column of zeros.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import TypeVar, get_args
 
 import numpy as np
 import torch
@@ -20,11 +20,13 @@ from torch import Tensor
 
 from headatlas.choices import FromTokens as FromTokens
 from headatlas.encoding.batches import Batch
+from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import WordSegment
 from headatlas.errors import SettingError
 
 FROM_TOKENS: tuple[str, ...] = get_args(FromTokens)
+SegmentKind = TypeVar("SegmentKind", bound=Segment)
 PADDING = -1  # in `WordIndex.index`: the token belongs to nothing
 
 
@@ -47,11 +49,17 @@ class WordIndex:
         return replace(self, index=self.index.to(device), has_tokens=self.has_tokens.to(device))
 
 
+def segments_of(batch: Batch, kind: type[SegmentKind]) -> list[SegmentKind]:
+    """The segments of a batch, which must all be of one kind."""
+    segments = [segment for segment in batch.segments if isinstance(segment, kind)]
+    if len(segments) < len(batch.segments):
+        raise TypeError(f"The batch has segments that are not of the kind {kind.__name__}.")
+    return segments
+
+
 def word_index(batch: Batch) -> WordIndex:
     """The words of a batch of `WordSegment`s, on the batch's device."""
-    segments = [segment for segment in batch.segments if isinstance(segment, WordSegment)]
-    if len(segments) < len(batch.segments):
-        raise TypeError("The batch has segments without words of their own; encode it with encoding.word_segments.")
+    segments = segments_of(batch, WordSegment)
     words = max(segment.size for segment in segments)
     special = max(int((segment.words == SPECIAL).sum()) for segment in segments)
     index = np.full(batch.mask.shape, PADDING, dtype=np.int64)

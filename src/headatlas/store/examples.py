@@ -27,9 +27,9 @@ class StoredExample:
     tokens: tuple[str, ...]  # of the model, special ones included
     kinds: NDArray[np.uint8]  # [T], a TokenKind
     word_of: NDArray[np.int32]  # [T], word of a token, SPECIAL where none
-    words: tuple[str, ...] | None  # where the input has words of its own
-    heads: NDArray[np.int64] | None  # [W], index of each word's head, or ROOT
-    relations: tuple[str, ...] | None  # [W]
+    words: tuple[str, ...] | None = None  # where the input has words of its own
+    heads: NDArray[np.int64] | None = None  # [W], index of each word's head, or ROOT
+    relations: tuple[str, ...] | None = None  # [W]
 
     def __len__(self) -> int:
         return len(self.tokens)

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,16 @@ class ImportedMaps:
         return Tensors(np.ascontiguousarray(maps, dtype=dtype), None)
 
 
+class _Place(NamedTuple):
+    """The example of a file that is being read, for errors."""
+
+    path: Path
+    what: str
+
+    def error(self, problem: str) -> CorpusError:
+        return CorpusError(f"{self.what}: {problem}", self.path)
+
+
 @dataclass(frozen=True)
 class Import:
     """Everything read from files of maps of one model."""
@@ -69,17 +79,17 @@ def read_maps(files: Sequence[Path]) -> Import:
     examples: list[ImportedMaps] = []
     causal: bool | None = None
     for number, path in enumerate(files):
-        for place, (maps, record) in enumerate(_read_file(path)):
-            where = f"example {place}"
-            _check_maps(maps, path, where)
+        for row, (maps, record) in enumerate(_read_file(path)):
+            place = _Place(path, f"example {row}")
+            _check_maps(maps, place)
             if examples:
-                _check_alike(examples[0].maps, maps, path, where)
+                _check_alike(examples[0].maps, maps, place)
             if maps.shape[-1] > 1:
                 seen = not np.triu(maps, 1).any()
                 causal = seen if causal is None else causal
                 if seen != causal:
-                    raise _unlike(path, f"{where} {_sight(seen)}, the first one {_sight(causal)}")
-            if (example := _imported(maps, record, f"{number}.0.{place}", path, where, left_out)) is not None:
+                    raise _unlike(path, f"{place.what} {_sight(seen)}, the first one {_sight(causal)}")
+            if (example := _imported(maps, record, f"{number}.0.{row}", place, left_out)) is not None:
                 examples.append(example)
     if not examples:
         reasons = ", ".join(f"{reason} {count:,}" for reason, count in left_out.items())
@@ -136,7 +146,7 @@ def _check_headers(archive: zipfile.ZipFile, path: Path) -> None:
         problem = f"has no {' and no '.join(sorted(missing))}. Its arrays: {', '.join(names)[:80]}."
         raise CorpusError(problem, path)
     (shape, dtype), (tokens, text) = (_header(archive, f"{name}.npy") for name in ("attn", "tokens"))
-    _check_shape(shape, dtype, path, "attn")
+    _check_shape(shape, dtype, _Place(path, "attn"))
     if text.kind not in "US" or len(tokens) != 1:
         problem = f"the tokens are {text} of the shape {tokens}, not text. Save one string for each row of the maps"
         raise CorpusError(f"{problem}, for example np.array(tokenizer.convert_ids_to_tokens(ids)).", path)
@@ -157,32 +167,29 @@ def _header(archive: zipfile.ZipFile, name: str) -> tuple[tuple[int, ...], np.dt
     return shape, dtype
 
 
-def _check_shape(shape: tuple[int, ...], dtype: np.dtype[Any], path: Path, where: str) -> None:
+def _check_shape(shape: tuple[int, ...], dtype: np.dtype[Any], place: _Place) -> None:
     if len(shape) != 4 or shape[2] != shape[3] or 0 in shape or dtype.kind != "f":
-        raise CorpusError(
-            f"{where}: the maps are {dtype} of the shape {shape}. Give floats [layers, heads, n, n].", path
-        )
+        raise place.error(f"the maps are {dtype} of the shape {shape}. Give floats [layers, heads, n, n].")
     if shape[0] > MOST_LAYERS or shape[0] * shape[1] > MOST_HEADS:
         count = f"{shape[0]:,} layers of {shape[1]:,} heads, more than any model has"
-        raise CorpusError(f"{where}: the maps are of {count}. Give floats [layers, heads, n, n].", path)
+        raise place.error(f"the maps are of {count}. Give floats [layers, heads, n, n].")
 
 
-def _check_maps(maps: NDArray[Any], path: Path, where: str) -> None:
-    _check_shape(maps.shape, maps.dtype, path, where)
+def _check_maps(maps: NDArray[Any], place: _Place) -> None:
+    _check_shape(maps.shape, maps.dtype, place)
     _, heads, rows, _ = maps.shape
     if defect := find_defect(maps.reshape(-1, rows, rows)):
         head, problem = defect
-        raise CorpusError(
-            f"{where}: head {head // heads + 1}-{head % heads + 1} (layer-head) {problem}. Attention must be stored "
-            "after the softmax, without padding, as [layers, heads, from, to].",
-            path,
+        raise place.error(
+            f"head {head // heads + 1}-{head % heads + 1} (layer-head) {problem}. Attention must be stored after the "
+            "softmax, without padding, as [layers, heads, from, to]."
         )
 
 
-def _check_alike(first: NDArray[Any], maps: NDArray[Any], path: Path, where: str) -> None:
+def _check_alike(first: NDArray[Any], maps: NDArray[Any], place: _Place) -> None:
     if maps.shape[:2] != first.shape[:2]:
         sizes = (f"{layers} layers x {heads} heads" for layers, heads in (maps.shape[:2], first.shape[:2]))
-        raise _unlike(path, "{} has {}, the first one {}".format(where, *sizes))
+        raise _unlike(place.path, "{} has {}, the first one {}".format(place.what, *sizes))
 
 
 def _unlike(path: Path, what: str) -> CorpusError:
@@ -194,17 +201,18 @@ def _sight(causal: bool) -> str:
 
 
 def _imported(
-    maps: NDArray[Any], record: Mapping[str, Any], name: str, path: Path, where: str, left_out: Counter[str]
+    maps: NDArray[Any], record: Mapping[str, Any], name: str, place: _Place, left_out: Counter[str]
 ) -> ImportedMaps | None:
     """The example by what its maps lie between: tokens, or words; None where it is left out and counted."""
     rows = maps.shape[-1]
     words = _strings(record.get("words"))
     tokens = _strings(record.get("tokens"))
     if words is not None and rows == len(words) + SPECIAL_UNITS:
-        return _between_words(maps, words, record, name, path, where, left_out)
+        example = _between_words(words, record, name, place, left_out)
+        return None if example is None else ImportedMaps(example, maps)
     if tokens is None or len(tokens) != rows:
         given = f"{len(tokens):,} tokens" if tokens else f"{len(words):,} words" if words else "no tokens"
-        raise CorpusError(f"{where}: the maps have {rows} rows, but there are {given}. Keys: {_keys(record)}.", path)
+        raise place.error(f"the maps have {rows} rows, but there are {given}. Keys: {_keys(record)}.")
     if words is not None:
         left_out["tree_beside_maps_between_tokens"] += 1
     return ImportedMaps(_between_tokens(tokens, name), maps)
@@ -220,34 +228,25 @@ def _between_tokens(tokens: Sequence[str], name: str) -> StoredExample:
         tokens=tuple(tokens),
         kinds=kinds,
         word_of=np.where(special, SPECIAL, np.maximum(np.cumsum(starts) - 1, 0)).astype(np.int32),
-        words=None,
-        heads=None,
-        relations=None,
     )
 
 
 def _between_words(
-    maps: NDArray[Any],
-    words: Sequence[str],
-    record: Mapping[str, Any],
-    name: str,
-    path: Path,
-    where: str,
-    left_out: Counter[str],
-) -> ImportedMaps | None:
+    words: Sequence[str], record: Mapping[str, Any], name: str, place: _Place, left_out: Counter[str]
+) -> StoredExample | None:
     """Each word stands for its tokens, which such files do not tell apart."""
     given, relations = record.get("heads"), _strings(record.get("relns"))
     heads = given.tolist() if isinstance(given, np.ndarray) else given
     if not isinstance(heads, list) or not all(type(head) is int for head in heads) or relations is None:
-        raise CorpusError(f"{where}: maps between words need lists heads and relns. Keys: {_keys(record)}.", path)
+        raise place.error(f"maps between words need lists heads and relns. Keys: {_keys(record)}.")
     if not len(heads) == len(relations) == len(words):
         counts = f"{len(words)} words, {len(heads)} heads and {len(relations)} relations"
-        raise CorpusError(f"{where}: there are {counts}. Give one of each for every word.", path)
+        raise place.error(f"there are {counts}. Give one of each for every word.")
     heads = [head - 1 if head else ROOT for head in heads]
     if defect := tree_defect(heads):
         left_out[defect.reason] += 1
         return None
-    example = StoredExample(
+    return StoredExample(
         id=name,
         document=name.rpartition(".")[0],
         tokens=("[CLS]", *words, "[SEP]"),
@@ -257,7 +256,6 @@ def _between_words(
         heads=np.array(heads, dtype=np.int64),
         relations=tuple(relations),
     )
-    return ImportedMaps(example, maps)
 
 
 def _kind(token: str) -> TokenKind:
@@ -270,10 +268,10 @@ def _kind(token: str) -> TokenKind:
 
 def _strings(given: Any) -> list[str] | None:
     """A list of strings, which Python 2 may have written as bytes, ? for what is not UTF-8; None if it is not one."""
-    if not isinstance(given, (list, tuple)) or not all(isinstance(one, (str, bytes)) for one in given):
+    if not isinstance(given, (list, tuple)) or not all(isinstance(text, (str, bytes)) for text in given):
         return None
-    encoded = (one if isinstance(one, bytes) else one.encode("utf-8", "replace") for one in given)
-    return [one.decode("utf-8", "replace") for one in encoded]
+    encoded = (text if isinstance(text, bytes) else text.encode("utf-8", "replace") for text in given)
+    return [text.decode("utf-8", "replace") for text in encoded]
 
 
 def _keys(record: Mapping[str, Any]) -> str:

@@ -1,14 +1,14 @@
-"""The index of a store: what its shards hold, from which model and corpus, and how to tell that they are whole.
+"""The index of a store: what its files hold, from which model and corpus, and how to tell that they are whole.
 
 DIR/index.json              everything but the numbers: see `Index`; one example a line
-DIR/maps-00000.safetensors  a shard: for each of its examples, by its number there, ``NUMBER.maps`` and
+DIR/maps-00000.safetensors  a file of maps: for each of its examples, by its number there, ``NUMBER.maps`` and
                             ``NUMBER.states``, those that are kept, shaped as `examples.Tensors` says
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
@@ -45,13 +45,13 @@ class Index:
     level: Level  # whether the maps are between words or between tokens
     dtype: str  # of the numbers: float16 or float32
     states: int  # numbers in a hidden state; 0 where none are kept
-    shard_bytes: int  # a shard takes examples up to this size
+    file_bytes: int  # a file of maps takes examples up to this size
     model: dict[str, Any]  # as in the manifest of an atlas
     settings: dict[str, Any]  # what decides the numbers
     corpora: dict[str, Any]  # as in the manifest of an atlas
     versions: dict[str, str]
     examples: list[StoredExample] = field(repr=False)
-    shards: list[MapFile] = field(default_factory=list)  # those that are written
+    files: list[MapFile] = field(default_factory=list)  # those that are written
     complete: bool = False
     maps: bool = True  # whether maps are kept, or hidden states alone
 
@@ -69,23 +69,26 @@ class Index:
         ]
 
     def plan(self) -> list[range]:
-        """The examples of each shard."""
-        return list(windows(self.example_bytes(), self.shard_bytes))
+        """The examples of each file."""
+        return list(windows(self.example_bytes(), self.file_bytes))
+
+    def places(self) -> list[tuple[int, int]]:
+        """The file of each example, and its number there."""
+        return [(file, number) for file, places in enumerate(self.plan()) for number in range(len(places))]
 
 
 def map_file_name(number: int) -> str:
-    """The name of a shard of this number."""
+    """The name of the file of maps of this number."""
     return f"maps-{number:05}.safetensors"
 
 
 def write_index(folder: Path, index: Index) -> None:
     """Write index.json, with an example a line so that people and line tools can read it."""
-    about = {"format": FORMAT} | {one.name: getattr(index, one.name) for one in fields(index) if one.name != "examples"}
-    about["shards"] = [vars(shard) for shard in index.shards]
-    places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
+    about = {"format": FORMAT} | {key: value for key, value in vars(index).items() if key != "examples"}
+    about["files"] = [vars(file) for file in index.files]
     lines = [
-        json_text(_record(example) | {"shard": shard, "number": number})
-        for example, (shard, number) in zip(index.examples, places, strict=True)
+        json_text(_record(example) | {"file": file, "number": number})
+        for example, (file, number) in zip(index.examples, index.places(), strict=True)
     ]
     head = json_text(about, indent=1).removesuffix("\n}")
     write_text(folder / INDEX, f'{head},\n "examples": [\n' + ",\n".join(lines) + "\n ]\n}\n")
@@ -95,12 +98,12 @@ def read_index(folder: Path) -> Index:
     """The index of a folder; AtlasError where there is none or it is damaged."""
     path = folder / INDEX
     try:
-        found = parse_json(read_within(path, LARGEST_JSON).decode("utf-8"))
-        if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
+        record = parse_json(read_within(path, LARGEST_JSON).decode("utf-8"))
+        if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
             raise AtlasError(f"{path}: not the index of a store of maps.")
-        shards = [MapFile(**shard) for shard in found.pop("shards")]
-        examples = [_example(record, number) for number, record in enumerate(found.pop("examples"))]
-        index = Index(**found, shards=shards, examples=examples)
+        files = [MapFile(**file) for file in record.pop("files")]
+        examples = [_example(example, number) for number, example in enumerate(record.pop("examples"))]
+        index = Index(**record, files=files, examples=examples)
         check_index(index)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise AtlasError(f"{folder}: no store of maps here (no {INDEX}). Make one with: headatlas extract") from error
@@ -142,8 +145,8 @@ def _check_types(index: Index) -> None:
     corpora = index.corpora.values()
     texts = [index.model["name"]]
     texts += [dict(file)[key] for corpus in corpora for file in corpus["files"] for key in ("file", "sha256")]
-    sizes = [index.states, index.shard_bytes]
-    sizes += [size for shard in index.shards for size in (shard.examples, shard.bytes)]
+    sizes = [index.states, index.file_bytes]
+    sizes += [size for file in index.files for size in (file.examples, file.bytes)]
     sizes += [count for corpus in corpora for count in corpus["left_out"].values()]
     if not all(type(size) is int and size >= 0 for size in sizes):
         raise ValueError("a size or a count is not a number")
@@ -177,11 +180,11 @@ def check_index(index: Index) -> None:
     if len({example.id for example in index.examples}) < len(index.examples):
         raise ValueError("two examples have the same id")
     plan, sizes = index.plan(), index.example_bytes()
-    planned, listed = [len(places) for places in plan], [shard.examples for shard in index.shards]
+    planned, listed = [len(places) for places in plan], [file.examples for file in index.files]
     if listed != (planned if index.complete else planned[: len(listed)]):
-        raise ValueError("the shards listed do not hold the examples listed")
-    if [shard.file for shard in index.shards] != [map_file_name(number) for number in range(len(index.shards))]:
-        raise ValueError("the shards are not in order")
-    for shard, places in zip(index.shards, plan, strict=False):  # of a store that is not complete, the first ones
-        if (declared := sum(sizes[place] for place in places)) > shard.bytes:
-            raise ValueError(f"its examples need {declared:,} bytes in {shard.file}, which has {shard.bytes:,}")
+        raise ValueError("the files listed do not hold the examples listed")
+    if [file.file for file in index.files] != [map_file_name(number) for number in range(len(index.files))]:
+        raise ValueError("the files are not in order")
+    for file, places in zip(index.files, plan, strict=False):  # of a store that is not complete, the first ones
+        if (declared := sum(sizes[place] for place in places)) > file.bytes:
+            raise ValueError(f"its examples need {declared:,} bytes in {file.file}, which has {file.bytes:,}")

@@ -2,7 +2,7 @@
 
 A pickle is a program: loading one can run anything. So this is the one file of headatlas that imports `pickle`, and it
 uses only its parser. Every name that a pickle asks for is looked up in the short table here, never imported; what the
-table gives are stand-ins, which make arrays of plain numbers; only these are called or given a state. What can come
+table gives are substitutes that make arrays of plain numbers; only these are called or given a state. What can come
 out is numbers, strings, bytes, lists, tuples, dicts and arrays of numbers.
 
 The file is memory-mapped and large arrays stay in it until they are used: memory is bounded by the file's size, since
@@ -182,7 +182,7 @@ def load_numbers(path: Path) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Replace stand-ins by their arrays, two levels deep: in a list of dicts."""
+    """Replace substitutes by their arrays, two levels deep: in a list of dicts."""
     if isinstance(value, list):
         return [_plain_dict(item) if isinstance(item, dict) else item for item in value]
     return value

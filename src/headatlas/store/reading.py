@@ -1,4 +1,4 @@
-"""Reading a store: shards are memory-mapped, and an example's numbers are read when it is asked for."""
+"""Reading a store: its files are memory-mapped, and an example's numbers are read when it is asked for."""
 
 from __future__ import annotations
 
@@ -13,42 +13,29 @@ from safetensors import SafetensorError, safe_open
 
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import sha256
-from headatlas.models.stacks import HeadShape
 from headatlas.store.checking import Rows, find_defect, is_attention, is_finite, least_sums
-from headatlas.store.examples import Level, StoredExample, TokenMaps, WordMaps, units_of, word_maps
+from headatlas.store.examples import TokenMaps, WordMaps, units_of, word_maps
 from headatlas.store.index import INDEX, Index, read_index
 
 STORED_NAMES = {"float16": "F16", "float32": "F32"}  # as safetensors calls them
 
 
 class Store:
-    """A folder of maps, opened: a sequence of `WordMaps`, or of `TokenMaps` where the maps are between tokens."""
+    """A folder of maps, opened: a sequence of `WordMaps`, or of `TokenMaps` where the maps are between tokens.
+
+    Attributes:
+        level: Whether the maps are between words or between tokens.
+        model: What is known of the model the maps come from, as in the manifest of an atlas.
+        shape: The heads of each layer.
+        examples: What is known of each example beside its maps, in order.
+    """
 
     def __init__(self, folder: Path, index: Index) -> None:
         self.folder, self.index = folder, index
-        self._places = [(shard, number) for shard, run in enumerate(index.plan()) for number in range(len(run))]
+        self.level, self.model, self.shape, self.examples = index.level, index.model, index.shape, index.examples
+        self._places = index.places()
         self._opened: dict[int, Any] = {}
         self._least: dict[int, Rows] = {}
-
-    @property
-    def level(self) -> Level:
-        """Whether the maps are between words or between tokens."""
-        return self.index.level
-
-    @property
-    def model(self) -> dict[str, Any]:
-        """What is known of the model the maps come from, as in the manifest of an atlas."""
-        return self.index.model
-
-    @property
-    def shape(self) -> HeadShape:
-        """The heads of each layer."""
-        return self.index.shape
-
-    @property
-    def examples(self) -> list[StoredExample]:
-        """What is known of each example beside its maps, in order."""
-        return self.index.examples
 
     @cached_property
     def numbers(self) -> dict[str, int]:
@@ -72,7 +59,7 @@ class Store:
         return (self[number] for number in range(len(self)))
 
     def word_maps(self) -> Iterator[WordMaps]:
-        """All examples, of a store whose maps are between words."""
+        """All examples, if the maps are between words."""
         if self.level != "words":
             raise SettingError(
                 f"{self.folder}: the maps are between tokens. Extract others with: headatlas extract --level words"
@@ -100,8 +87,8 @@ class Store:
         return self._states(self._number(which), units)
 
     def verify(self) -> None:
-        """Read every shard and compare its SHA-256 with the index; AtlasError names those that were altered."""
-        altered = [shard.file for shard in self.index.shards if sha256(self.folder / shard.file) != shard.sha256]
+        """Read every file and compare its SHA-256 with the index; AtlasError names those that were altered."""
+        altered = [file.file for file in self.index.files if sha256(self.folder / file.file) != file.sha256]
         if altered:
             raise AtlasError(
                 f"{self.folder}: altered since written: {', '.join(altered)}. Delete the folder and extract again."
@@ -135,10 +122,10 @@ class Store:
         return TokenMaps(example, maps, states)
 
     def _states(self, number: int, units: slice = slice(None)) -> NDArray[np.floating]:
-        found = self._read(number, "states", (self.shape.layers + 1, None, self.index.states), (slice(None), units))
-        if not is_finite(found):
+        states = self._read(number, "states", (self.shape.layers + 1, None, self.index.states), (slice(None), units))
+        if not is_finite(states):
             raise self._unusable(number, "the hidden states hold NaN or infinite numbers")
-        return found
+        return states
 
     def _part(self, number: int, heads: slice) -> NDArray[np.floating]:
         """The maps of some heads, which must be attention weights."""
@@ -146,17 +133,17 @@ class Store:
             raise SettingError(f"{self.folder}: holds hidden states alone. Extract the maps: headatlas extract")
         example = self.examples[number]
         rows = units_of(example, self.level)
-        found = self._read(number, "maps", (self.shape.total, rows, rows), (heads,))
+        maps = self._read(number, "maps", (self.shape.total, rows, rows), (heads,))
         if number not in self._least:
             self._least[number] = least_sums(example, self.level, self.model.get("learned_sink") is True)
         least = self._least[number]
-        if not is_attention(found, least) and (defect := find_defect(found, least)):
+        if not is_attention(maps, least) and (defect := find_defect(maps, least)):
             layer, head = self.shape.numbered[(heads.start or 0) + defect[0]]
             raise self._unusable(number, f"head {layer}-{head} (layer-head) {defect[1]}")
-        return found
+        return maps
 
     def _unusable(self, number: int, problem: str) -> AtlasError:
-        path = self.folder / self.index.shards[self._places[number][0]].file
+        path = self.folder / self.index.files[self._places[number][0]].file
         return AtlasError(
             f"{path}: example {self.examples[number].id}: {problem}. The store is damaged, or was not made by "
             "headatlas. Extract or import the maps again."
@@ -165,24 +152,23 @@ class Store:
     def _read(
         self, number: int, name: str, shape: tuple[int | None, ...], part: tuple[slice, ...]
     ) -> NDArray[np.floating]:
-        shard, within = self._places[number]
-        path = self.folder / self.index.shards[shard].file
+        file, within = self._places[number]
+        path = self.folder / self.index.files[file].file
         try:
-            if shard not in self._opened:
-                self._opened[shard] = safe_open(path, framework="np")
-            found = self._opened[shard].get_slice(f"{within}.{name}")
-            if any(want not in (None, have) for want, have in zip(shape, found.get_shape(), strict=True)):
-                raise ValueError(f"example {self.examples[number].id} has the shape {found.get_shape()}")
-            if found.get_dtype() != STORED_NAMES[self.index.dtype]:
-                raise ValueError(f"its numbers are {found.get_dtype()}, not {self.index.dtype}")
-            numbers: NDArray[np.floating] = found[part]
+            if file not in self._opened:
+                self._opened[file] = safe_open(path, framework="np")
+            stored = self._opened[file].get_slice(f"{within}.{name}")
+            if any(want not in (None, have) for want, have in zip(shape, stored.get_shape(), strict=True)):
+                raise ValueError(f"example {self.examples[number].id} has the shape {stored.get_shape()}")
+            if stored.get_dtype() != STORED_NAMES[self.index.dtype]:
+                raise ValueError(f"its numbers are {stored.get_dtype()}, not {self.index.dtype}")
+            return np.asarray(stored[part])
         except (OSError, SafetensorError, ValueError) as error:
             raise AtlasError(f"{path}: cannot be read ({error}). Delete the folder and extract again.") from error
-        return numbers
 
 
 def open_store(folder: str | Path) -> Store:
-    """Open a folder of maps; its shards must be there in their full size. `Store.verify` looks at every byte.
+    """Open a folder of maps; its files must be there in their full size. `Store.verify` looks at every byte.
 
     >>> store = open_store("maps")                       # doctest: +SKIP
     >>> for sentence in store:                           # doctest: +SKIP
@@ -192,13 +178,13 @@ def open_store(folder: str | Path) -> Store:
     index = read_index(folder)
     if not index.complete:
         raise AtlasError(f"{folder}: these maps are not complete. Run the same extract command again to continue it.")
-    for shard in index.shards:
-        path = folder / shard.file
+    for file in index.files:
+        path = folder / file.file
         if not path.is_file():
-            raise AtlasError(f"{path}: this shard is missing. Bring it back, or delete the folder and extract again.")
-        if (size := path.stat().st_size) != shard.bytes:
+            raise AtlasError(f"{path}: this file is missing. Bring it back, or delete the folder and extract again.")
+        if (size := path.stat().st_size) != file.bytes:
             raise AtlasError(
-                f"{path}: this shard has {size:,} bytes, not the {shard.bytes:,} that were written: it was cut short "
+                f"{path}: this file has {size:,} bytes, not the {file.bytes:,} that were written: it was cut short "
                 "or altered. Bring it back, or delete the folder and extract again."
             )
     return Store(folder, index)

@@ -38,17 +38,17 @@ class StoredMaps:
         self._store = store
 
     def observe(self, batch: Batch, see: SeeMap, _stack: Stack | None = None) -> None:
-        """Show the stored maps of a batch of stand-in segments, a layer at a time."""
+        """Show the stored maps of a batch of segments that stand for examples, a layer at a time."""
         numbers = [self._store.numbers[segment.id] for segment in batch.segments]
         rows = [shown_units(self._store.examples[number], self._store.level) for number in numbers]
         size = batch.mask.shape[1]
         for layer, heads in enumerate(self._store.shape.heads):
             weights = torch.zeros((len(numbers), heads, size, size))
-            for target, number, kept in zip(weights, numbers, rows, strict=True):
+            for target, number, units in zip(weights, numbers, rows, strict=True):
                 maps = self._store.layer(number, layer)
-                if len(kept) < maps.shape[-1]:
-                    maps = maps[:, kept][:, :, kept]
-                target[:, : len(kept), : len(kept)] = torch.from_numpy(maps)
+                if len(units) < maps.shape[-1]:
+                    maps = maps[:, units][:, :, units]
+                target[:, : len(units), : len(units)] = torch.from_numpy(maps)
             see(layer, weights.to(self.device), None)
 
 

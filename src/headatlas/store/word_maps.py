@@ -22,7 +22,7 @@ from headatlas.encoding.word_segments import ParsedSegment, WordSegment
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape, Stack
-from headatlas.statistics.words import PADDING, word_attention
+from headatlas.statistics.words import PADDING, segments_of, word_attention
 from headatlas.store.checking import is_finite
 from headatlas.store.examples import SPECIAL_UNITS, Level, Tensors, WordMaps, word_maps
 
@@ -45,8 +45,10 @@ def observe_words(
 
     `advance` gets the number of tokens of each finished batch.
     """
-    options = {"batch_tokens": batch_tokens, "stack": stack, "states": states, "dtype": dtype, "advance": advance}
-    for segment, tensors in zip(segments, observe_maps(model, segments, "words", **options), strict=True):  # type: ignore[arg-type]
+    observed = observe_maps(
+        model, segments, "words", batch_tokens=batch_tokens, stack=stack, states=states, dtype=dtype, advance=advance
+    )
+    for segment, tensors in zip(segments, observed, strict=True):
         names = tuple(relations[number] for number in segment.relations)
         if tensors.maps is not None:
             yield word_maps(
@@ -100,7 +102,7 @@ def tensor_bytes(shape: HeadShape, level: Level, rows: int, width: int, dtype: s
 
 
 def windows(sizes: Iterable[int], budget: int) -> Iterator[range]:
-    """Runs of consecutive places whose sizes stay within the budget; a larger one makes a run of its own."""
+    """Runs of consecutive places with sizes that stay within the budget; a larger place makes a run of its own."""
     start = total = place = 0
     for place, size in enumerate(sizes):
         if place > start and total + size > budget:
@@ -112,20 +114,17 @@ def windows(sizes: Iterable[int], budget: int) -> Iterator[range]:
 
 
 @dataclass(frozen=True)
-class _Units:
+class Units:
     """Which row of the maps each token belongs to: words, then [CLS], then [SEP]; PADDING where to none."""
 
     index: Tensor  # [B, T] int64
     words: int  # of the longest segment
-
-    @property
-    def size(self) -> int:
-        return self.words + SPECIAL_UNITS
+    size: int  # of the maps
 
 
-def unit_index(batch: Batch) -> _Units:
+def unit_index(batch: Batch) -> Units:
     """The units of a batch of segments with words, on the batch's device."""
-    words = max(segment.size for segment in batch.segments if isinstance(segment, WordSegment))
+    words = max(segment.size for segment in segments_of(batch, WordSegment))
     index = np.full(batch.mask.shape, PADDING, dtype=np.int64)
     kinds = batch.kinds.cpu().numpy()
     for row, segment in enumerate(batch.segments):
@@ -134,7 +133,7 @@ def unit_index(batch: Batch) -> _Units:
         index[row, :size] = np.where(special, PADDING, segment.words)
         index[row, :size][special & (kinds[row, :size] == TokenKind.CLS)] = words
         index[row, :size][special & (kinds[row, :size] == TokenKind.SEP)] = words + 1
-    return _Units(torch.from_numpy(index).to(batch.mask.device), words)
+    return Units(torch.from_numpy(index).to(batch.mask.device), words, words + SPECIAL_UNITS)
 
 
 class _Gather:
@@ -144,9 +143,9 @@ class _Gather:
         self.batch, self._dtype = batch, dtype
         self._units = unit_index(batch) if level == "words" else None
         self._first = np.cumsum([0, *shape.heads])
-        empty = torch.empty(0, dtype=dtype).numpy()
         self._sizes = [units(segment, level) for segment in batch.segments]
-        self._maps = [np.empty((shape.total, size, size), dtype=empty.dtype) for size in self._sizes if maps]
+        stored_as = torch.empty(0, dtype=dtype).numpy().dtype
+        self._maps = [np.empty((shape.total, size, size), dtype=stored_as) for size in self._sizes if maps]
         self._states: list[NDArray[np.floating] | None] = [None] * len(self._sizes)
 
     def keep(self, layer: int, weights: Tensor, _mask: Tensor | None) -> None:

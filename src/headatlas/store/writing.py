@@ -1,4 +1,4 @@
-"""Writing a store shard by shard, each atomically, so that a stopped run resumes with the next one."""
+"""Writing a store file by file, each atomically, so that a stopped run resumes with the next one."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from headatlas.store.examples import Tensors
 from headatlas.store.index import Index, MapFile, map_file_name, write_index
 from headatlas.wording import megabytes
 
-OVERHEAD_BYTES = 400  # of an example, beside its numbers: names in the shard, a line in the index
+OVERHEAD_BYTES = 400  # of an example, beside its numbers: names in the file, a line in the index
 ALIGNMENT = 8  # bytes, of a safetensors file's header and of its length
 
 
 def write_store(folder: Path, index: Index, produce: Callable[[range], Iterator[Tensors]]) -> Index:
-    """Write the shards that `index` does not list yet, then the index as complete.
+    """Write the files that `index` does not list yet, then the index as complete.
 
     produce: gives the numbers of a run of examples, in order.
     """
@@ -34,14 +34,14 @@ def write_store(folder: Path, index: Index, produce: Callable[[range], Iterator[
     if not plan:  # a share in which no input falls
         index = replace(index, complete=True)
         write_index(folder, index)
-    for number in range(len(index.shards), len(plan)):
-        shard = _write_shard(folder / map_file_name(number), produce(plan[number]))
-        index = replace(index, shards=[*index.shards, shard], complete=number + 1 == len(plan))
+    for number in range(len(index.files), len(plan)):
+        file = _write_file(folder / map_file_name(number), produce(plan[number]))
+        index = replace(index, files=[*index.files, file], complete=number + 1 == len(plan))
         write_index(folder, index)
     return index
 
 
-def _write_shard(path: Path, examples: Iterator[Tensors]) -> MapFile:
+def _write_file(path: Path, examples: Iterator[Tensors]) -> MapFile:
     tensors: dict[str, NDArray[np.floating]] = {}
     number = -1
     for number, example in enumerate(examples):
@@ -50,7 +50,7 @@ def _write_shard(path: Path, examples: Iterator[Tensors]) -> MapFile:
         if example.states is not None:
             tensors[f"{number}.states"] = example.states
     pieces: list[bytes | memoryview] = [_header(tensors)]
-    pieces += [np.ascontiguousarray(one).data.cast("B") for one in tensors.values()]
+    pieces += [np.ascontiguousarray(tensor).data.cast("B") for tensor in tensors.values()]
     digest = hashlib.sha256()
 
     def write(temporary: Path) -> None:
@@ -68,10 +68,10 @@ def _header(tensors: Mapping[str, NDArray[np.floating]]) -> bytes:
 
     The library's own writer first makes one copy of each tensor and another of all, for which extraction would wait.
     """
-    ends = np.cumsum([0, *(one.nbytes for one in tensors.values())]).tolist()
+    ends = np.cumsum([0, *(tensor.nbytes for tensor in tensors.values())]).tolist()
     entries = {
-        name: {"dtype": f"F{8 * one.itemsize}", "shape": one.shape, "data_offsets": ends[place : place + 2]}
-        for place, (name, one) in enumerate(tensors.items())
+        name: {"dtype": f"F{8 * tensor.itemsize}", "shape": tensor.shape, "data_offsets": ends[place : place + 2]}
+        for place, (name, tensor) in enumerate(tensors.items())
     }
     text = json.dumps(entries, separators=(",", ":")).encode()
     text += b" " * (-len(text) % ALIGNMENT)
@@ -79,9 +79,9 @@ def _header(tensors: Mapping[str, NDArray[np.floating]]) -> bytes:
 
 
 def bytes_to_write(index: Index) -> int:
-    """About how many bytes the missing shards will take."""
+    """About how many bytes the missing files will take."""
     sizes = index.example_bytes()
-    return sum(sizes[place] + OVERHEAD_BYTES for places in index.plan()[len(index.shards) :] for place in places)
+    return sum(sizes[place] + OVERHEAD_BYTES for places in index.plan()[len(index.files) :] for place in places)
 
 
 def refuse_without_room(folder: Path, needed: int) -> int:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -30,10 +29,9 @@ from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
-from headatlas.statistics.tally import Tally
-from headatlas.statistics.words import FromTokens, word_attention, word_index
+from headatlas.statistics.words import WordIndex, segments_of, word_index
 from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
-from headatlas.studies.study import LayerMap, State, Study, join_layers, refuse_non_finite
+from headatlas.studies.study import LayerMap, WordStudy, join_layers
 
 RULES = ("preceding", "mentions", "words")
 
@@ -88,40 +86,25 @@ def heads_right(rows: Tensor, candidates: Tensor, true: Tensor) -> Tensor:
     return true.gather(1, place) & (largest > 0)
 
 
-class Coreference(Study):
+class Coreference(WordStudy):
     """How often each head selects an antecedent, by type of mention and rule of candidates, beside the baselines."""
 
     name = "coreference"
     corpus = "coreference"
 
-    def __init__(
-        self,
-        *,
-        how: FromTokens = "mean",
-        seed: int = 0,
-        replicates: int = 1000,
-        permutations: int = 1000,
-        causal: bool = False,
-    ) -> None:
-        super().__init__(causal, seed=seed, replicates=replicates)
-        self._how, self._permutations = how, permutations
-
     def start(self, shape: HeadShape) -> None:
         self._heads = shape.numbered
-        sizes = len(self._heads), len(BASELINES), len(MENTION_TYPES)
-        resampling = {"seed": self._seed, "replicates": self._replicates, "permutations": self._permutations}
-        self._tallies = {rule: Tally(*sizes, **resampling) for rule in RULES}
-        self._asked: tuple[Tensor, int, Questions] | None = None
+        self.start_tallies(RULES, len(self._heads), len(BASELINES), len(MENTION_TYPES))
+        self._asked: tuple[WordIndex, Questions] | None = None
         self._right: dict[int, dict[str, Tensor]] = {}
-        self._mass: dict[int, Tensor] = {}
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep which heads of the layer are right about which mentions, on their device, until the batch ends."""
         if self._asked is None:
-            words = word_index(layer_map.batch)
-            self._asked = words.index, words.size, questions_of(_segments(layer_map.batch), words.size)
-        index, size, asked = self._asked
-        maps = word_attention(layer_map.weights, index, size, self._how)
+            index = word_index(layer_map.batch)
+            self._asked = index, questions_of(segments_of(layer_map.batch, MentionSegment), index.size)
+        index, asked = self._asked
+        maps = self.word_maps(layer, layer_map, index)
         segment, head = (torch.from_numpy(part).to(maps.device) for part in (asked.segment, asked.head))
         with one_thread():
             rows, true = maps[segment, :, head], torch.from_numpy(asked.true).to(maps.device)
@@ -129,42 +112,23 @@ class Coreference(Study):
                 rule: heads_right(rows, torch.from_numpy(mask).to(maps.device), true)
                 for rule, mask in asked.candidates.items()
             }
-            self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
 
     def end_batch(self, batch: Batch) -> None:
         """Add the batch's mentions to the sums."""
-        for layer, mass in sorted(self._mass.items()):
-            refuse_non_finite(layer, mass.cpu().double().numpy())
-        segments = _segments(batch)
-        documents = [segment.document for segment in segments]
-        if self._asked is not None and len(self._asked[2].head):
-            asked = self._asked[2]
+        self.refuse_damaged()
+        documents = [segment.document for segment in segments_of(batch, MentionSegment)]
+        if self._asked is not None and len(self._asked[1].head):
+            asked = self._asked[1]
             for rule, tally in self._tallies.items():
                 right = join_layers({layer: right[rule] for layer, right in self._right.items()})
                 baselines = torch.from_numpy(asked.baselines_right)
                 tally.add(right, baselines, asked.type, asked.segment, documents, documents)
         self._asked = None
         self._right.clear()
-        self._mass.clear()
-
-    def merge(self, other: Self) -> None:
-        for rule, tally in self._tallies.items():
-            tally.merge(other._tallies[rule])
-
-    def state(self) -> State:
-        return {f"{rule}_sums": tally.state()["sums"] for rule, tally in self._tallies.items()}
-
-    def restore(self, state: State) -> None:
-        for rule, tally in self._tallies.items():
-            tally.restore({"sums": state[f"{rule}_sums"]})
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every head (`coreference`), the best (`coreference_best`), and the rules (`coreference_baselines`)."""
-        return {
-            self.name: self.table(),
-            "coreference_best": self.best(),
-            "coreference_baselines": self.baselines(),
-        }
+        return {self.name: self.table(), "coreference_best": self.best(), "coreference_baselines": self.baselines()}
 
     def table(self) -> pd.DataFrame:
         """layer, head, mention_type, candidates, correct, count, accuracy, low, high."""
@@ -204,12 +168,12 @@ class Coreference(Study):
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap accuracies of the rows of each table, [R, rows]; NaN where no such mention was drawn."""
         scored = self._scored()
-        found = {
+        by_table = {
             self.name: [scores.drawn for _, _, scores in scored],
             "coreference_best": [scores.drawn[:, [scores.best]] for _, _, scores in scored],
             "coreference_baselines": [scores.baselines_drawn for rule, _, scores in scored if rule == RULES[0]],
         }
-        return {name: np.concatenate(columns, axis=1) for name, columns in found.items() if columns}
+        return {name: np.concatenate(columns, axis=1) for name, columns in by_table.items() if columns}
 
     def _scored(self) -> list[tuple[str, str, Scores]]:
         """Rule, type and scores: all types together, then each that occurs."""
@@ -226,10 +190,3 @@ def _mask(places: NDArray[np.int64], width: int) -> NDArray[np.bool_]:
     mask = np.zeros(width, dtype=np.bool_)
     mask[places] = True
     return mask
-
-
-def _segments(batch: Batch) -> list[MentionSegment]:
-    segments = [segment for segment in batch.segments if isinstance(segment, MentionSegment)]
-    if len(segments) < len(batch.segments):
-        raise TypeError("The batch has segments without mentions; encode it with encoding.mention_segments.")
-    return segments

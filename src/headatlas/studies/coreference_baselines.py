@@ -19,8 +19,8 @@ list of nouns and titles. What is not known agrees with anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
 from typing import Literal, get_args
 
 from headatlas.corpora.coreference.english_words import LINKS, POSSESSIVES, word_set
@@ -28,6 +28,7 @@ from headatlas.corpora.coreference.mentions import Mention
 
 Baseline = Literal["nearest", "head_match", "sieves"]
 BASELINES: tuple[Baseline, ...] = get_args(Baseline)
+TESTS = {"nearest": ("any",), "head_match": ("head",), "sieves": ("words", "head", "agreement", "any")}
 
 
 @dataclass(frozen=True)
@@ -64,45 +65,32 @@ def choose(
     known = _Known(mentions, words, tags)
     for mention, candidates in enumerate(preceding(mentions)):
         if true[mention]:
-            found = known.choose(baseline, mention, candidates)
-            yield Choice(mention, found, found in true[mention])
+            antecedent = known.choose(baseline, mention, candidates)
+            yield Choice(mention, antecedent, antecedent in true[mention])
 
 
 class _Known:
     """What the baselines compare: each mention's words, head word and agreement."""
 
     def __init__(self, mentions: Sequence[Mention], words: Sequence[str], tags: Sequence[str]) -> None:
-        self._texts = [_text(mention, words) for mention in mentions]
+        self._words = [_text(mention, words) for mention in mentions]
         self._heads = [words[mention.head].lower() for mention in mentions]
         self._agreements = [agreement(mention, words, tags) for mention in mentions]
 
     def choose(self, baseline: Baseline, mention: int, candidates: Sequence[int]) -> int | None:
         """The nearest candidate that passes the baseline's earliest test which any candidate passes."""
-        for passes in self._tests(baseline, mention):
+        for test in TESTS[baseline]:
             for other in reversed(candidates):
-                if passes(other):
+                if self._passes(test, mention, other):
                     return other
         return None
 
-    def _tests(self, baseline: Baseline, mention: int) -> list[Callable[[int], bool]]:
-        def same_words(other: int) -> bool:
-            return self._texts[other] == self._texts[mention]
-
-        def same_head(other: int) -> bool:
+    def _passes(self, test: str, mention: int, other: int) -> bool:
+        if test == "words":
+            return self._words[other] == self._words[mention]
+        if test == "head":
             return self._heads[other] == self._heads[mention]
-
-        def agreeing(other: int) -> bool:
-            return agrees(self._agreements[other], self._agreements[mention])
-
-        def any_at_all(_other: int) -> bool:
-            return True
-
-        tests: dict[Baseline, list[Callable[[int], bool]]] = {
-            "nearest": [any_at_all],
-            "head_match": [same_head],
-            "sieves": [same_words, same_head, agreeing, any_at_all],
-        }
-        return tests[baseline]
+        return test == "any" or agrees(self._agreements[other], self._agreements[mention])
 
 
 def _text(mention: Mention, words: Sequence[str]) -> tuple[str, ...]:
@@ -149,10 +137,9 @@ _PLURAL_TAGS = frozenset({"NNS", "NNPS"})
 _SINGULAR_TAGS = frozenset({"NN", "NNP"})
 
 
-def agrees(one: Agreement, other: Agreement) -> bool:
+def agrees(first: Agreement, second: Agreement) -> bool:
     """Whether nothing known of the two differs."""
-    pairs = ((one.number, other.number), (one.gender, other.gender), (one.person, other.person))
-    return all(a is None or b is None or a == b for a, b in pairs)
+    return all(a is None or b is None or a == b for a, b in zip(astuple(first), astuple(second), strict=True))
 
 
 def agreement(mention: Mention, words: Sequence[str], tags: Sequence[str]) -> Agreement:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -36,9 +36,8 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.classifier import predictions
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
-from headatlas.statistics.tally import Tally
-from headatlas.statistics.words import FromTokens, WordIndex, word_attention, word_index
-from headatlas.studies.study import LayerMap, State, Study, join_layers, refuse_non_finite
+from headatlas.statistics.words import FromTokens, WordIndex, segments_of, word_index
+from headatlas.studies.study import LayerMap, WordStudy, join_layers
 
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
 OFFSETS = (*range(-5, 0), *range(1, 6))
@@ -86,8 +85,7 @@ def offsets_right(words: Instances, clamp: bool) -> NDArray[np.bool_]:
         predicted = predicted.clip(ROOT, last)
     else:
         predicted = np.where((predicted < 0) | (predicted > last), _NOWHERE, predicted)
-    right: NDArray[np.bool_] = predicted == words.head[:, None]
-    return right
+    return np.asarray(predicted == words.head[:, None])
 
 
 def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -99,7 +97,7 @@ def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> N
     return np.maximum(accuracy - baseline, 0)
 
 
-class Dependencies(Study):
+class Dependencies(WordStudy):
     """How often each head finds the heads of words, by relation, beside fixed offsets.
 
     relations: the sample's, in its order. punctuation: those left out of ``all_but_root_punct`` and, since the paper
@@ -124,41 +122,31 @@ class Dependencies(Study):
         permutations: int = 1000,
         causal: bool = False,
     ) -> None:
-        super().__init__(causal, seed=seed, replicates=replicates)
+        super().__init__(causal, how=how, seed=seed, replicates=replicates, permutations=permutations)
         self._relations, self._punctuation = tuple(relations), frozenset(punctuation)
-        self._how, self._clamp, self._least_count, self._folds_by = how, clamp_offsets, least_count, folds_by
-        self._permutations = permutations
+        self._clamp, self._least_count, self._folds_by = clamp_offsets, least_count, folds_by
 
     def start(self, shape: HeadShape) -> None:
         self._candidates = [(*head, direction) for head in shape.numbered for direction in DIRECTIONS]
         categories = len(self._relations) + 1  # the last one: roots
-        self._tally = Tally(
-            len(self._candidates),
-            len(OFFSETS),
-            categories,
-            seed=self._seed,
-            replicates=self._replicates,
-            permutations=self._permutations,
-        )
+        self.start_tallies([self.name], len(self._candidates), len(OFFSETS), categories)
+        self._tally = self._tallies[self.name]
         self._words: tuple[WordIndex, Instances] | None = None
         self._right: dict[int, Tensor] = {}
-        self._mass: dict[int, Tensor] = {}
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep which heads of the layer are right about which words, on their device, until the batch ends."""
         if self._words is None:
-            self._words = word_index(layer_map.batch), instances_of(_parsed(layer_map.batch))
+            self._words = word_index(layer_map.batch), instances_of(segments_of(layer_map.batch, ParsedSegment))
         index, words = self._words[0].to(layer_map.weights.device), self._words[1]
-        maps = word_attention(layer_map.weights, index.index, index.size, self._how)
+        maps = self.word_maps(layer, layer_map, index)
         with one_thread():
             self._right[layer] = heads_right(maps, index, words).flatten(1)  # [N, H * 2]
-            self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
 
     def end_batch(self, batch: Batch) -> None:
         """Add the batch's words to the sums."""
-        for layer, mass in sorted(self._mass.items()):
-            refuse_non_finite(layer, mass.cpu().double().numpy())
-        segments = _parsed(batch)
+        self.refuse_damaged()
+        segments = segments_of(batch, ParsedSegment)
         _, words = self._words or (None, instances_of(segments))
         with one_thread():
             right = join_layers(self._right)
@@ -172,16 +160,6 @@ class Dependencies(Study):
         )
         self._words = None
         self._right.clear()
-        self._mass.clear()
-
-    def merge(self, other: Self) -> None:
-        self._tally.merge(other._tally)
-
-    def state(self) -> State:
-        return self._tally.state()
-
-    def restore(self, state: State) -> None:
-        self._tally.restore(state)
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """Every head's accuracy (`dependencies`), and the best head of each relation (`dependency_best`)."""
@@ -217,8 +195,8 @@ class Dependencies(Study):
                 accuracy = scores.drawn[:, [scores.best]]
                 best.append(accuracy)
                 leads.append(lead_over(scores.baselines_drawn[:, [scores.best_baseline]], accuracy))
-        found = {self.name: every, "dependency_best": best, "dependency_best/lead": leads}
-        return {name: np.concatenate(columns, axis=1) for name, columns in found.items() if columns}
+        by_table = {self.name: every, "dependency_best": best, "dependency_best/lead": leads}
+        return {name: np.concatenate(columns, axis=1) for name, columns in by_table.items() if columns}
 
     def _has_best(self, relation: str, scores: Scores) -> bool:
         """Whether a relation stands in the table of the best heads."""
@@ -249,10 +227,3 @@ class Dependencies(Study):
         for name, numbers in [*zip(READINGS, readings, strict=True), *single]:
             if sum(counts[number] for number in numbers):
                 yield name, self._tally.scores(numbers)
-
-
-def _parsed(batch: Batch) -> list[ParsedSegment]:
-    segments = [segment for segment in batch.segments if isinstance(segment, ParsedSegment)]
-    if len(segments) < len(batch.segments):
-        raise TypeError("The batch has segments without a tree; encode it with encoding.word_segments.")
-    return segments

@@ -7,7 +7,6 @@ over segments. L is the masked language model loss (BERT's masking) or, for caus
 
 from __future__ import annotations
 
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -46,6 +45,7 @@ class Gradients(SegmentMeans):
     name = "gradients"
     watches = "gradients"
     columns = tuple(KINDS)
+    column_name = "kind"
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch
@@ -56,7 +56,3 @@ class Gradients(SegmentMeans):
         """A kind counts where the segment has such a token."""
         kinds = torch.where(batch.mask, batch.kinds, 255)
         return torch.stack([(kinds == kind).any(1) for kind in KINDS.values()], -1)
-
-    def table(self) -> pd.DataFrame:
-        """layer, head, kind, value, low, high, count."""
-        return self.means().rename(columns={"column": "kind"})

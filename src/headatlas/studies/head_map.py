@@ -33,12 +33,12 @@ def map_tables(
     `head_map`: layer, head, x, y, cluster. `layer_distances`: layer_a, layer_b, value, count, p_value, p_adjusted.
     `similarity`: measure, distance, value.
     """
-    kept = comparable(distances)
-    js = distances[np.ix_(kept, kept)]
-    given = {"sqrt_js": np.sqrt(js), "js": js}
-    pictures = {name: embed(one, seed) for name, one in given.items()}
-    groups = clusters_of(given["sqrt_js"], clusters)
-    layers = group_distances(js, heads[kept, 0], len(np.unique(heads[:, 0])), seed)
+    placed = comparable(distances)
+    js = distances[np.ix_(placed, placed)]
+    by_name = {"sqrt_js": np.sqrt(js), "js": js}
+    pictures = {name: embed(table, seed) for name, table in by_name.items()}
+    groups = clusters_of(by_name["sqrt_js"], clusters)
+    layers = group_distances(js, heads[placed, 0], len(np.unique(heads[:, 0])), seed)
     measures = [
         *(("stress", name, picture.stress) for name, picture in pictures.items()),
         *(("disparity", name, picture.disparity) for name, picture in pictures.items()),
@@ -47,23 +47,23 @@ def map_tables(
         ("within_layers", "js", layers.within),
         ("between_layers", "js", layers.between),
         ("p_layers", "js", layers.p_value),
-        ("heads_left_out", "js", int((~kept).sum())),
+        ("heads_left_out", "js", int((~placed).sum())),
     ]
     return {
-        "head_map": _head_map(heads, kept, pictures[map_distance].points, groups.labels),
+        "head_map": _head_map(heads, placed, pictures[map_distance].points, groups.labels),
         "layer_distances": _layer_table(layers),
         "similarity": pd.DataFrame(measures, columns=["measure", "distance", "value"]).astype({"value": np.float64}),
     }
 
 
 def _head_map(
-    heads: NDArray[np.int64], kept: NDArray[np.bool_], points: NDArray[np.float64], labels: NDArray[np.int64]
+    heads: NDArray[np.int64], placed: NDArray[np.bool_], points: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> pd.DataFrame:
-    """layer, head, x, y, cluster: for all heads, though only the kept ones have a place."""
+    """layer, head, x, y, cluster: for all heads, though only those placed have coordinates."""
     places = np.full((len(heads), 2), np.nan)
-    places[kept] = points
+    places[placed] = points
     clusters = np.full(len(heads), NO_CLUSTER)
-    clusters[kept] = labels
+    clusters[placed] = labels
     layer, head = heads.T + 1
     return pd.DataFrame({"layer": layer, "head": head, "x": places[:, 0], "y": places[:, 1], "cluster": clusters})
 

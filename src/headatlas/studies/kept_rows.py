@@ -48,11 +48,11 @@ class KeptRows:
         with one_thread(), torch.no_grad():
             if batch.segments is not self._of:  # the same batch may come from several devices, layer by layer
                 self._of, self._segments = batch.segments, self._places(weights, batch)
-            for own, kept, segment in zip(weights, self._segments, batch.segments, strict=True):
-                length, chosen = len(segment), own[:, : len(segment), : len(segment)]
-                if len(kept) < length:
-                    chosen = chosen[:, torch.from_numpy(rows_compared(length, self._heads)).to(own.device)]
-                kept[:, first : first + len(own)] = chosen.transpose(0, 1)
+            for maps, rows, segment in zip(weights, self._segments, batch.segments, strict=True):
+                length, chosen = len(segment), maps[:, : len(segment), : len(segment)]
+                if len(rows) < length:
+                    chosen = chosen[:, torch.from_numpy(rows_compared(length, self._heads)).to(maps.device)]
+                rows[:, first : first + len(maps)] = chosen.transpose(0, 1)
 
     def take(self) -> list[Tensor]:
         """The rows of every segment, [Q, H, K], good until more are kept; the next batch begins anew."""

@@ -28,6 +28,7 @@ from headatlas.encoding.template import SPECIAL
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
 from headatlas.statistics.resampling import fold_of
+from headatlas.statistics.words import segments_of
 from headatlas.studies.study import LayerMap, SegmentMeans
 
 FORMS = tuple((pooling, rows) for rows, pooling in product(ROWS, POOLINGS))
@@ -43,9 +44,7 @@ class KeyTokens:
     def __init__(self, batch: Batch) -> None:
         shape = tuple(batch.mask.shape)
         key, other, text = (np.zeros(shape, dtype=np.bool_) for _ in range(3))
-        for row, segment in enumerate(batch.segments):
-            if not isinstance(segment, KeyphraseSegment):
-                raise TypeError("The batch has segments without tags; encode it with encoding.keyphrase_segments.")
+        for row, segment in enumerate(segments_of(batch, KeyphraseSegment)):
             places = np.flatnonzero(segment.words != SPECIAL)
             words = segment.words[places]
             text[row, places] = True
@@ -73,7 +72,7 @@ class Keyphrases(SegmentMeans):
             return torch.cat([relative, precision, surprise, precision, precision, of_all], -1)
 
     def counted(self, batch: Batch) -> Tensor:
-        """Segments with tokens of both sorts; for the halves, those whose document belongs to it."""
+        """Segments with tokens of both sorts; for the halves, those of documents in that half."""
         tokens = self._tokens_of(batch)
         both = tokens.key.any(1) & tokens.other.any(1)
         counted = both[:, None].repeat(1, len(MEASURES))
@@ -84,7 +83,7 @@ class Keyphrases(SegmentMeans):
 
     def units(self, batch: Batch) -> list[str]:
         """Documents are resampled, with all their windows."""
-        return [segment.document for segment in batch.segments if isinstance(segment, KeyphraseSegment)]
+        return [segment.document for segment in segments_of(batch, KeyphraseSegment)]
 
     def tables(self) -> dict[str, pd.DataFrame]:
         """One table, under its own name."""

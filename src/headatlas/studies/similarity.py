@@ -14,7 +14,6 @@ only as many rows as fit in memory are compared, and the table `similarity` says
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -34,7 +33,6 @@ from headatlas.studies.study import REPLICATES, LayerMap, Study, refuse_non_fini
 
 SIMILARITY_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 CLUSTERS = 8
-MAP_DISTANCES: tuple[str, ...] = get_args(MapDistance)
 
 
 def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
@@ -89,11 +87,11 @@ class Similarity(Study):
 
     def end_batch(self, batch: Batch) -> None:
         """Compare all heads, a segment at a time, and add to the sums."""
-        kept = self._kept.take()
-        device = kept[0].device
+        segments = self._kept.take()
+        device = segments[0].device
         masses = torch.zeros(len(self._heads), dtype=widest(device), device=device)
         means, counts = [], []
-        for rows in kept:
+        for rows in segments:
             sums, mass = divergence_sums(rows, self._smoothing)
             with one_thread():
                 mean, counted = pair_means(sums, mass)
@@ -101,8 +99,8 @@ class Similarity(Study):
             means.append(mean.cpu().double().numpy())
             counts.append(counted.cpu().numpy())
         ends = np.cumsum(self._shape.heads)
-        for layer, own in enumerate(np.split(masses.cpu().double().numpy(), ends[:-1])):
-            refuse_non_finite(layer, own[:, None])
+        for layer, of_heads in enumerate(np.split(masses.cpu().double().numpy(), ends[:-1])):
+            refuse_non_finite(layer, of_heads[:, None])
         self._add(batch, np.stack(means), np.stack(counts))
 
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -7,7 +7,7 @@ table of one, and a run that was killed continues from its last state.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, Literal, Self
 
@@ -23,6 +23,8 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 from headatlas.statistics.surface import surface_sums
+from headatlas.statistics.tally import Tally
+from headatlas.statistics.words import FromTokens, WordIndex, word_attention
 
 REPLICATES = 1000
 State = dict[str, NDArray[Any]]  # floats, or integers where sums are counts
@@ -112,13 +114,14 @@ class Study(ABC):
 
 
 class SegmentMeans(Study):
-    """A study whose values are means over the tokens of a segment, then over segments (paper, section 3).
+    """A study of means over the tokens of a segment, then over segments (paper, section 3).
 
     A subclass names its columns and computes, for each segment and head, one mean a column; a segment where a
     column has no meaning (no ``[SEP]`` row, say) does not count for it.
     """
 
     columns: ClassVar[tuple[str, ...]]
+    column_name: ClassVar[str] = "column"  # in the table
 
     @abstractmethod
     def segment_means(self, layer_map: LayerMap) -> Tensor:
@@ -152,8 +155,8 @@ class SegmentMeans(Study):
             values[:, layer, : seen.shape[1]] = seen.cpu().double().numpy()
         self._seen.clear()
         total = values.sum(0)
-        for layer, own in enumerate(total):
-            refuse_non_finite(layer, own)
+        for layer, of_heads in enumerate(total):
+            refuse_non_finite(layer, of_heads)
         counted = self.counted(batch).cpu().double().numpy()
         weights = poisson_weights(self.units(batch), self._replicates, self._seed).T.astype(np.float64)  # [R, B]
         self._total += total
@@ -163,8 +166,11 @@ class SegmentMeans(Study):
             drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
         self._drawn_count += weights @ counted
 
+    def table(self) -> pd.DataFrame:
+        return self.means()
+
     def means(self) -> pd.DataFrame:
-        """One row a head and column: layer, head (from 1), column, value, low, high, count; NaN where count is 0."""
+        """One row per head and column: layer, head (from 1), column, value, low, high, count; NaN where count is 0."""
         with np.errstate(invalid="ignore", divide="ignore"):
             values = self._in_rows(self._total / self._count)
         low, high = percentile_interval(self._drawn_means())
@@ -174,7 +180,7 @@ class SegmentMeans(Study):
             {
                 "layer": layer,
                 "head": head,
-                "column": list(self.columns) * len(places),
+                self.column_name: list(self.columns) * len(places),
                 "value": values,
                 "low": low,
                 "high": high,
@@ -192,15 +198,61 @@ class SegmentMeans(Study):
 
     def _in_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values [..., L, H, C] of the heads there are, in the order of the table's rows: [..., rows]."""
-        there = np.arange(self.shape.most_heads) < np.array(self.shape.heads)[:, None]  # [L, H]
-        of_heads = values[..., there, :]
+        exists = np.arange(self.shape.most_heads) < np.array(self.shape.heads)[:, None]  # [L, H]
+        of_heads = values[..., exists, :]
         return of_heads.reshape(*of_heads.shape[:-2], -1)
+
+
+class WordStudy(Study):
+    """A study that counts what each head says rightly about words, in tallies that it names."""
+
+    def __init__(
+        self,
+        causal: bool = False,
+        *,
+        how: FromTokens = "mean",
+        seed: int = 0,
+        replicates: int = REPLICATES,
+        permutations: int = REPLICATES,
+    ) -> None:
+        super().__init__(causal, seed=seed, replicates=replicates)
+        self._how, self._permutations = how, permutations
+
+    def start_tallies(self, names: Sequence[str], candidates: int, baselines: int, categories: int) -> None:
+        """Prepare an empty tally under each name."""
+        resampling = {"seed": self._seed, "replicates": self._replicates, "permutations": self._permutations}
+        self._tallies = {name: Tally(candidates, baselines, categories, **resampling) for name in names}
+        self._mass: dict[int, Tensor] = {}
+
+    def word_maps(self, layer: int, layer_map: LayerMap, index: WordIndex) -> Tensor:
+        """The layer's attention between words, [B, H, W, W]; `refuse_damaged` checks it when the batch ends."""
+        maps = word_attention(layer_map.weights, index.index, index.size, self._how)
+        with one_thread():
+            self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
+        return maps
+
+    def refuse_damaged(self) -> None:
+        """Raise if a map of this batch has numbers that are not finite."""
+        for layer, mass in sorted(self._mass.items()):
+            refuse_non_finite(layer, mass.cpu().double().numpy())
+        self._mass.clear()
+
+    def merge(self, other: Self) -> None:
+        for name, tally in self._tallies.items():
+            tally.merge(other._tallies[name])
+
+    def state(self) -> State:
+        return {name: tally.state()["sums"] for name, tally in self._tallies.items()}
+
+    def restore(self, state: State) -> None:
+        for name, tally in self._tallies.items():
+            tally.restore({"sums": state[name]})
 
 
 def join_layers(of_layers: Mapping[int, Tensor]) -> Tensor:
     """What was kept of each layer, [N, columns], side by side in the layers' order, on the device of the first."""
-    kept = [of_layers[layer] for layer in sorted(of_layers)]
-    return torch.cat([one.to(kept[0].device) for one in kept], 1)
+    layers = [of_layers[layer] for layer in sorted(of_layers)]
+    return torch.cat([values.to(layers[0].device) for values in layers], 1)
 
 
 def refuse_non_finite(layer: int, values: NDArray[np.float64]) -> None:

@@ -7,7 +7,6 @@ the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows.
 
 from __future__ import annotations
 
-import pandas as pd
 import torch
 from torch import Tensor
 
@@ -43,6 +42,7 @@ class TokenKinds(SegmentMeans):
 
     name = "token_kinds"
     columns = KINDS
+    column_name = "kind"
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch
@@ -56,10 +56,6 @@ class TokenKinds(SegmentMeans):
         counted[:, [KINDS.index("sep"), KINDS.index("sep_to_sep")]] = (sep_rows > 0)[:, None]
         counted[:, KINDS.index("other_to_sep")] = (sep_rows > 0) & (batch.lengths > sep_rows)
         return counted
-
-    def table(self) -> pd.DataFrame:
-        """layer, head, kind, value, low, high, count."""
-        return self.means().rename(columns={"column": "kind"})
 
 
 def _rows_of(kind: TokenKind, batch: Batch) -> Tensor:

@@ -99,6 +99,7 @@ def test_layers_with_fewer_heads_are_filled_with_zeros(extract):
     model = json.loads((store.folder / "index.json").read_text())["model"]
     assert model["heads"] == [4, 4]
     store.index.model["heads"] = [5, 3]
+    store = ha.Store(store.folder, store.index)
     maps = store[0].maps
     assert maps.shape[:2] == (2, 5)
     assert not maps[1, 3:].any()
@@ -107,8 +108,8 @@ def test_layers_with_fewer_heads_are_filled_with_zeros(extract):
 
 def test_a_stopped_extraction_goes_on_to_the_same_bytes(extract, small_shards, tmp_path, monkeypatch):
     whole = extract(out=tmp_path / "whole")
-    assert len(whole.index.shards) > 3
-    write, left = writing._write_shard, [2]
+    assert len(whole.index.files) > 3
+    write, left = writing._write_file, [2]
 
     def stopping(path, examples):
         if left[0] == 0:
@@ -117,7 +118,7 @@ def test_a_stopped_extraction_goes_on_to_the_same_bytes(extract, small_shards, t
         return write(path, examples)
 
     with monkeypatch.context() as patch:
-        patch.setattr(writing, "_write_shard", stopping)
+        patch.setattr(writing, "_write_file", stopping)
         with pytest.raises(SurveyInterruptedError):
             extract()
     with pytest.raises(AtlasError, match=r"not complete\. Run the same extract command again"):
@@ -166,13 +167,13 @@ def test_damage_is_found(extract, small_shards, tmp_path):
     with pytest.raises(AtlasError, match=r"altered since written: maps-00001\.safetensors"):
         ha.open_store(folder).verify()
     shard.write_bytes(content[:-7])
-    with pytest.raises(AtlasError, match=r"maps-00001\.safetensors: this shard has .* bytes, not the"):
+    with pytest.raises(AtlasError, match=r"maps-00001\.safetensors: this file has .* bytes, not the"):
         ha.open_store(folder)
     shard.write_bytes(b"\xff" * len(content))
     with pytest.raises(AtlasError, match=r"maps-00001\.safetensors: cannot be read"):
         list(ha.open_store(folder))
     shard.unlink()
-    with pytest.raises(AtlasError, match=r"maps-00001\.safetensors: this shard is missing"):
+    with pytest.raises(AtlasError, match=r"maps-00001\.safetensors: this file is missing"):
         ha.open_store(folder)
     with pytest.raises(AtlasError, match="no store of maps here"):
         ha.open_store(tmp_path)
@@ -181,7 +182,7 @@ def test_damage_is_found(extract, small_shards, tmp_path):
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda index: index.pop("shards"),
+        lambda index: index.pop("files"),
         lambda index: index["examples"].pop(),
         lambda index: index["examples"][0]["words"].pop(),
         lambda index: index["examples"][0].update(heads=[7] * 7),
@@ -195,8 +196,8 @@ def test_damage_is_found(extract, small_shards, tmp_path):
         lambda index: index["corpora"]["treebank"].update(files=["trees.conllu"]),
         lambda index: index.update(states=10**12),
         lambda index: index.update(level="letters"),
-        lambda index: index["shards"][0].update(file="../../passwords"),
-        lambda index: index["shards"][0].update(bytes=None),
+        lambda index: index["files"][0].update(file="../../passwords"),
+        lambda index: index["files"][0].update(bytes=None),
         lambda index: index.update(format="other"),
         lambda index: index.update(more=1),
     ],
@@ -226,10 +227,10 @@ def test_an_input_beyond_the_memory_is_refused_before_it_is_read(words, tmp_path
     index = json.loads(path.read_text())
     shape = {"tokens": ["a"] * 40_000, "kinds": [0] * 40_000, "word_of": [0] * 40_000}
     index["examples"] = [index["examples"][0] | shape | dict.fromkeys(("words", "heads", "relations"))]
-    index |= {"level": "tokens", "shards": [index["shards"][0] | {"examples": 1, "bytes": 8 * 40_000**2 * 2 + 8}]}
+    index |= {"level": "tokens", "files": [index["files"][0] | {"examples": 1, "bytes": 8 * 40_000**2 * 2 + 8}]}
     path.write_text(json.dumps(index))
     with (path.parent / "maps-00000.safetensors").open("r+b") as shard:
-        shard.truncate(index["shards"][0]["bytes"])
+        shard.truncate(index["files"][0]["bytes"])
     with pytest.raises(
         AtlasError, match=r"index\.json: damaged \(one layer's maps .* 40,000 tokens, take 25\.6 GB, more"
     ):

@@ -52,7 +52,7 @@ def test_the_maps_are_those_of_the_single_run(stores, parts, tmp_path):
     assert [example.id for example in merged.examples] == [example.id for example in whole.examples]
     assert merged.index.settings == whole.index.settings
     assert merged.index.corpora == whole.index.corpora
-    assert [shard.examples for shard in merged.index.shards] == [shard.examples for shard in whole.index.shards]
+    assert [shard.examples for shard in merged.index.files] == [shard.examples for shard in whole.index.files]
     for one, other in zip(merged, whole, strict=True):
         assert one.words == other.words
         np.testing.assert_allclose(one.maps, other.maps, atol=1e-6)

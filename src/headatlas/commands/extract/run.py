@@ -113,7 +113,7 @@ def import_maps(
         level=imported.level,
         dtype=dtype_stored,
         states=0,
-        shard_bytes=shard_megabytes * 10**6,
+        file_bytes=shard_megabytes * 10**6,
         model={
             "name": paths[0].stem + (f" and {len(paths) - 1} more" if len(paths) > 1 else ""),
             "kind": "imported maps",
@@ -180,7 +180,7 @@ def keep_inputs(
         dtype=dtype_stored,
         states=model.width if hidden_states else 0,
         maps=maps,
-        shard_bytes=shard_megabytes * 10**6,
+        file_bytes=shard_megabytes * 10**6,
         model=describe_model(model, stack),
         settings=model_identity(model, stack) | settings,
         corpora=corpora,

@@ -29,7 +29,7 @@ def fill_store(
 ) -> Store:
     """Write what is not written yet and open the store. produce: gives the numbers of some examples in turn.
 
-    Ctrl-C stops after the current batch; the shards that are written stay, and the same call resumes.
+    Ctrl-C stops after the current batch; the files that are written stay, and the same call resumes.
     """
     try:
         check_index(index)
@@ -42,21 +42,21 @@ def fill_store(
     free = refuse_without_room(folder, needed)
     plan = index.plan()
     if progress:
-        size = f"about {megabytes(needed)} in {counted(len(plan) - len(index.shards), 'shard')}"
+        size = f"about {megabytes(needed)} in {counted(len(plan) - len(index.files), 'file')}"
         numbers = "maps between" if index.maps else "hidden states of"
         what = f"{counted(len(index.examples), 'example')}, {numbers} {index.level}"
         print(f"{folder}: {what}: {size}; {megabytes(free)} are free", file=sys.stderr)
     tokens = [sum(len(index.examples[place]) for place in places) for places in plan]
-    done = sum(tokens[: len(index.shards)])
+    done = sum(tokens[: len(index.files)])
     name = Path(index.model["name"]).name
     with ctrl_c() as stop, TokenProgress(f"{name}: maps", sum(tokens), done, progress) as bar:
-        written = len(index.shards)
+        written = len(index.files)
 
         def advance(number: int) -> None:
             bar.advance(number)
             if stop.is_set():
                 raise SurveyInterruptedError(
-                    f"Stopped after {written} of {len(plan)} shards; the same command resumes at the next."
+                    f"Stopped after {written} of {len(plan)} files; the same command resumes at the next."
                 )
 
         def produced(places: range) -> Iterator[Tensors]:
@@ -69,7 +69,7 @@ def fill_store(
 
 
 def _continued(folder: Path, index: Index) -> Index:
-    """Return the index with the shards that the folder already has. Raises AtlasError if they are of another store."""
+    """Return the index with the files that the folder already has. Raises AtlasError if they are of another store."""
     if not (folder / INDEX).exists():
         return index
     before = read_index(folder)
@@ -77,8 +77,8 @@ def _continued(folder: Path, index: Index) -> Index:
         raise AtlasError(
             f"{folder}: holds other maps ({'; '.join(differing)}). Choose another --out folder, or delete this one."
         )
-    shards = list(takewhile(lambda shard: _size(folder / shard.file) == shard.bytes, before.shards))
-    return replace(index, shards=shards, complete=before.complete and len(shards) == len(before.shards))
+    files = list(takewhile(lambda file: _size(folder / file.file) == file.bytes, before.files))
+    return replace(index, files=files, complete=before.complete and len(files) == len(before.files))
 
 
 def _size(path: Path) -> int | None:

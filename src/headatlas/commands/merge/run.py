@@ -179,7 +179,7 @@ def _merge_stores(stores: Sequence[Store], out: Path, progress: bool) -> Store:
         settings=first.settings | {"shard": None},
         corpora={corpus: _without_places(about) for corpus, about in first.corpora.items()},
         examples=[stores[place].examples[number] for place, number in order],
-        shards=[],
+        files=[],
         complete=False,
     )
 

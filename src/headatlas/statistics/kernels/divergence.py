@@ -19,9 +19,9 @@ from functools import cache
 import numpy as np
 import torch
 from numba import njit
-from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.statistics.kernels import Doubles, Floats
 from headatlas.statistics.kernels.fast_log import REORDER, fast_log2
 
 ROWS_AT_ONCE = 16
@@ -61,9 +61,7 @@ def _pool(threads: int) -> ThreadPoolExecutor:
 
 
 @njit(cache=True, fastmath=REORDER)  # type: ignore[untyped-decorator]
-def _prepare(
-    row: NDArray[np.float32], smoothing: np.float32, mass: NDArray[np.float64], halves: NDArray[np.float32]
-) -> int:
+def _prepare(row: Floats, smoothing: np.float32, mass: Doubles, halves: Floats) -> int:
     """Fill p/2 of one row of each head, and its mass. The number of columns."""
     heads, n = row.shape
     keep, add = _ONE - smoothing, np.float32(smoothing / n)
@@ -84,7 +82,7 @@ def _prepare(
 
 
 @njit(cache=True, fastmath=REORDER)  # type: ignore[untyped-decorator]
-def _mix(halves: NDArray[np.float32], a: int, first: int, end: int, width: int, mixed: NDArray[np.float32]) -> None:
+def _mix(halves: Floats, a: int, first: int, end: int, width: int, mixed: Floats) -> None:
     """Fill the sums of m log2 m of head a with those from `first` to `end`: the loop that takes the time."""
     for b in range(first, end):
         total = _ZERO
@@ -96,13 +94,7 @@ def _mix(halves: NDArray[np.float32], a: int, first: int, end: int, width: int, 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
 def _all_pairs(
-    halves: NDArray[np.float32],
-    mass: NDArray[np.float64],
-    width: int,
-    tile: int,
-    alone: NDArray[np.float32],
-    mixed: NDArray[np.float32],
-    sums: NDArray[np.float64],
+    halves: Floats, mass: Doubles, width: int, tile: int, alone: Floats, mixed: Floats, sums: Doubles
 ) -> None:
     """Add the divergence of every pair of heads that both have mass, above the diagonal."""
     heads = len(mass)
@@ -123,13 +115,7 @@ def _all_pairs(
 
 
 @njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
-def _some_rows(
-    maps: NDArray[np.float32],
-    smoothing: np.float32,
-    tile: int,
-    sums: NDArray[np.float64],
-    mass: NDArray[np.float64],
-) -> None:
+def _some_rows(maps: Floats, smoothing: np.float32, tile: int, sums: Doubles, mass: Doubles) -> None:
     tokens, heads, columns = maps.shape
     halves = np.zeros((heads, -(-columns // LANES) * LANES), dtype=np.float32)
     alone, mixed = np.zeros(heads, dtype=np.float32), np.zeros(heads, dtype=np.float32)

@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 from numba import njit, prange
-from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.statistics.kernels import Floats, Integers
 from headatlas.statistics.kernels.threads import numba_threads
 
 SMALL = 500_000  # numbers of attention; less work than this is not worth a second thread
-Numbers = NDArray[np.float32]
 
 
 class PairScores(torch.autograd.Function):
@@ -45,9 +44,7 @@ class PairScores(torch.autograd.Function):
 
 
 @njit(cache=True, parallel=True, fastmath={"reassoc", "contract"})  # type: ignore[untyped-decorator]
-def _scores(
-    maps: Numbers, sizes: NDArray[np.int64], as_dependent: Numbers, as_candidate: Numbers, out: Numbers
-) -> None:
+def _scores(maps: Floats, sizes: Integers, as_dependent: Floats, as_candidate: Floats, out: Floats) -> None:
     """The attention from word j to word i counts for i as the head of j, and for j as the head of i."""
     heads = maps.shape[3]
     for sentence in prange(len(sizes)):
@@ -65,9 +62,7 @@ def _scores(
 
 
 @njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
-def _gradients(
-    maps: Numbers, sizes: NDArray[np.int64], gradient: Numbers, to_dependent: Numbers, to_candidate: Numbers
-) -> None:
+def _gradients(maps: Floats, sizes: Integers, gradient: Floats, to_dependent: Floats, to_candidate: Floats) -> None:
     heads = maps.shape[3]
     for sentence in prange(len(sizes)):
         for j in range(sizes[sentence]):
@@ -79,8 +74,8 @@ def _gradients(
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _add(one: Numbers, other: Numbers, factor: np.float32, row: Numbers) -> None:
+def _add(first: Floats, second: Floats, factor: np.float32, row: Floats) -> None:
     for k in range(len(row)):
         grown = factor * row[k]
-        one[k] += grown
-        other[k] += grown
+        first[k] += grown
+        second[k] += grown

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numba import njit, prange
-from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.statistics.kernels import Flags, Floats, Integers
 from headatlas.statistics.kernels.threads import numba_threads
 
 SMALL = 100_000  # numbers; less work than this is not worth a second thread
@@ -34,22 +34,16 @@ def key_measures_cpu(scores: Tensor, key: Tensor, other: Tensor, least_share: fl
 
 
 @njit(parallel=True, cache=True)  # type: ignore[untyped-decorator]
-def _received(
-    maps: NDArray[np.float32],
-    lengths: NDArray[np.int64],
-    text: NDArray[np.bool_],
-    causal: bool,
-    out: NDArray[np.float32],
-) -> None:
+def _received(maps: Floats, lengths: Integers, text: Flags, causal: bool, out: Floats) -> None:
     heads = maps.shape[1]
     for task in prange(maps.shape[0] * heads):
         batch, head = task // heads, task % heads
         n = lengths[batch]
-        own = out[batch, head]
+        of_head = out[batch, head]
         for i in range(n):
             row = maps[batch, head, i, :n]
             place = 2 if text[batch, i] else 0  # special rows apart from those of text, put together below
-            total, most = own[place], own[place + 1]
+            total, most = of_head[place], of_head[place + 1]
             for j in range(n):
                 total[j] += row[j]
                 most[j] = row[j] if row[j] > most[j] else most[j]  # max() minds NaN, which takes one at a time
@@ -57,22 +51,16 @@ def _received(
         for i in range(n):
             rows_of_text += text[batch, i]
         for j in range(n):
-            own[0, j] = (own[0, j] + own[2, j]) / max(rows_of_all, 1)
-            own[1, j] = max(own[1, j], own[3, j])
-            own[2, j] /= max(rows_of_text, 1)
+            of_head[0, j] = (of_head[0, j] + of_head[2, j]) / max(rows_of_all, 1)
+            of_head[1, j] = max(of_head[1, j], of_head[3, j])
+            of_head[2, j] /= max(rows_of_text, 1)
             if causal:  # row j is the last that does not see token j + 1
                 rows_of_all -= 1
                 rows_of_text -= text[batch, j]
 
 
 @njit(parallel=True, cache=True)  # type: ignore[untyped-decorator]
-def _key_measures(
-    scores: NDArray[np.float32],
-    key: NDArray[np.bool_],
-    other: NDArray[np.bool_],
-    least_share: float,
-    out: NDArray[np.float32],
-) -> None:
+def _key_measures(scores: Floats, key: Flags, other: Flags, least_share: float, out: Floats) -> None:
     heads, forms, size = scores.shape[1:]
     for task in prange(scores.shape[0] * heads):
         batch, head = task // heads, task % heads

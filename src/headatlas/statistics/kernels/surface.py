@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.kinds import TokenKind
+from headatlas.statistics.kernels import Doubles, Floats, Integers
 from headatlas.statistics.kernels.fast_log import REORDER, fast_log
 from headatlas.statistics.kernels.threads import numba_threads
 
@@ -31,9 +32,7 @@ def surface_sums_cpu(weights: Tensor, lengths: Tensor, kinds: Tensor, smoothing:
 
 
 @njit(cache=True, fastmath=REORDER)  # type: ignore[untyped-decorator]
-def _row(
-    row: NDArray[np.float32], n: int, keep: np.float32, add: np.float32
-) -> tuple[np.float32, np.float32, np.float32]:
+def _row(row: Floats, n: int, keep: np.float32, add: np.float32) -> tuple[np.float32, np.float32, np.float32]:
     """Sum of a row, sum of p log p for p = keep * a + add, and largest weight.
 
     The largest is found among the bits: weights are not negative, and there integers are in the order of floats.
@@ -51,7 +50,7 @@ def _row(
 
 
 @njit(inline="always")  # type: ignore[untyped-decorator]
-def _sum_at(row: NDArray[np.float32], columns: NDArray[np.int64]) -> float:
+def _sum_at(row: Floats, columns: Integers) -> float:
     total = 0.0
     for j in columns:
         total += row[j]
@@ -59,9 +58,7 @@ def _sum_at(row: NDArray[np.float32], columns: NDArray[np.int64]) -> float:
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _one_head(
-    maps: NDArray[np.float32], n: int, kinds: NDArray[np.uint8], smoothing: np.float32, out: NDArray[np.float64]
-) -> None:
+def _one_head(maps: Floats, n: int, kinds: NDArray[np.uint8], smoothing: np.float32, out: Doubles) -> None:
     """The sums of one map [Q, K] with n real rows and columns."""
     cls = np.flatnonzero(kinds[:n] == _CLS)
     sep = np.flatnonzero(kinds[:n] == _SEP)
@@ -100,13 +97,7 @@ def _one_head(
 
 
 @njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
-def _all_heads(
-    maps: NDArray[np.float32],
-    lengths: NDArray[np.int64],
-    kinds: NDArray[np.uint8],
-    smoothing: np.float32,
-    out: NDArray[np.float64],
-) -> None:
+def _all_heads(maps: Floats, lengths: Integers, kinds: NDArray[np.uint8], smoothing: np.float32, out: Doubles) -> None:
     heads = maps.shape[1]
     for place in prange(maps.shape[0] * heads):
         segment, head = place // heads, place % heads

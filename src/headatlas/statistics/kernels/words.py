@@ -9,9 +9,9 @@ from __future__ import annotations
 import numpy as np
 import torch
 from numba import njit, prange
-from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.statistics.kernels import Bits, Flags, Floats, Integers
 from headatlas.statistics.kernels.threads import numba_threads
 
 SMALL = 2_000_000  # numbers; less work than this, about a millisecond, is not worth a second thread
@@ -38,14 +38,7 @@ def predictions_cpu(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _one_map(
-    weights: NDArray[np.float32],
-    slots: NDArray[np.int64],
-    mode: int,
-    room: NDArray[np.float32],
-    tokens_of: NDArray[np.int64],
-    out: NDArray[np.float32],
-) -> None:
+def _one_map(weights: Floats, slots: Integers, mode: int, room: Floats, tokens_of: Integers, out: Floats) -> None:
     """One head's map [Q, K] to [W, W]. slots: the word of each token, W where none; room: for [W + 1] numbers."""
     size = len(out)
     tokens_of[:] = 0
@@ -74,7 +67,7 @@ def _one_map(
 
 
 @njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
-def _all_maps(weights: NDArray[np.float32], index: NDArray[np.int64], mode: int, out: NDArray[np.float32]) -> None:
+def _all_maps(weights: Floats, index: Integers, mode: int, out: Floats) -> None:
     size = out.shape[2]
     for segment in prange(weights.shape[0]):
         tokens = 0
@@ -91,14 +84,7 @@ def _all_maps(weights: NDArray[np.float32], index: NDArray[np.int64], mode: int,
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _one_prediction(
-    bits: NDArray[np.int32],
-    mask: NDArray[np.int32],
-    room: NDArray[np.int32],
-    most_to: NDArray[np.int32],
-    rows: NDArray[np.int32],
-    columns: NDArray[np.int32],
-) -> None:
+def _one_prediction(bits: Bits, mask: Bits, room: Bits, most_to: Bits, rows: Bits, columns: Bits) -> None:
     """Both predictions of one head. bits: its map [W, W]; mask: all bits of candidates, none of others.
 
     Weights are compared by their bits: they are not negative, and there integers are in the order of floats, which
@@ -128,9 +114,7 @@ def _one_prediction(
 
 
 @njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
-def _all_predictions(
-    bits: NDArray[np.int32], candidates: NDArray[np.bool_], rows: NDArray[np.int32], columns: NDArray[np.int32]
-) -> None:
+def _all_predictions(bits: Bits, candidates: Flags, rows: Bits, columns: Bits) -> None:
     size = bits.shape[2]
     for segment in prange(bits.shape[0]):
         mask = np.empty(size, dtype=np.int32)
