@@ -1,7 +1,7 @@
 """The folders that runs leave behind, and how to open them again.
 
 DIR/manifest.json      what was run: model, corpora, settings, versions, what was left out
-DIR/tables/            every table as .parquet and .csv (see `schema.py`)
+DIR/tables/            every table as .parquet and .csv (see `schemas`)
 DIR/examples.safetensors  short inputs with all their maps, gold trees and mentions
 DIR/relation_examples.safetensors  sentences on which the best heads get a dependency relation right
 DIR/state/             the studies' sums, one file per corpus, from which a stopped survey resumes
@@ -23,10 +23,9 @@ from headatlas.errors import AtlasError
 from headatlas.files import json_text, make_folder, own_subfolder, parse_json, write_atomically, write_text
 from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
 from headatlas.models.stacks import parse_shape
-from headatlas.results.example import Example, load_examples, save_examples
+from headatlas.results.example import Example, RelationExample, load_examples, load_relation_examples, save_examples
 from headatlas.results.naming import heads_in_layers, model_named
-from headatlas.results.relation_examples import RelationExample, load_relation_examples
-from headatlas.results.schema import TABLES, conform
+from headatlas.results.schemas import TABLES, conform
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,10 @@ import numpy as np
 import pandas as pd
 
 from headatlas.commands.compare.differences import (
+    DISTANCE_SETTINGS,
+    DISTANCES,
+    MEASURES,
+    NOT_COMPARED,
     Manifest,
     Side,
     comparable,
@@ -35,7 +39,6 @@ from headatlas.commands.compare.matching import (
     head_match_table,
     match_summary,
 )
-from headatlas.commands.compare.measures import DISTANCE_SETTINGS, DISTANCES, MEASURES, NOT_COMPARED
 from headatlas.commands.compare.options import CompareOptions
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.corpora.text import TextFormat, read_text

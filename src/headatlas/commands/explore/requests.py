@@ -1,4 +1,4 @@
-"""What the browser may ask: a text, the words whose prediction is wanted, the heads to remove. Checked in full."""
+"""What the browser may ask: a text, the words to predict, the heads to remove. Everything is checked."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _KEYS = {"text", "words", "removed"}
 
 @dataclass(frozen=True)
 class Question:
-    """A text, places of words to be predicted (from 0), and heads to remove (layer and head from 1)."""
+    """A text, the words to predict (from 0), and the heads to remove (layer and head from 1)."""
 
     text: str
     words: tuple[int, ...] = ()
@@ -24,19 +24,19 @@ class Question:
 
 
 def read_question(body: bytes, shape: HeadShape, model: str) -> Question:
-    """The question that a request's body asks; SettingError where it asks none."""
+    """Read the question in the body of a request. Raises SettingError if it is malformed."""
     try:
         asked = json.loads(body)
     except (ValueError, RecursionError) as error:
         raise SettingError("The request is not JSON.") from error
     if not isinstance(asked, dict) or not asked.keys() <= _KEYS or "text" not in asked:
-        raise SettingError(f"The request must be an object with a text, and of {', '.join(sorted(_KEYS))} alone.")
+        raise SettingError(f"The request must be an object with a text; its only keys are {', '.join(sorted(_KEYS))}.")
     removed = tuple(parse_head(_text(name)) for name in _list(asked, "removed", shape.total))
     for layer, head in removed:
         check_head(layer, head, shape, model)
     words = _list(asked, "words", MOST_BYTES)
     if not all(type(word) is int and word >= 0 for word in words):
-        raise SettingError("Words are named by their places in the text: whole numbers from 0.")
+        raise SettingError("Words must be given as their positions in the text: whole numbers from 0.")
     return Question(_text(asked["text"]), tuple(sorted(set(words))), tuple(sorted(set(removed))))
 
 
@@ -48,7 +48,7 @@ def _list(asked: dict[str, Any], key: str, most: int) -> list[Any]:
 
 
 def _text(value: object) -> str:
-    """A string that UTF-8 can carry, which JSON does not ask for."""
+    """Return a string that UTF-8 can encode, which JSON does not guarantee."""
     if not isinstance(value, str):
         raise SettingError("The text and the names of heads must be strings.")
     try:

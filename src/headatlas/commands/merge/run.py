@@ -23,8 +23,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from headatlas.commands.ablate.run import STATE
-from headatlas.commands.extract.run import PLACES
-from headatlas.commands.extract.storing import Advance, fill_store
+from headatlas.commands.extract.run import PLACES, Advance, fill_store
 from headatlas.commands.merge.options import MergeOptions
 from headatlas.commands.survey.reopen import blank_studies, check_states, read_states, start_studies
 from headatlas.commands.survey.run import STATES

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -18,12 +20,18 @@ from headatlas.commands.reproduce.checks import (
     table_of,
 )
 from headatlas.commands.reproduce.findings import finding_checks, number_checks
-from headatlas.commands.reproduce.inputs import Inputs, read_inputs
 from headatlas.commands.reproduce.options import ReproduceOptions
 from headatlas.commands.reproduce.report import REPORT, report_text
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.run import run_survey
+from headatlas.corpora.coreference.read import read_coreference
+from headatlas.corpora.files import find_files, refuse_same_files
+from headatlas.corpora.text import read_text
+from headatlas.corpora.treebanks.label_sets import labels_of
+from headatlas.corpora.treebanks.read import read_treebank
+from headatlas.errors import SettingError
 from headatlas.files import write_text
+from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors
 from headatlas.results.atlas import Atlas, add_table
 from headatlas.studies import STUDIES
 from headatlas.views.figures.write import write_figures
@@ -39,6 +47,56 @@ OPTION_OF = {"text": "wikipedia", "treebank": "ptb-dev", "coreference": "conll20
 
 SHARED = ("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", "trust_remote_code", "progress")
 """The options that the survey and the probes have too."""
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The given files by the names of their options, and the word vectors for the probes."""
+
+    files: dict[str, list[Path]]
+    vectors: str | None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.files
+
+    def get(self, name: str) -> list[Path] | None:
+        """The files of an option."""
+        return self.files.get(name)
+
+
+def read_inputs(options: ReproduceOptions) -> Inputs:
+    """Read every file to its end, so that an unreadable file is reported before a model is loaded."""
+    given = {
+        "wikipedia": options.wikipedia,
+        "ptb-train": options.ptb_train,
+        "ptb-dev": options.ptb_dev,
+        "conll2012": options.conll2012,
+    }
+    files = {name: find_files(paths, name) for name, paths in given.items() if paths is not None}
+    treebanks = {part: files[name] for part, name in (("train", "ptb-train"), ("eval", "ptb-dev")) if name in files}
+    refuse_same_files(treebanks, "Give another file with --ptb-dev.")
+    trees = {part: list(read_treebank(paths, left_out=Counter())) for part, paths in treebanks.items()}
+    sets = {part: labels_of(sentences).name for part, sentences in trees.items()}
+    if len(set(sets.values())) > 1:
+        raise SettingError(
+            f"--ptb-train has {sets['train']} relations, --ptb-dev {sets['eval']} relations. Give two parts of one "
+            "treebank."
+        )
+    if "wikipedia" in files:
+        _exhaust(read_text(files["wikipedia"], options.format_of("text")))
+    if "conll2012" in files:
+        _exhaust(read_coreference(files["conll2012"]))
+    vectors = None
+    if "train" in trees:
+        vectors = str(options.glove) if options.glove is not None else GLOVE if glove_is_installed() else None
+        if vectors is not None:
+            load_vectors(vectors, {word for sentences in trees.values() for tree in sentences for word in tree.words})
+    return Inputs(files, vectors)
+
+
+def _exhaust(records: Iterable[object]) -> None:
+    for _ in records:
+        pass
 
 
 @dataclass(frozen=True, kw_only=True)

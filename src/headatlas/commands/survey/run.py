@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headatlas.commands.survey.examples import relation_examples
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.parts import Part
-from headatlas.commands.survey.relation_examples import relation_examples
 from headatlas.commands.survey.stored import stored_subject
 from headatlas.commands.survey.studies import all_tables
 from headatlas.commands.survey.subject import Subject, model_subject
@@ -29,8 +29,8 @@ from headatlas.results.atlas import (
     write_manifest,
     write_tables,
 )
+from headatlas.results.example import save_relation_examples
 from headatlas.results.finished import already_done
-from headatlas.results.relation_examples import save_relation_examples
 from headatlas.studies import Study
 from headatlas.studies.entropy import ENTROPY_SMOOTHING
 from headatlas.versions import moment, versions

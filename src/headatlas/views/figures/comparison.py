@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -13,18 +12,15 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from headatlas.files import own_subfolder
 from headatlas.results.comparison import Comparison
 from headatlas.views.figures.heat_maps import by_head, from_zero, heat_grid, heat_map
 from headatlas.views.figures.style import (
     BLUE,
     FAINT,
-    FORMATS,
     INK,
     VERMILLION,
     drawable,
     families_for,
-    save_figure,
     styled,
 )
 from headatlas.views.words.comparison import SURFACE, names_of, relations_by
@@ -35,15 +31,8 @@ _LONGEST_NAME = 34
 _ROW_INCHES = 0.19
 
 
-def write_comparison_figures(
-    comparison: Comparison, folder: Path | None = None, formats: Sequence[str] = FORMATS
-) -> list[Path]:
-    """Write every figure that the comparison has data for, by default to its `figures` folder."""
-    folder = own_subfolder(comparison.folder, "figures") if folder is None else folder
-    return [path for stem, figure in _figures(comparison) for path in save_figure(figure, folder / stem, formats)]
-
-
-def _figures(comparison: Comparison) -> Iterator[tuple[str, Figure]]:
+def comparison_figures(comparison: Comparison) -> Iterator[tuple[str, Figure]]:
+    """Draw every figure that the comparison has data for, with the stem of its file."""
     tables, names = comparison.tables, names_of(comparison.manifest)
     if "head_matches" in tables:
         if tables["head_matches"]["own"].notna().any():

@@ -29,7 +29,7 @@ from headatlas.views.figures.style import (
     families_for,
     styled,
 )
-from headatlas.views.published.compare_probes import compare_probes
+from headatlas.views.published.compare import compare_probes
 
 WAYS = {"dependent_to_head": "dependent attends to head", "head_to_dependent": "head attends to dependent"}
 _LONGEST_TASK = 22

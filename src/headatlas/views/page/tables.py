@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import zlib
 from typing import Any
 
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
-from headatlas.results.schema import TABLES
-from headatlas.views.page.packing import pack
+from headatlas.results.schemas import TABLES
 
 DIGITS = 5  # significant ones; the files in tables/ have all
 MOST_ROWS = 50_000
-NEAREST = 6  # heads listed as the nearest of one
+NEAREST = 6  # nearest heads listed for each head
+SMALL, FAST = 6, 1  # levels: for a file, and for an answer that somebody waits for
+
+
+def pack(data: bytes, level: int = SMALL) -> str:
+    """Compress bytes and write them in base64, for the browser's DecompressionStream."""
+    return base64.b64encode(zlib.compress(data, level)).decode("ascii")
 
 
 def packed_table(name: str, frame: pd.DataFrame) -> dict[str, Any]:

@@ -11,11 +11,17 @@ from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import Results
 from headatlas.results.naming import model_named
-from headatlas.results.schema import TABLES
+from headatlas.results.schemas import TABLES
 from headatlas.results.schemas.probes import LAYERS
 from headatlas.results.view import Column, View, plain_view
-from headatlas.views.published.compare import OTHERS, Row, cells_of, compare_coreference, compare_dependencies
-from headatlas.views.published.compare_probes import compare_probes
+from headatlas.views.published.compare import (
+    OTHERS,
+    Row,
+    cells_of,
+    compare_coreference,
+    compare_dependencies,
+    compare_probes,
+)
 from headatlas.views.published.tables import source
 
 NEEDS = {
