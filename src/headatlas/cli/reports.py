@@ -65,7 +65,7 @@ def report_compare(comparison: Any, _options: Any, printing: FigureOptions) -> N
 
 def report_reproduce(atlas: Any, _options: Any, _printing: NoOptions) -> None:
     """Print published and measured numbers, and how many agree."""
-    from headatlas.commands.reproduce.report import REPORT
+    from headatlas.commands.reproduce.run import REPORT
     from headatlas.results.rendering import render
     from headatlas.views.published.views import counts, view_of
 
@@ -143,7 +143,7 @@ def report_merge(merged: Any, options: Any, printing: FigureOptions) -> None:
 def report_keyphrases(results: Any, _options: Any, printing: DrawingOptions) -> None:
     """Print phrases and scores; draw figures and shaded texts."""
     from headatlas.cli.endings import finish, keyphrase_report, with_omissions
-    from headatlas.views.figures.shaded import write_shaded
+    from headatlas.views.figures.keyphrases import write_shaded
 
     report = with_omissions(keyphrase_report(results), results.manifest)
     finish(results, report, draw=printing.figures, write=write_shaded)

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
+from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, make_folder, own_subfolder, parse_json, write_atomically, write_text
 from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
@@ -248,3 +249,22 @@ def add_table(folder: Path, name: str, frame: pd.DataFrame) -> None:
 def write_examples(folder: Path, examples: Sequence[Example]) -> None:
     """Write the examples beside the tables."""
     save_examples(examples, folder / EXAMPLES)
+
+
+def already_done(folder: Path, settings: dict[str, Any], kind: FolderKind = ATLAS) -> bool:
+    """Tell whether the folder holds this run, finished; raise an error if it holds another run."""
+    if not (folder / "manifest.json").exists():
+        return False
+    manifest = read_manifest(folder, kind)
+    refuse_other_run(folder, manifest, settings)
+    return bool(manifest.get("complete"))
+
+
+def refuse_other_run(folder: Path, manifest: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Raise an error if a manifest is of a run with other settings."""
+    made_by = manifest.get("versions")
+    version = made_by.get("headatlas") if isinstance(made_by, Mapping) else None
+    if differing := differences(manifest.get("settings", {}), settings, version):
+        raise AtlasError(
+            f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+        )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -24,8 +25,8 @@ from headatlas.errors import ModelError, SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.views.figures.sentence import Sentence, read_sentence, sentence_batch, sentence_example, sentence_words
+from headatlas.views.page.content import FAST
 from headatlas.views.page.maps import packed_example
-from headatlas.views.page.tables import FAST
 
 MOST_WEIGHTS = 96 * 2**20  # of all maps of one text, a byte each on the way to the browser: 512 tokens of BERT-large
 MOST_SHOWN = 5
@@ -64,11 +65,8 @@ class Explorer:
         typed_ids = [int(typed.segment.ids[place]) if place < len(word_of) else None for place in places]
         read = self._masked(typed, places) if self.predicts == "masked" else typed
         gates = self._gates(question)
-        if gates is None:
+        with _removed(self.model, gates, self.stack):
             example = sentence_example(self.model, read, self.stack)
-        else:
-            with self.model.gated(gates, stack=self.stack):
-                example = sentence_example(self.model, read, self.stack)
         predicted = predictions(self.model, sentence_batch(self.model, read), places, self._unmasked(typed_ids), gates)
         return {
             "example": packed_example(example, self.shape.heads, level=FAST),
@@ -120,6 +118,10 @@ class Explorer:
         return word_of[place] if place < len(word_of) else -1
 
 
+def _removed(model: Model, gates: Tensor | None, stack: Stack | None = None) -> AbstractContextManager[None]:
+    return nullcontext() if gates is None else model.gated(gates, stack=stack)
+
+
 def place_probabilities(model: Model, batch: Batch, places: Sequence[int], gates: Tensor | None) -> Tensor:
     """Return the distribution over the vocabulary at each place of a single text: [places, vocabulary], on the CPU.
 
@@ -127,12 +129,8 @@ def place_probabilities(model: Model, batch: Batch, places: Sequence[int], gates
     """
     behind = 1 if model.language_model == "causal" else 0
     rows = torch.tensor([place - behind for place in places], device=model.device)
-    with torch.inference_mode():
-        if gates is None:
-            logits = model.network(**model.inputs(batch)).logits
-        else:
-            with model.gated(gates):
-                logits = model.network(**model.inputs(batch)).logits
+    with torch.inference_mode(), _removed(model, gates):
+        logits = model.network(**model.inputs(batch)).logits
         chosen: Tensor = logits[0, rows].to("cpu", torch.float32)
     if not torch.isfinite(chosen).all():
         raise ModelError(f"{model.name} predicts NaN here. Load it with --dtype float32.")

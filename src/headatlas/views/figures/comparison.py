@@ -21,6 +21,7 @@ from headatlas.views.figures.style import (
     VERMILLION,
     drawable,
     families_for,
+    single_panel,
     styled,
 )
 from headatlas.views.words.comparison import SURFACE, names_of, relations_by
@@ -64,8 +65,7 @@ def head_matches_figure(cross_distances: pd.DataFrame, head_matches: pd.DataFram
     wide = cross_distances.pivot(index=["layer_a", "head_a"], columns=["layer_b", "head_b"], values="value")
     places_a, places_b = ({place: number for number, place in enumerate(axis)} for axis in (wide.index, wide.columns))
     height = float(np.clip(4.2 * len(places_a) / len(places_b), 2.4, 7.5))
-    figure = Figure(figsize=(5.2, height + 0.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(5.2, height + 0.5)
     image = axes.imshow(wide.to_numpy(), cmap="viridis", vmin=0, aspect="auto", interpolation="nearest")
     matched = head_matches.dropna(subset=["layer_a", "layer_b"])
     across = [places_b[place] for place in zip(matched["layer_b"], matched["head_b"], strict=True)]

@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import matplotlib.style
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 from matplotlib.text import Text
@@ -110,6 +111,12 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
             return draw(*args, **kwargs)
 
     return draw_in_style
+
+
+def single_panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """Make a figure with one plot; sizes are in inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
 
 
 def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:

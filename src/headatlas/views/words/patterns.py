@@ -17,10 +17,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import pandas as pd
 
+from headatlas.results.view import records
 from headatlas.studies.dependencies import READINGS
 
 MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
@@ -122,14 +122,14 @@ def main_labels(labelled: pd.DataFrame) -> dict[tuple[int, int], str]:
     surface = labelled["label"].isin([pattern.label for pattern in PATTERNS])
     ranked = labelled.assign(surface=surface).sort_values(["surface", "strength"], ascending=False)
     first = ranked.drop_duplicates(["layer", "head"])
-    return {(row["layer"], row["head"]): row["label"] for row in _rows(first)}
+    return {(row["layer"], row["head"]): row["label"] for row in records(first)}
 
 
 Row = tuple[int, int, str, float, str]
 
 
 def _surface(table: pd.DataFrame, pattern: Pattern) -> Iterator[Row]:
-    for row in _rows(heads_showing(table, pattern, pattern.least)):
+    for row in records(heads_showing(table, pattern, pattern.least)):
         share = row["strength"]
         evidence = f"{share:.0%} of its attention goes to {pattern.target}"
         if pattern is BROAD:
@@ -140,7 +140,7 @@ def _surface(table: pd.DataFrame, pattern: Pattern) -> Iterator[Row]:
 
 def _dependencies(table: pd.DataFrame) -> Iterator[Row]:
     relations = table[~table["relation"].isin(READINGS)]
-    for row in _rows(relations[relations["held_out"] > relations["baseline_high"]]):
+    for row in records(relations[relations["held_out"] > relations["baseline_high"]]):
         who = {"dependent_to_head": "from dependent to head", "head_to_dependent": "from head to dependent"}
         evidence = (
             f"best head for {row['relation']} ({who[row['direction']]}): right {row['held_out']:.0%} held out, "
@@ -151,7 +151,7 @@ def _dependencies(table: pd.DataFrame) -> Iterator[Row]:
 
 def _coreference(best: pd.DataFrame, rules: pd.DataFrame) -> Iterator[Row]:
     rival = rules[(rules["baseline"] == RIVAL) & (rules["mention_type"] == "all")]
-    for row in _rows(best[(best["mention_type"] == "all") & (best["candidates"] == "preceding")]):
+    for row in records(best[(best["mention_type"] == "all") & (best["candidates"] == "preceding")]):
         bar = rival["high"].item()
         if row["held_out"] > bar:
             evidence = (
@@ -159,7 +159,3 @@ def _coreference(best: pd.DataFrame, rules: pd.DataFrame) -> Iterator[Row]:
                 f"nearest with the same head word {rival['accuracy'].item():.0%} (at most {bar:.0%})"
             )
             yield row["layer"], row["head"], COREFERENCE_LABEL, row["held_out"], evidence
-
-
-def _rows(table: pd.DataFrame) -> list[dict[str, Any]]:
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
