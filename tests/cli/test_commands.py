@@ -54,7 +54,7 @@ def test_the_help_of_survey_fits_on_three_screens(monkeypatch):
         (["bert"], "There is nothing to survey. Add --text"),
         (["bert", "--text", "a.txt", "--control"], "--control is compared with the best heads on a treebank"),
         (["bert", "--treebank", "a", "--parse-with", "en"], "--parse-with en parses the text, but --treebank already"),
-        (["bert", "--text", "a.txt", "--shard", "3/2"], "--shard 3/2 cannot be read"),
+        (["bert", "--text", "a.txt", "--shard", "3/2"], "--shard 3/2 is not valid"),
         (["bert", "--text", "a.txt", "--ray", "auto"], "--ray needs to know how many workers to start"),
         (["--maps", "maps", "--segments", "3"], "--segments was decided when the maps were extracted"),
     ],
@@ -119,7 +119,7 @@ def test_models_lists_what_is_embedded(monkeypatch):
 def test_errors_are_one_clear_line_without_a_traceback(tmp_path):
     failed = typed("survey", "./nowhere", "--text", sample_text(), "--out", tmp_path / "atlas")
     assert failed.exit_code == 1
-    assert failed.stderr.startswith("Error: ./nowhere: no such folder.")
+    assert failed.stderr.startswith("Error: ./nowhere: there is no such folder.")
     assert "Traceback" not in failed.stderr
     assert not (tmp_path / "atlas").exists()
 

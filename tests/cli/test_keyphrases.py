@@ -24,4 +24,4 @@ def test_a_survey_takes_keyphrases(tiny_folder, tmp_path):
     options = ("--max-tokens", "64", "--bootstrap", "20", "--examples", "2", "--no-figures")
     done = typed("survey", tiny_folder("bert"), "--keyphrases", data, "--out", tmp_path / "atlas", *options)
     assert done.exit_code == 0, done.output
-    assert "tokens of keyphrases come first" in done.output
+    assert "keyphrase tokens come first" in done.output

@@ -19,7 +19,7 @@ def test_layers_end_with_findings_figures_and_page(tiny_folder, tmp_path):
     assert beside.exit_code == 0, beside.output
     assert "layers_figureA3_beside.svg" in beside.output
     table = typed("table", tmp_path / "out", "layer_order")
-    assert "no layers were asked" in table.output  # one task has no order
+    assert "no layers were probed" in table.output  # one task has no order
 
 
 def test_a_task_that_is_not_there(tiny_folder, tmp_path):

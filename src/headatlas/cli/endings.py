@@ -49,7 +49,7 @@ def finish(
         report: Lines about its contents.
         draw: Whether to draw figures, and to write the page.
         write: Writes the page of the results, if they have one.
-        out: Where the folder was asked for: figures and page are sent there if it is a URL.
+        out: The --out option: figures and page are sent there if it is a URL.
         next_step: A command that people may run next.
     """
     for line in report:

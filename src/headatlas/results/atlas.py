@@ -60,7 +60,7 @@ class Tables(Mapping[str, pd.DataFrame]):
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._rows:
-            raise KeyError(f"there is no table {name!r} here; the tables are: {', '.join(self._rows)}")
+            raise KeyError(f"no table {name!r}; the tables are: {', '.join(self._rows)}")
         if name not in self._read:
             path = self._folder / f"{name}.parquet"
             try:
@@ -152,7 +152,7 @@ class Atlas(Results):
 
     @cached_property
     def relation_examples(self) -> list[RelationExample]:
-        """Sentences on which the best heads get their relation right; none where no treebank was surveyed."""
+        """Sentences on which the best heads get their relation right; empty if no treebank was surveyed."""
         path = self.folder / RELATION_EXAMPLES
         return load_relation_examples(path) if path.exists() else []
 
@@ -252,7 +252,7 @@ def write_examples(folder: Path, examples: Sequence[Example]) -> None:
 
 
 def already_done(folder: Path, settings: dict[str, Any], kind: FolderKind = ATLAS) -> bool:
-    """Tell whether the folder holds this run, finished; raise an error if it holds another run."""
+    """Whether the folder holds this run, finished. Raises AtlasError if it holds another run."""
     if not (folder / "manifest.json").exists():
         return False
     manifest = read_manifest(folder, kind)

@@ -1,4 +1,4 @@
-"""A table as people read it: the values, and the texts and rounded numbers that stand for them."""
+"""A table as people read it: the values, and the texts and rounded numbers that represent them."""
 
 from __future__ import annotations
 

@@ -135,7 +135,10 @@ def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda m: m["model"].update(name="./gone"), "a model cannot be loaded any more: ./gone: no such folder"),
+        (
+            lambda m: m["model"].update(name="./gone"),
+            "a model can no longer be loaded: ./gone: there is no such folder",
+        ),
         (lambda m: m["model"].update(weights_sha256={}), "have changed since the survey"),
         (lambda m: m["model"].update(attention="decoder"), "does not have the heads"),
         (lambda m: m["corpora"]["text"]["files"][0].update(file="gone.txt"), "gone.txt, which A was surveyed on"),
@@ -220,7 +223,7 @@ def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
     assert re.search(r"\d of 8 heads are matched with the head in the same place \(by chance: 1\)", said)
     assert re.search(r"positions: \d+ of 24 differences .* about 1 would by chance", said)
     assert "Not compared: head_map" in said
-    assert said.endswith("index.html ")
+    assert said.endswith("index.html in a browser. ")
     assert (out / "index.html").stat().st_size > 100_000
     shown = typed("table", str(out), "head_matches", "--sort", "own", "--rows", "2")
     assert "2 of 8 rows" in shown.output

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headatlas.commands.draw.run import draw
+from headatlas.commands.draw.options import draw
 from headatlas.errors import SettingError
 from headatlas.views.figures.style import VERMILLION
 
@@ -61,7 +61,7 @@ def test_a_word_that_the_model_saw_as_unknown_is_marked(bert):
 
 
 def test_a_word_that_is_not_there_cannot_be_marked(bert):
-    with pytest.raises(SettingError, match=r"'cat' is no word of the text. There are: \[CLS\], The, oldest, dog"):
+    with pytest.raises(SettingError, match=r"'cat' is not a word of the text. Its words: \[CLS\], The, oldest, dog"):
         draw(bert, TEXT, head="1-1", red="cat")
 
 

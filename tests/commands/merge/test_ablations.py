@@ -81,7 +81,7 @@ def test_what_is_trained_here_is_not_shared(tiny_folder, tmp_path):
 
 @pytest.mark.parametrize("shard", ["0/2", "3/2", "half"])
 def test_shares_that_do_not_exist(tiny_folder, tmp_path, shard):
-    with pytest.raises(SettingError, match="cannot be read"):
+    with pytest.raises(SettingError, match="is not valid"):
         ha.ablate("any", task="masked-lm", text=ha.sample_text(), out=tmp_path / "out", shard=shard)
 
 

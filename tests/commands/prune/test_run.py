@@ -15,7 +15,7 @@ from headatlas.commands.extract.options import extract
 from headatlas.commands.prune.measuring import check_same, numbers_of, saved_tensor_bytes
 from headatlas.commands.prune.options import prune
 from headatlas.commands.prune.run import least_needed
-from headatlas.commands.survey.run import survey
+from headatlas.commands.survey.options import survey
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, HeadatlasError, ModelError, SettingError
 from headatlas.models.loading import load_model

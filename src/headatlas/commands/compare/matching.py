@@ -114,13 +114,13 @@ def cross_models(
     return crossing
 
 
-def _keep_all(kept: KeptRows, side: SideModel, batch: Batch, first: int) -> None:
+def _keep_all(rows: KeptRows, side: SideModel, batch: Batch, first: int) -> None:
     """Run a model over the batch and keep the rows of all its heads, numbered from `first`."""
     model, stack = side
     starts = list(accumulate(model.shapes[stack].heads, initial=first))
 
     def see(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
-        kept.keep(weights, batch, starts[layer])
+        rows.keep(weights, batch, starts[layer])
 
     model.observe(batch, see, stack)
 

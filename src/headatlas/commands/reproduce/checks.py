@@ -98,7 +98,7 @@ def dependency_checks(tables: Tables, missing: str) -> Iterator[Check]:
 
 
 def _of_relation(row: Row) -> Iterator[tuple[str, Check]]:
-    """What is printed of one relation, each with the column of ours that belongs beside it."""
+    """What the paper prints of one relation, each with the column of ours to compare."""
     place, relation = str(row["source"]), str(row["relation"])
     for column, what in (("accuracy", "best head"), ("baseline", "fixed offset")):
         item = f"{relation}: accuracy of the {what}"
@@ -121,7 +121,7 @@ def _beside(check: Check, column: str, our_row: Row) -> Check:
 
 
 def _scored(check: Check, our_row: Row, column: str, interval: str = "") -> Check:
-    """The check with a share of ours in percent. interval: what the names of its ends begin with."""
+    """The check with our share in percent. interval: the prefix of the columns low and high."""
     low, high = our_row[f"{interval}low"], our_row[f"{interval}high"]
     return check.measured(100 * our_row[column], TOLERANCES[check.place], 100 * low, 100 * high)
 

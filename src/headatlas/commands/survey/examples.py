@@ -38,6 +38,7 @@ from headatlas.results.example import Example, RelationExample, Tree
 from headatlas.statistics.classifier import predictions
 from headatlas.statistics.words import FromTokens, WordIndex, word_attention, word_index
 from headatlas.studies.coreference_baselines import antecedents
+from headatlas.views.figures.sentence import all_maps
 
 FITTING_TOKENS = 28  # as many as a picture shows well
 DOCUMENT_TOKENS = 60  # a title and a sentence or two
@@ -126,20 +127,13 @@ def _first_words(segment: WordSegment, size: int) -> dict[str, Any]:
 def make_examples(
     model: Model, chosen: Sequence[tuple[str, Segment]], relations: Sequence[str], *, kinds: KindTable, stack: Stack
 ) -> list[Example]:
-    """Run the chosen segments, one at a time so that nothing is padded, and keep their maps."""
+    """Run the chosen segments, one at a time so that nothing is padded, with all their maps."""
     segments = [segment for _, segment in chosen]
-    shape = model.shapes[stack]
     plan = plan_batches(segments, batch_tokens=1)
     examples: dict[int, Example] = {}
     for (place,), batch in zip(plan, iterate_batches(segments, plan, kinds, model.pad_id), strict=True):
         corpus, segment = chosen[place]
-        maps = np.zeros((shape.layers, shape.most_heads, len(segment), len(segment)), dtype=np.float32)
-
-        def keep(layer: int, weights: Tensor, _mask: Tensor | None, maps: NDArray[np.float32] = maps) -> None:
-            maps[layer, : weights.shape[1]] = weights[0].to("cpu", torch.float32).numpy()
-
-        model.observe(batch.to(model.device), keep, stack)
-        examples[place] = _example(model, corpus, segment, relations, maps)
+        examples[place] = _example(model, corpus, segment, relations, all_maps(model, batch.to(model.device), stack))
     return [examples[place] for place in range(len(chosen))]
 
 

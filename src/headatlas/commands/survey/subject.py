@@ -111,7 +111,7 @@ def check_studies(names: Sequence[str] | None, corpora: Collection[str]) -> None
 def choose_studies(
     names: Sequence[str] | None, corpora: Collection[str], problems: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the studies to run, and why others are skipped. A study asked for by name is never skipped silently."""
+    """Return the studies to run, and why others are skipped. A study that is named is never skipped silently."""
     for name in names or ():
         if name in problems:
             raise SettingError(f"The study '{name}' cannot run: {problems[name]}")

@@ -164,8 +164,8 @@ def surface_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
 
 
 def _best_rows(differences: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Relations, then mentions with antecedents chosen among those before them; with leads, which have no such form for
-    mentions, relations alone where there are some.
+    """Relations, then mentions whose antecedent is chosen among preceding ones; mentions have no leads, so with leads
+    only relations are shown, if there are any.
     """
     best = differences[differences["scope"] == "best"]
     relations = best[(best["table"] == "dependency_best") & (best["column"] == column)]
@@ -187,7 +187,7 @@ def _best_rows(differences: pd.DataFrame, column: str) -> pd.DataFrame:
 def _dots(
     axes: Axes, values: Array, low: Array, high: Array, places: Array, colour: str, marker: str, label: str
 ) -> None:
-    """Values as dots, with their intervals where there are any."""
+    """Values as dots, with their intervals if known."""
     known = ~np.isnan(low)
     axes.hlines(places[known], low[known], high[known], color=colour, linewidth=1.0)
     axes.plot(values, places, marker, color=colour, markersize=3.2, label=label or None)

@@ -126,7 +126,7 @@ def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) ->
         raise SettingError(f"Unknown figure format {unknown[0]!r}. Choose from {', '.join(FORMATS)}.")
     make_folder(stem.parent)
     paths = []
-    if set(formats) - {"svg"}:  # an SVG keeps its characters, for the fonts of whoever looks at it
+    if set(formats) - {"svg"}:  # an SVG keeps its characters, for the viewer's fonts
         _warn_about_glyphs(text.get_text() for text in figure.findobj(Text))
     for name in formats:
         path = stem.with_name(f"{stem.name}.{name}")

@@ -64,7 +64,7 @@ COMPARISON_CAVEATS = (
 DIGITS = 5  # significant ones; the files in tables/ have all
 MOST_ROWS = 50_000
 NEAREST = 6  # nearest heads listed for each head
-SMALL, FAST = 6, 1  # levels: for a file, and for an answer that somebody waits for
+SMALL, FAST = 6, 1  # levels: for a file, and for an answer while a user waits
 
 
 def page_content(atlas: Atlas) -> dict[str, Any]:

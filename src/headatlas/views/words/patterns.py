@@ -85,7 +85,7 @@ def characteristic_heads(
 ) -> list[CharacteristicHead]:
     """The clearest head of each pattern, for figure 1. `labels`: the model's names for [CLS] and [SEP].
 
-    No head appears twice: if the strongest is taken, the next strongest stands for the pattern. Patterns that the
+    No head appears twice: if the strongest is taken, the next strongest is shown for the pattern. Patterns that the
     survey did not measure, that the model has no token for, or that no head shows clearly, are skipped.
     """
     chosen: list[CharacteristicHead] = []
