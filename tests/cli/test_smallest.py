@@ -64,5 +64,5 @@ def test_one_is_singular(smallest):
 def test_what_cannot_be_held_out_is_said(smallest):
     shown, _ = smallest
     assert "The treebank is too small to hold half of it out" in shown
-    assert "no relation has enough words for a best head" in shown
+    assert "No relation has enough words for a best head" in shown
     assert "too few documents to hold any out" in shown

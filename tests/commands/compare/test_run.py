@@ -137,7 +137,7 @@ def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
     [
         (
             lambda m: m["model"].update(name="./gone"),
-            "a model can no longer be loaded: ./gone: there is no such folder",
+            "a model can no longer be loaded: ./gone: there is no such",
         ),
         (lambda m: m["model"].update(weights_sha256={}), "have changed since the survey"),
         (lambda m: m["model"].update(attention="decoder"), "does not have the heads"),

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from headatlas.commands.explore import live
-from headatlas.commands.explore.live import Explorer
-from headatlas.commands.explore.requests import Question
+from headatlas.commands.explore.live import Explorer, Question
 from headatlas.errors import HeadatlasError, SettingError
 
 TEXT = "the old man saw a zebra."

@@ -2,15 +2,16 @@
 
 Words chosen in a text are masked before a masked language model reads it, and a mask token that was typed counts as
 chosen. A causal model reads the text as it is and predicts the chosen words from those before them; if none is chosen,
-it predicts the next token, whose place is after the last.
+it predicts the next token, whose place is after the last. Everything in a question is checked.
 """
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,18 +19,64 @@ import torch
 from torch import Tensor
 
 from headatlas.choices import LanguageModel
-from headatlas.commands.explore.requests import Question
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.template import require_fast
 from headatlas.errors import ModelError, SettingError
+from headatlas.models.heads import check_head, parse_head
 from headatlas.models.model import Model
-from headatlas.models.stacks import Stack
+from headatlas.models.stacks import HeadShape, Stack
 from headatlas.views.figures.sentence import Sentence, read_sentence, sentence_batch, sentence_example, sentence_words
 from headatlas.views.page.content import FAST
 from headatlas.views.page.maps import packed_example
 
 MOST_WEIGHTS = 96 * 2**20  # of all maps of one text, a byte each on the way to the browser: 512 tokens of BERT-large
 MOST_SHOWN = 5
+MOST_BYTES = 64 * 1024
+_KEYS = {"text", "words", "removed"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text, the words to predict (from 0), and the heads to remove (layer and head from 1)."""
+
+    text: str
+    words: tuple[int, ...] = ()
+    removed: tuple[tuple[int, int], ...] = ()
+
+
+def read_question(body: bytes, shape: HeadShape, model: str) -> Question:
+    """Read the question in the body of a request. Raises SettingError if it is malformed."""
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise SettingError("The request is not JSON.") from error
+    if not isinstance(asked, dict) or not asked.keys() <= _KEYS or "text" not in asked:
+        raise SettingError(f"The request must be an object with a text; its only keys are {', '.join(sorted(_KEYS))}.")
+    removed = tuple(parse_head(_text(name)) for name in _list(asked, "removed", shape.total))
+    for layer, head in removed:
+        check_head(layer, head, shape, model)
+    words = _list(asked, "words", MOST_BYTES)
+    if not all(type(word) is int and word >= 0 for word in words):
+        raise SettingError("Words must be given as their positions in the text: whole numbers from 0.")
+    return Question(_text(asked["text"]), tuple(sorted(set(words))), tuple(sorted(set(removed))))
+
+
+def _list(asked: dict[str, Any], key: str, most: int) -> list[Any]:
+    values = asked.get(key, [])
+    if not isinstance(values, list) or len(values) > most:
+        raise SettingError(f"{key} must be a list of at most {most:,}.")
+    return values
+
+
+def _text(value: object) -> str:
+    """Return a string that UTF-8 can encode, which JSON does not guarantee."""
+    if not isinstance(value, str):
+        raise SettingError("The text and the names of heads must be strings.")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise SettingError("The text holds half of a surrogate pair. Paste it again from its source.") from error
+    return value
 
 
 class Explorer:

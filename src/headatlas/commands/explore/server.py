@@ -28,8 +28,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from headatlas.commands.explore.address import is_token
-from headatlas.commands.explore.live import Explorer
-from headatlas.commands.explore.requests import MOST_BYTES, read_question
+from headatlas.commands.explore.live import MOST_BYTES, Explorer, read_question
 from headatlas.errors import HeadatlasError
 
 ASK = "/api/ask"
