@@ -74,11 +74,11 @@ def test_both_sides_of_an_encoder_decoder(load_tiny):
     model = load_tiny("bart")
     with pytest.raises(SettingError, match="2 layers x 4 heads: 1-1 to 2-4"):
         draw(model, TEXT, head="3-1")
-    assert draw(model, TEXT, head="3-1", stack="decoder").axes
+    assert draw(model, TEXT, head="3-1", attention="decoder").axes
 
 
 def test_what_cannot_be_drawn_is_refused_before_a_model_is_loaded():
-    with pytest.raises(SettingError, match="no head"):
+    with pytest.raises(SettingError, match="not a valid head"):
         draw("./nowhere", TEXT, head="one")
     with pytest.raises(SettingError, match="empty"):
         draw("./nowhere", " ", head="1-1")
