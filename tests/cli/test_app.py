@@ -21,7 +21,7 @@ HEAVY = ["torch", "transformers", "numpy", "pandas", "scipy", "matplotlib"]
         ("layers bert --train a --eval b --sed 3", "Error: Unknown option: --sed. Did you mean --seed?"),
         ("laers bert", 'Error: Unknown command "laers". Did you mean "layers"?'),
         ("layers bert gpt2 --train a --eval b", "Error: Unexpected argument: gpt2."),
-        ("layers bert --train a --evl b", "Error: --eval is missing. Did you mean it by --evl?"),
+        ("layers bert --train a --evl b", "Error: --eval is missing. Is --evl misspelt?"),
         ("layers --train a --eval b", "Error: MODEL is missing. Put it before all options."),
         ("layers bert --train a --eval b --dtype x", 'Error: Invalid value "x" for --dtype. Choose from: "float32", '),
     ],

@@ -73,7 +73,7 @@ def test_a_survey_ends_with_tables_figures_and_a_page(tiny_folder, text, tmp_pat
     assert "attention on the previous token" in done.output
     assert {path.suffix for path in (out / "figures").iterdir()} == {".svg", ".png", ".pdf"}
     assert "figure3_gradients.svg" in {path.name for path in (out / "figures").iterdir()}
-    assert done.stdout.strip().endswith("index.html")
+    assert f"Open {out / 'index.html'} in a browser.\nNext: headatlas explore {out}" in done.stdout
     page = out / "index.html"
     written = page.read_bytes()
     page.unlink()

@@ -14,7 +14,7 @@ import pytest
 from headatlas.cli import app as cli
 from headatlas.cli.screen import Screen
 from headatlas.results.atlas import write_manifest, write_tables
-from headatlas.results.schema import TABLES
+from headatlas.results.schemas import TABLES
 
 ATTACK = "obj\x1b]0;owned\x07\x9b2J"
 
@@ -94,5 +94,5 @@ def test_a_file_name_that_is_not_utf_8(tiny_folder, tmp_path, monkeypatch, capsy
     assert "offset" in run("table", "a", "positions", "--rows", 2)
     assert "index.html" in run("page", "a")
     assert "lat\\\\udce9n.txt" in (tmp_path / "a" / "manifest.json").read_text(encoding="utf-8")
-    assert "Tables:" in run("compare", "a", "b", "--out", "c", "--no-figures")
+    assert "Wrote c/ (" in run("compare", "a", "b", "--out", "c", "--no-figures")
     run("survey", tiny_folder("bert"), "--text", name, "--out", "a", *options)  # finished: opened again

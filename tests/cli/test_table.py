@@ -59,7 +59,7 @@ def test_a_file_by_its_suffix(atlas, tmp_path, suffix, mark):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nothing"], "The tables are: dependencies, dependency_best"),
+        (["nothing"], "It has: dependencies, dependency_best"),
         (["dependencies", "--format", "html"], '"terminal", "csv", "markdown", "latex"'),
         (["dependencies", "--sort", "beauty"], "published_accuracy"),
         (["dependencies", "--rows", "0"], "at least 1"),

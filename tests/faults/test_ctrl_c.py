@@ -134,7 +134,7 @@ def test_a_second_stops_at_once_and_the_same_command_continues(name, typed, tmp_
     terminal.wait_for(STOPPING)
     terminal.type(CTRL_C)
     assert terminal.end() == 130, terminal.screen
-    assert re.search(rf"Stopped at once\. What was saved is kept; {CONTINUES.pattern}\.", terminal.screen)
+    assert re.search(rf"Stopped at once\. Everything saved so far stays; {CONTINUES.pattern}\.", terminal.screen)
     assert "Traceback" not in terminal.screen
     again = Terminal(None, False, name, typed[name], out)
     assert again.end() == 0, again.screen

@@ -9,7 +9,7 @@ import pytest
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.errors import AtlasError
-from headatlas.results.relation_examples import RelationExample, load_relation_examples, save_relation_examples
+from headatlas.results.example import RelationExample, load_relation_examples, save_relation_examples
 
 EXAMPLES = [
     RelationExample("obj", 3, 1, "dependent_to_head", ("I", "saw", "it"), np.eye(3, dtype=np.float32), ((2, 1),), 0.5),

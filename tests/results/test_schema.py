@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from headatlas.results.schema import TABLES, conform
+from headatlas.results.schemas import TABLES, conform
 
 
 def test_a_missing_text_stays_missing_on_disk_too(tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
-from headatlas.results.schema import TABLES, conform
+from headatlas.results.schemas import TABLES, conform
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.studies import kept_rows
 from headatlas.studies.similarity import SIMILARITY_SMOOTHING, Similarity

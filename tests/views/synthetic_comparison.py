@@ -18,7 +18,7 @@ from headatlas.commands.compare.matching import (
 )
 from headatlas.models.stacks import HeadShape
 from headatlas.results.comparison import Comparison
-from headatlas.results.schema import conform
+from headatlas.results.schemas import conform
 from tests.views.synthetic_atlas import similarity_tables
 from tests.views.synthetic_tables import entropy, positions, token_kinds
 

@@ -31,7 +31,7 @@ Start with `headatlas demo`, then survey a model of your own:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run one command; print errors that a user can mend without a traceback.
+    """Run one command; print errors that a user can fix without a traceback.
 
     Args:
         arguments: The words after `headatlas`; those typed in the shell if omitted.
@@ -40,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     words = sys.argv[1:] if arguments is None else list(arguments)
     try:
         make_app(words)(words or ["--help"])
-        sys.stdout.flush()  # here, where a full disk is put into words
+        sys.stdout.flush()  # here, so that a full disk is reported in one line
     except SurveyInterruptedError as error:
         _print_error(Text(str(error), "yellow"))
         sys.exit(130)
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def make_app(words: Sequence[str]) -> App:
-    """Make the command line for some words: only the command that they name is imported."""
+    """Make the command line; only the command that the words name is imported."""
     app = App(
         name="headatlas",
         usage="Usage: headatlas COMMAND [OPTIONS]",
@@ -101,8 +101,8 @@ def _typed(name: str, entry: Entry) -> Callable[..., None]:
     report, report_options = getattr(reports, entry.report), getattr(reports, entry.printing)
 
     def run(*args: Any, **kwargs: Any) -> None:
-        own = {option.name for option in list_options(report_options)} & kwargs.keys()
-        printing = report_options(**{name: kwargs.pop(name) for name in own})
+        report_names = {option.name for option in list_options(report_options)} & kwargs.keys()
+        printing = report_options(**{name: kwargs.pop(name) for name in report_names})
         options = function.options(*args, **kwargs)
         _end_in_words(name, entry, lambda: report(function.run(options), options, printing))
 
@@ -115,12 +115,12 @@ def _typed(name: str, entry: Entry) -> Callable[..., None]:
 
 
 def _end_in_words(name: str, entry: Entry, run: Callable[[], None]) -> None:
-    """Run a command; put an immediate Ctrl-C and a lack of memory into words."""
+    """Run a command; explain an immediate Ctrl-C and a lack of memory."""
     try:
         run()
     except KeyboardInterrupt:
-        kept = " What was saved is kept; the same command resumes." if entry.resumes else ""
-        raise SurveyInterruptedError(f"Stopped at once.{kept}") from None
+        resume = " Everything saved so far stays; the same command resumes." if entry.resumes else ""
+        raise SurveyInterruptedError(f"Stopped at once.{resume}") from None
     except (MemoryError, RuntimeError) as error:
         from headatlas.engine.memory import is_out_of_memory, out_of_memory
 
@@ -140,7 +140,7 @@ def _show_default(value: Any) -> str | None:
 
 
 def _format_error(error: CycloptsError) -> Text:
-    """Reword the messages of cyclopts that show Python's notation or leave the cause open."""
+    """Reword the messages of cyclopts that show Python's notation or do not give the cause."""
     if isinstance(error, UnusedCliTokensError):
         return Text(f"Error: Unexpected argument: {' '.join(error.unused_tokens or ())}.")
     if isinstance(error, MissingArgumentError) and (argument := error.argument):
@@ -151,13 +151,13 @@ def _format_error(error: CycloptsError) -> Text:
 
 
 def _suggest(name: str, error: CycloptsError) -> str:
-    """Say which word of the command line may be a misspelt name of a missing option."""
+    """Suggest which word of the command line may be a misspelling of a missing option."""
     known = (
         {flag for argument in error.app.assemble_argument_collection() for flag in argument.names} if error.app else ()
     )
     for word in error.root_input_tokens or ():
         if word.startswith("--") and word not in known and get_close_matches(word.partition("=")[0], [name]):
-            return f" Did you mean it by {word}?"
+            return f" Is {word} misspelt?"
     return ""
 
 

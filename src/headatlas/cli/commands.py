@@ -35,14 +35,14 @@ COMMANDS: dict[str, dict[str, Entry]] = {
         "demo": Entry(
             "Survey a small model on a sample text, both included, to see what you get.",
             "demo:demo",
-            "report_demo",
+            "report_atlas",
             arguments="",
             resumes=True,
         ),
         "survey": Entry(
             "Run a model over your text once and describe every attention head.",
             "survey.options:survey",
-            "report_survey",
+            "report_atlas",
             "FigureOptions",
             resumes=True,
         ),
@@ -93,7 +93,7 @@ COMMANDS: dict[str, dict[str, Entry]] = {
         "layers": Entry(
             "Measure what each layer of a model encodes, from part of speech to coreference.",
             "layers.options:layers",
-            "report_layers",
+            "report_atlas",
             "FigureOptions",
             resumes=True,
         ),

@@ -34,11 +34,12 @@ class DrawingOptions(Options, panel="Output"):
     """Draw figures."""
 
 
-def report_layers(results: Any, _options: Any, printing: FigureOptions) -> None:
-    """Print findings; draw figures and the page."""
-    from headatlas.cli.endings import finish
+def report_atlas(atlas: Any, options: Any, printing: Any) -> None:
+    """Finish an atlas, with figures and page unless they are turned off; for a shard, say how to merge it."""
+    from headatlas.cli.endings import finish_atlas
 
-    finish(results, draw=printing.figures)
+    if not _report_shard(options):
+        finish_atlas(atlas, getattr(printing, "figures", True), options.out)
 
 
 def report_draw(figure: Any, options: Any, _printing: NoOptions) -> None:
@@ -57,22 +58,20 @@ def report_draw(figure: Any, options: Any, _printing: NoOptions) -> None:
 
 def report_compare(comparison: Any, _options: Any, printing: FigureOptions) -> None:
     """Print what differs; draw figures and the page."""
-    from headatlas.cli.endings import finish_comparison
+    from headatlas.cli.endings import comparison_report, finish
 
-    finish_comparison(comparison, draw=printing.figures)
+    finish(comparison, comparison_report(comparison), draw=printing.figures)
 
 
 def report_reproduce(atlas: Any, _options: Any, _printing: NoOptions) -> None:
     """Print published and measured numbers, and how many agree."""
-    from headatlas.commands.reproduce.report import REPORT
+    from headatlas.commands.reproduce.run import REPORT
     from headatlas.results.rendering import render
     from headatlas.views.published.views import counts, view_of
 
     print(render(view_of(atlas, "reproduction"), "terminal"), end="")
-    print(f"In all:  {counts(atlas.tables['reproduction'])}")
-    print(f"Report:  {atlas.folder / REPORT}")
-    print(f"Figures: {atlas.folder / 'figures'}")
-    print(f"Page:    {atlas.folder / 'index.html'}")
+    print(f"Total: {counts(atlas.tables['reproduction'])}")
+    print(f"\nWrote {atlas.folder / REPORT}, tables and figures. Open {atlas.folder / 'index.html'} in a browser.")
 
 
 def report_paths(paths: Path | list[Path], _options: Any, _printing: NoOptions) -> None:
@@ -89,97 +88,72 @@ def report_nothing(_result: None, _options: Any, _printing: NoOptions) -> None:
     """Print nothing more."""
 
 
-def report_survey(atlas: Any, options: Any, printing: FigureOptions) -> None:
-    """Print findings, draw figures and the page; say what to do with a shard."""
-    from headatlas.cli.endings import finish
-    from headatlas.cli.places import send_results, tell_shard
-
-    if options.shard is not None:
-        tell_shard(options.shard, options.out)
-    else:
-        finish(atlas, draw=printing.figures)
-        send_results(atlas.folder, options.out)
-
-
 def report_probe(results: Any, _options: Any, printing: DrawingOptions) -> None:
     """Print the scores; draw figures."""
-    from headatlas.cli.endings import finish_with
-    from headatlas.cli.findings import probe_findings
+    from headatlas.cli.endings import finish, probe_report, with_omissions
 
-    finish_with(probe_findings(results), results, draw=printing.figures)
+    finish(results, with_omissions(probe_report(results), results.manifest), draw=printing.figures, write=None)
 
 
 def report_prune(pruned: Any, _options: Any, _printing: NoOptions) -> None:
     """Print what was cut out and what that saves."""
-    from headatlas.cli.findings import pruning_findings
+    from headatlas.cli.endings import pruning_report
 
-    for line in pruning_findings(pruned):
-        print(line)
+    print(*pruning_report(pruned), sep="\n")
 
 
 def report_fit(fit: Any, _options: Any, _printing: NoOptions) -> None:
-    """Print the scores of the head."""
-    from headatlas.cli.findings import fit_findings
+    """Print the scores of the fitted head."""
+    from headatlas.cli.endings import fit_report
 
-    for line in fit_findings(fit):
-        print(line)
+    print(*fit_report(fit), sep="\n")
 
 
 def report_ablate(results: Any, options: Any, printing: DrawingOptions) -> None:
-    """Print what was found on each task and draw figures; say what to do with a shard."""
-    from headatlas.cli.endings import finish_with
-    from headatlas.cli.findings import ablation_findings
-    from headatlas.cli.places import send_results, tell_shard
+    """Print the effect on each task and draw figures; for a shard, say how to merge it."""
+    from headatlas.cli.endings import ablation_report, finish, with_omissions
 
-    if options.shard is not None:
-        tell_shard(options.shard, options.out)
-    else:
-        finish_with(ablation_findings(results), results, draw=printing.figures)
-        send_results(results.folder, options.out)
-
-
-def report_demo(atlas: Any, _options: Any, _printing: NoOptions) -> None:
-    """Print findings, draw figures and the page."""
-    from headatlas.cli.endings import finish
-
-    finish(atlas, draw=True)
+    if not _report_shard(options):
+        report = with_omissions(ablation_report(results), results.manifest)
+        finish(results, report, draw=printing.figures, write=None, out=options.out)
 
 
 def report_extract(store: Any, options: Any, _printing: NoOptions) -> None:
-    """Print what the folder of maps holds; say what to do with a shard."""
-    from headatlas.cli.places import tell_shard, tell_store
+    """Print what the folder of maps holds; for a shard, say how to merge it."""
+    from headatlas.cli.endings import store_report
 
-    if options.shard is not None:
-        tell_shard(options.shard, options.out)
-    else:
-        tell_store(store, checked=options.check is not None)
+    if not _report_shard(options):
+        print(*store_report(store, checked=options.check is not None), sep="\n")
 
 
 def report_merge(merged: Any, options: Any, printing: FigureOptions) -> None:
     """Print what the shards became: an atlas, a folder of maps, or the scores of an ablation."""
-    from headatlas.cli.places import send_results, tell_store
+    from headatlas.cli.endings import finish_atlas, store_report
     from headatlas.results.atlas import Atlas
 
     if isinstance(merged, Atlas):
-        from headatlas.cli.endings import finish
-
-        finish(merged, draw=printing.figures)
-        send_results(merged.folder, options.out)
+        finish_atlas(merged, printing.figures, options.out)
     elif isinstance(merged, Path):
-        print(f"Scores:  {options.out}")
-        print(
-            f"Next:    headatlas ablate ... --out {options.out}, as before but without --shard, for tables and curves"
-        )
+        print(f"Wrote the scores to {options.out}.")
+        print(f"Next: headatlas ablate ... --out {options.out}, as before but without --shard, for tables and curves")
     else:
-        tell_store(merged)
+        print(*store_report(merged), sep="\n")
 
 
 def report_keyphrases(results: Any, _options: Any, printing: DrawingOptions) -> None:
     """Print phrases and scores; draw figures and shaded texts."""
-    from headatlas.cli.endings import finish_with
-    from headatlas.cli.findings import keyphrase_findings
-    from headatlas.views.figures.shaded import write_shaded
+    from headatlas.cli.endings import finish, keyphrase_report, with_omissions
+    from headatlas.views.figures.keyphrases import write_shaded
 
-    finish_with(keyphrase_findings(results), results, draw=printing.figures)
-    if printing.figures:
-        print(f"Texts:   {write_shaded(results)}")
+    report = with_omissions(keyphrase_report(results), results.manifest)
+    finish(results, report, draw=printing.figures, write=write_shaded)
+
+
+def _report_shard(options: Any) -> bool:
+    """If one shard was run, say how to merge it."""
+    shard = getattr(options, "shard", None)
+    if shard is not None:
+        print(
+            f"Shard {shard} is done: {options.out}.\nNext: headatlas merge DIR... --out DIR, when all shards are done"
+        )
+    return shard is not None

@@ -1,4 +1,4 @@
-"""Standard output: what a terminal would obey is escaped, and a disk that is full is told in one line."""
+"""Standard output: control characters are escaped, and a full disk is reported in one line."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 
 
 class Screen(io.TextIOWrapper):
-    """A terminal on which tables, findings and names are printed that may come from anybody's files."""
+    """A terminal for tables, findings and names that may come from untrusted files."""
 
     def __init__(self, terminal: io.TextIOWrapper) -> None:
         super().__init__(terminal.buffer, terminal.encoding, "backslashreplace", line_buffering=True)
-        self._terminal = terminal  # which would close the buffer if nobody held it any more
+        self._terminal = terminal  # if it were collected, it would close the buffer
 
     def write(self, text: str) -> int:
-        """Write text; of control characters only colours and tabs reach the terminal."""
+        """Write text; colours and tabs are the only control characters that reach the terminal."""
         parts = _COLOURS.split(text)
         parts[::2] = ("\t".join(map(printable, part.split("\t"))) for part in parts[::2])
         super().write("".join(parts))
@@ -29,7 +29,7 @@ class Screen(io.TextIOWrapper):
 
 
 def guard_output() -> None:
-    """Let nothing reach a terminal that it would obey, and write as escapes what standard output cannot encode."""
+    """Escape control characters on a terminal, and whatever standard output cannot encode."""
     if not isinstance(sys.stdout, io.TextIOWrapper):
         return
     sys.stdout.reconfigure(errors="backslashreplace")
@@ -38,9 +38,9 @@ def guard_output() -> None:
 
 
 def is_output_full(error: OSError) -> bool:
-    """Whether what was written, to no file of ours but to standard output, found no room or no device.
+    """Whether standard output, not a file, has no space left or no device.
 
-    What is still to be written is then dropped: Python would try again as it ends.
+    The rest of the output is then dropped; otherwise Python would try to write it again as it exits.
     """
     full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
     if full:
@@ -51,6 +51,6 @@ def is_output_full(error: OSError) -> bool:
     return full
 
 
-def warn(text: str) -> None:
-    """Print a warning, in yellow on a terminal."""
-    print(f"\x1b[33m{text}\x1b[0m" if sys.stdout.isatty() else text)
+def as_warning(text: str) -> str:
+    """Return a warning, in yellow if standard output is a terminal."""
+    return f"\x1b[33m{text}\x1b[0m" if sys.stdout.isatty() else text

@@ -33,12 +33,11 @@ def figures(options: FiguresOptions) -> list[Path]:
         headatlas figures atlas
         headatlas figures layers-base --beside layers-large
     """
-    from headatlas.results.comparison import Comparison, open_results
-    from headatlas.views.figures.comparison import write_comparison_figures
+    from headatlas.results.comparison import open_results
     from headatlas.views.figures.write import write_beside, write_figures
 
     results = open_results(options.folder)
     out = None if options.out is None else Path(options.out)
     if options.beside is not None:
         return write_beside(Path(options.folder), Path(options.beside), out)
-    return write_comparison_figures(results, out) if isinstance(results, Comparison) else write_figures(results, out)
+    return write_figures(results, out)

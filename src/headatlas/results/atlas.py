@@ -1,7 +1,7 @@
 """The folders that runs leave behind, and how to open them again.
 
 DIR/manifest.json      what was run: model, corpora, settings, versions, what was left out
-DIR/tables/            every table as .parquet and .csv (see `schema.py`)
+DIR/tables/            every table as .parquet and .csv (see `schemas`)
 DIR/examples.safetensors  short inputs with all their maps, gold trees and mentions
 DIR/relation_examples.safetensors  sentences on which the best heads get a dependency relation right
 DIR/state/             the studies' sums, one file per corpus, from which a stopped survey resumes
@@ -19,14 +19,14 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
+from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, make_folder, own_subfolder, parse_json, write_atomically, write_text
 from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
 from headatlas.models.stacks import parse_shape
-from headatlas.results.example import Example, load_examples, save_examples
+from headatlas.results.example import Example, RelationExample, load_examples, load_relation_examples, save_examples
 from headatlas.results.naming import heads_in_layers, model_named
-from headatlas.results.relation_examples import RelationExample, load_relation_examples
-from headatlas.results.schema import TABLES, conform
+from headatlas.results.schemas import TABLES, conform
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Tables(Mapping[str, pd.DataFrame]):
 
     def __getitem__(self, name: str) -> pd.DataFrame:
         if name not in self._rows:
-            raise KeyError(f"there is no table {name!r} here; the tables are: {', '.join(self._rows)}")
+            raise KeyError(f"no table {name!r}; the tables are: {', '.join(self._rows)}")
         if name not in self._read:
             path = self._folder / f"{name}.parquet"
             try:
@@ -152,7 +152,7 @@ class Atlas(Results):
 
     @cached_property
     def relation_examples(self) -> list[RelationExample]:
-        """Sentences on which the best heads get their relation right; none where no treebank was surveyed."""
+        """Sentences on which the best heads get their relation right; empty if no treebank was surveyed."""
         path = self.folder / RELATION_EXAMPLES
         return load_relation_examples(path) if path.exists() else []
 
@@ -249,3 +249,22 @@ def add_table(folder: Path, name: str, frame: pd.DataFrame) -> None:
 def write_examples(folder: Path, examples: Sequence[Example]) -> None:
     """Write the examples beside the tables."""
     save_examples(examples, folder / EXAMPLES)
+
+
+def already_done(folder: Path, settings: dict[str, Any], kind: FolderKind = ATLAS) -> bool:
+    """Whether the folder holds this run, finished. Raises AtlasError if it holds another run."""
+    if not (folder / "manifest.json").exists():
+        return False
+    manifest = read_manifest(folder, kind)
+    refuse_other_run(folder, manifest, settings)
+    return bool(manifest.get("complete"))
+
+
+def refuse_other_run(folder: Path, manifest: Mapping[str, Any], settings: Mapping[str, Any]) -> None:
+    """Raise an error if a manifest is of a run with other settings."""
+    made_by = manifest.get("versions")
+    version = made_by.get("headatlas") if isinstance(made_by, Mapping) else None
+    if differing := differences(manifest.get("settings", {}), settings, version):
+        raise AtlasError(
+            f"{folder}: holds other results ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+        )

@@ -95,7 +95,7 @@ class _Block:
         self.columns, self.rows, self.widths = columns, rows, widths
 
     def fitting(self, keys: int, width: int | None) -> list[list[int]]:
-        """Which columns stand side by side: all if they fit, else each group, else as many as fit; the keys always."""
+        """Which columns are side by side: all if they fit, else each group, else as many as fit; the keys always."""
         places = list(range(len(self.columns)))
         if width is None or self._total(places) <= width:
             return [places]

@@ -1,4 +1,4 @@
-"""A table as people read it: the values, and the texts and rounded numbers that stand for them."""
+"""A table as people read it: the values, and the texts and rounded numbers that represent them."""
 
 from __future__ import annotations
 
@@ -58,6 +58,11 @@ def plain_view(frame: pd.DataFrame, *title: str) -> View:
     texts = [_texts(frame[name]) for name in frame]
     keys = len(list(takewhile(lambda column: column.title in ("layer", "head"), columns)))
     return View(frame, columns, tuple(zip(*texts, strict=True)), title, keys=max(1, keys))
+
+
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as dictionaries, by column."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
 def sort_order(frame: pd.DataFrame, sort: str) -> list[int]:

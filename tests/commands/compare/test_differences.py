@@ -16,7 +16,7 @@ from headatlas.commands.compare.differences import (
     group_means,
     rows_in_one_only,
 )
-from headatlas.results.schema import conform
+from headatlas.results.schemas import conform
 
 REPLICATES = 21
 FINITE = st.floats(-10, 10, allow_nan=False)

@@ -21,7 +21,7 @@ from headatlas.commands.compare.matching import (
     match_summary,
 )
 from headatlas.models.stacks import HeadShape
-from headatlas.results.schema import conform
+from headatlas.results.schemas import conform
 
 
 def cheapest(distances):

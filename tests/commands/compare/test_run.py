@@ -11,7 +11,7 @@ import pytest
 
 import headatlas as ha
 from headatlas.errors import AtlasError, CorpusError, SettingError
-from headatlas.results.schema import TABLES
+from headatlas.results.schemas import TABLES
 from typed import typed
 
 MATCHED = {"head_matches", "match_summary", "cross_distances"}
@@ -137,7 +137,7 @@ def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
     [
         (
             lambda m: m["model"].update(name="./gone"),
-            "a model cannot be loaded any more: ./gone: there is no such folder",
+            "a model can no longer be loaded: ./gone: there is no such",
         ),
         (lambda m: m["model"].update(weights_sha256={}), "have changed since the survey"),
         (lambda m: m["model"].update(attention="decoder"), "does not have the heads"),
@@ -213,7 +213,7 @@ def test_what_each_side_says_of_its_heads_is_kept(compared, atlas, other):
 
 
 def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
-    monkeypatch.setattr("headatlas.cli.endings.write_comparison_figures", lambda comparison: [])
+    monkeypatch.setattr("headatlas.cli.endings.write_figures", lambda comparison: [])
     text = str(corpora["text"])
     arguments = ["compare", str(atlas.folder), str(other.folder), "--text", text, "--segments", "3"]
     out = tmp_path / "out"
@@ -223,7 +223,7 @@ def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
     assert re.search(r"\d of 8 heads are matched with the head in the same place \(by chance: 1\)", said)
     assert re.search(r"positions: \d+ of 24 differences .* about 1 would by chance", said)
     assert "Not compared: head_map" in said
-    assert said.endswith("index.html ")
+    assert said.endswith("index.html in a browser. ")
     assert (out / "index.html").stat().st_size > 100_000
     shown = typed("table", str(out), "head_matches", "--sort", "own", "--rows", "2")
     assert "2 of 8 rows" in shown.output

@@ -6,8 +6,8 @@ from http.client import HTTPConnection
 
 import pytest
 
-from headatlas.commands.explore.connections import MOST_CONNECTIONS, server_of
 from headatlas.commands.explore.run import _listening, explorer_app
+from headatlas.commands.explore.server import MOST_CONNECTIONS, server_of
 
 TOKEN = "t0ken-_"
 BEGUN = b"POST /api/ask HTTP/1.1\r\nContent-Length: 9"

@@ -8,8 +8,7 @@ import pytest
 import torch
 
 from headatlas.commands.explore import live
-from headatlas.commands.explore.live import Explorer
-from headatlas.commands.explore.requests import Question
+from headatlas.commands.explore.live import Explorer, Question
 from headatlas.errors import HeadatlasError, SettingError
 
 TEXT = "the old man saw a zebra."
@@ -107,7 +106,7 @@ def test_a_causal_model_says_what_comes_next_and_what_it_expected(load_tiny, fam
 
 
 def test_the_first_word_of_a_causal_model_cannot_be_predicted(load_tiny):
-    with pytest.raises(SettingError, match="Nothing stands before the first word"):
+    with pytest.raises(SettingError, match="The first word cannot be predicted"):
         explorer(load_tiny, "gpt2").answer(Question("a b", (0,)))
 
 
@@ -141,5 +140,5 @@ def test_too_long_empty_and_unknown_words_are_refused(load_tiny, monkeypatch):
             one.answer(question)
     assert len(one.answer(Question("dog " * 62))["example"]["tokens"]) == 64
     monkeypatch.setattr(live, "MOST_WEIGHTS", 8 * 100)
-    with pytest.raises(SettingError, match="Here 10 can be shown"):
+    with pytest.raises(SettingError, match="At most 10 can be shown"):
         explorer(load_tiny, "bert").answer(Question("dog " * 9))

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.commands.explore.requests import Question, read_question
+from headatlas.commands.explore.live import Question, read_question
 from headatlas.errors import SettingError
 from headatlas.models.stacks import HeadShape
 

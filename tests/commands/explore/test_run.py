@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headatlas.commands.explore import address, connections, run
+from headatlas.commands.explore import address, run, server
 from headatlas.commands.explore.live import Explorer
 from headatlas.commands.explore.options import ExploreOptions
 from headatlas.errors import SettingError
@@ -79,7 +79,7 @@ def test_the_browser_is_given_a_private_file_and_not_the_token(tmp_path, monkeyp
             seen.update(folder=folder.stat().st_mode, page=page.stat().st_mode, text=page.read_text())
             seen.update(uri=page.as_uri())
 
-    monkeypatch.setattr(connections, "server_of", lambda app: Server())
+    monkeypatch.setattr(server, "server_of", lambda app: Server())
     monkeypatch.setattr(run, "explorer_app", lambda *given: None)
     monkeypatch.setattr(run, "new_token", lambda: "t0ken-_")
     monkeypatch.setattr(ExploreOptions, "load", lambda options, model: None)
@@ -118,7 +118,7 @@ def test_one_argument_is_a_model_or_an_atlas(words, model, folder, tmp_path, mon
     monkeypatch.setattr(run, "load_model", lambda name, **options: None)
     monkeypatch.setattr(ExploreOptions, "load", lambda options, name: opened.update(model=name))
     monkeypatch.setattr(run, "explorer_app", lambda *given: None)
-    monkeypatch.setattr(connections, "server_of", lambda app: SimpleNamespace(run=lambda sockets: None))
+    monkeypatch.setattr(server, "server_of", lambda app: SimpleNamespace(run=lambda sockets: None))
     done = typed("explore", *words, "--no-browser")
     assert done.exit_code == 0, done.output
     assert "Explore at http://127.0.0.1:" in done.output

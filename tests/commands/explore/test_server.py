@@ -7,11 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from starlette.testclient import TestClient
 
-from headatlas.commands.explore.live import Explorer
-from headatlas.commands.explore.requests import MOST_BYTES
+from headatlas.commands.explore.live import MOST_BYTES, Explorer
 from headatlas.commands.explore.run import explorer_app
-from headatlas.commands.explore.server import create_app
-from headatlas.commands.explore.turns import Turns
+from headatlas.commands.explore.server import Turns, create_app
 from patience import SECONDS
 
 TOKEN = "t0ken-_"

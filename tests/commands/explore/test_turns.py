@@ -7,7 +7,7 @@ from contextlib import suppress
 
 import pytest
 
-from headatlas.commands.explore.turns import BusyError, Turns
+from headatlas.commands.explore.server import BusyError, Turns
 from patience import SECONDS
 
 

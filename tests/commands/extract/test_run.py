@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import headatlas as ha
-from headatlas.commands.extract import storing
+from headatlas.commands.extract import run as work
 from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
 from headatlas.models import model as models
 from headatlas.store import writing
@@ -254,7 +254,7 @@ def test_without_room_nothing_begins(extract, tmp_path, monkeypatch):
 
 def test_the_predicted_size_is_told_and_true(extract, capsys, monkeypatch):
     told = []
-    monkeypatch.setattr(storing, "bytes_to_write", lambda index: told.append(writing.bytes_to_write(index)) or told[0])
+    monkeypatch.setattr(work, "bytes_to_write", lambda index: told.append(writing.bytes_to_write(index)) or told[0])
     folder = extract(level="tokens", hidden_states=True, progress=True).folder
     assert "15 examples, maps between tokens: about" in capsys.readouterr().err
     real = sum(path.stat().st_size for path in folder.iterdir())

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from headatlas.commands.reproduce.checks import TOLERANCES, WIDEST_INTERVAL, number, table_of
-from headatlas.results.schema import conform
+from headatlas.results.schemas import conform
 
 shares = some.floats(0, 100)
 

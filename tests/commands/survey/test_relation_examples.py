@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headatlas.commands.survey.relation_examples import LONGEST, SHORTEST, relation_examples
+from headatlas.commands.survey.examples import LONGEST, SHORTEST, relation_examples
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.word_segments import parsed_segments

@@ -10,7 +10,7 @@ from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.corpora.sample import sample_treebank
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import read_manifest, write_manifest
-from headatlas.results.schema import conform
+from headatlas.results.schemas import conform
 
 
 @pytest.fixture(scope="module")

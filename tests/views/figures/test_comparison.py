@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headatlas.views.figures.comparison import write_comparison_figures
+from headatlas.views.figures.write import write_figures
 from headatlas.views.words.comparison import comparison_findings, names_of
 from tests.views.synthetic_comparison import synthetic_comparison
 
@@ -19,13 +19,13 @@ from tests.views.synthetic_comparison import synthetic_comparison
 )
 def test_figures_are_drawn_where_there_is_something_to_draw(tmp_path, a, b, matched, expected):
     made = synthetic_comparison(tmp_path, a, b, matched, names=("base 模型", "tuned"))
-    paths = write_comparison_figures(made, formats=["svg"])
+    paths = write_figures(made, formats=["svg"])
     assert {path.stem for path in paths} == expected
     assert all(path.parent == tmp_path / "figures" and path.stat().st_size > 1000 for path in paths)
 
 
 def test_the_figures_say_what_they_show(tmp_path):
-    paths = write_comparison_figures(synthetic_comparison(tmp_path, [2, 3], [2, 3]), formats=["svg"])
+    paths = write_figures(synthetic_comparison(tmp_path, [2, 3], [2, 3]), formats=["svg"])
     texts = {path.stem: path.read_text(encoding="utf-8") for path in paths}
     assert ">A: base<" in texts["best_heads"]
     assert all(f">{name}<" in texts["best_heads"] for name in ("all", "det", "nsubj"))

@@ -92,5 +92,5 @@ def test_layers_of_two_folders_are_drawn_to_one_file(tmp_path, tables):
     assert path.stat().st_size > 10_000
     (tmp_path / "c").mkdir()
     write_manifest(tmp_path / "c", {"complete": True, "model": {"name": "c"}, "tables": {}})
-    with pytest.raises(AtlasError, match="there are no layers to draw"):
+    with pytest.raises(AtlasError, match="no layers to draw"):
         write_beside(tmp_path / "a", tmp_path / "c")

@@ -7,7 +7,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from headatlas.errors import SettingError
-from headatlas.results.relation_examples import RelationExample
+from headatlas.results.example import RelationExample
 from headatlas.views.figures.lines import attention_lines, relation_panel, relations_figure
 from headatlas.views.figures.style import VERMILLION, save_figure
 from tests.views.synthetic_tables import maps

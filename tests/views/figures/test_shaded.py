@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from headatlas.errors import AtlasError
-from headatlas.views.figures.shaded import shaded_html, shaded_svg, write_shaded
+from headatlas.views.figures.keyphrases import shaded_html, shaded_svg, write_shaded
 
 
 def of(*words):

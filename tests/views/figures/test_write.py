@@ -10,7 +10,7 @@ import pytest
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import write_tables
-from headatlas.results.relation_examples import RelationExample
+from headatlas.results.example import RelationExample
 from headatlas.views.figures.lines import between_units, clearest
 from headatlas.views.figures.write import heads_figure, write_figures
 from tests.views.synthetic_tables import all_tables, heads_of, maps

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headatlas.views.page import tables as page_tables
-from headatlas.views.page.tables import nearest_heads, packed_table, rounded
+from headatlas.views.page import content as page_tables
+from headatlas.views.page.content import nearest_heads, packed_table, rounded
 from tests.views.synthetic_atlas import similarity_tables
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from headatlas.results.schema import TABLES
-from headatlas.views.published.compare_probes import compare_probes, summarise_probes
+from headatlas.results.schemas import TABLES
+from headatlas.views.published.compare import compare_probes, summarise_probes
 from headatlas.views.published.tables import published_probes
 
 

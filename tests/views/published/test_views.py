@@ -38,7 +38,7 @@ def test_every_other_table_is_shown_as_it_is(atlas):
 
 def test_an_unknown_name_lists_those_there_are(tmp_path):
     atlas = write_atlas(tmp_path, {"positions": positions([2])})
-    with pytest.raises(AtlasError, match=r"no table 'entropie' here. The tables are: positions\."):
+    with pytest.raises(AtlasError, match=r"no table entropie. It has: positions\."):
         view_of(atlas, "entropie")
 
 

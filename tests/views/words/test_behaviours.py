@@ -7,9 +7,8 @@ import math
 import pandas as pd
 import pytest
 
-from headatlas.results.schema import conform
-from headatlas.views.words.behaviours import behaviours, main_labels
-from headatlas.views.words.patterns import BROAD_ENTROPY
+from headatlas.results.schemas import conform
+from headatlas.views.words.patterns import BROAD_ENTROPY, behaviours, main_labels
 
 
 def positions(*rows):

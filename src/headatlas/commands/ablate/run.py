@@ -33,8 +33,7 @@ from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
-from headatlas.results.atlas import ATLAS, SHARD, Atlas, write_manifest, write_tables
-from headatlas.results.finished import already_done
+from headatlas.results.atlas import ATLAS, SHARD, Atlas, already_done, write_manifest, write_tables
 from headatlas.versions import moment, versions
 
 STATE = "state"  # folder of what is finished, while a run lasts

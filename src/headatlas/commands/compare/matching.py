@@ -114,13 +114,13 @@ def cross_models(
     return crossing
 
 
-def _keep_all(kept: KeptRows, side: SideModel, batch: Batch, first: int) -> None:
+def _keep_all(rows: KeptRows, side: SideModel, batch: Batch, first: int) -> None:
     """Run a model over the batch and keep the rows of all its heads, numbered from `first`."""
     model, stack = side
     starts = list(accumulate(model.shapes[stack].heads, initial=first))
 
     def see(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
-        kept.keep(weights, batch, starts[layer])
+        rows.keep(weights, batch, starts[layer])
 
     model.observe(batch, see, stack)
 
@@ -190,7 +190,7 @@ def match_summary(matches: pd.DataFrame, crossing: Crossing, share_of_rows: floa
             "place_kept_by_chance": 1,
         }
     if a.layers == b.layers:
-        chance = sum(one * other for one, other in zip(a.heads, b.heads, strict=True)) / max(a.total, b.total)
+        chance = sum(of_a * of_b for of_a, of_b in zip(a.heads, b.heads, strict=True)) / max(a.total, b.total)
         measures |= {"layer_kept": int((pairs["layer_a"] == pairs["layer_b"]).sum()), "layer_kept_by_chance": chance}
     return pd.DataFrame({"measure": measures.keys(), "value": measures.values()})
 
@@ -226,7 +226,7 @@ def _match_behaviours(
 ) -> dict[int, int]:
     if not distances:
         return {number: number for number in range(min(len(a), len(b)))}
-    return assign(np.array([[distances[one, other] for other, _ in b] for one, _ in a]).reshape(len(a), len(b)))
+    return assign(np.array([[distances[head, match] for match, _ in b] for head, _ in a]).reshape(len(a), len(b)))
 
 
 def _strongest(rows: pd.DataFrame) -> list[tuple[Head, float]]:

@@ -1,8 +1,7 @@
 """`compare`: two atlases side by side, as a folder with their differences and their matched heads.
 
-Heads are matched on segments that both models read alike. Whatever prevents that (a model that is gone, weights that
-changed, tokenizers that differ, a text that is missing) is a `NotSharedError` with the reason; the rest of the
-comparison does without.
+Heads are matched on segments that both models read in the same way. Whatever prevents that (a missing model or text,
+changed weights, different tokenizers) is a `NotSharedError` with the reason; the rest of the comparison does without.
 """
 
 from __future__ import annotations
@@ -17,6 +16,10 @@ import numpy as np
 import pandas as pd
 
 from headatlas.commands.compare.differences import (
+    DISTANCE_SETTINGS,
+    DISTANCES,
+    MEASURES,
+    NOT_COMPARED,
     Manifest,
     Side,
     comparable,
@@ -35,7 +38,6 @@ from headatlas.commands.compare.matching import (
     head_match_table,
     match_summary,
 )
-from headatlas.commands.compare.measures import DISTANCE_SETTINGS, DISTANCES, MEASURES, NOT_COMPARED
 from headatlas.commands.compare.options import CompareOptions
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.corpora.text import TextFormat, read_text
@@ -136,7 +138,7 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
     names: dict[str, bool] = {}
     every = dict.fromkeys([*a.tables, *b.tables])
     left_out = {name: why for name, why in NOT_COMPARED.items() if name.partition(":")[0] in every}
-    left_out |= {name: "there is no rule to compare it" for name in every if name not in {*MEASURES, *NOT_COMPARED}}
+    left_out |= {name: "it has no rule for comparison" for name in every if name not in {*MEASURES, *NOT_COMPARED}}
     otherwise = [name for name in DISTANCE_SETTINGS if about_a["settings"].get(name) != about_b["settings"].get(name)]
     for name, measures in MEASURES.items():
         has = [name in side.tables for side in (a, b)]
@@ -226,7 +228,7 @@ def load_side(manifest: Manifest, **loading: Any) -> Model:
     try:
         model = load_model(about["name"], revision=revision, random_weights=bool(random), seed=seed, **loading)
     except ModelError as error:
-        raise NotSharedError(f"a model cannot be loaded any more: {error}") from error
+        raise NotSharedError(f"a model can no longer be loaded: {error}") from error
     if model.source.get("weights_sha256") != about.get("weights_sha256"):
         raise NotSharedError(f"the weights of {about['name']} have changed since the survey.")
     shape = model.shapes.get(about["attention"])

@@ -1,6 +1,5 @@
-"""The explorer: a page on this machine alone, in which people type a text, look at every head and remove some.
+"""The explorer: a page on this machine alone, where people type a text, inspect every head and remove heads.
 
-`requests` reads what the browser asks, `live` answers it with the model, `predictions` says which words it expects,
-`turns` lets one answer be worked out at a time, `guard` turns strangers away, `server` joins them, `connections` holds
-the browser's connections, `address` knows where all this is found and by which token.
+`live` reads what the browser asks and answers it with the model, `server` turns strangers away and answers one question
+at a time, and `address` knows where the server is and its token.
 """

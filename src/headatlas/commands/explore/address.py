@@ -1,4 +1,4 @@
-"""Where the explorer is found, and the token of one run: what nobody else on this machine can know.
+"""The address of the explorer, and the secret token of one run.
 
 The server's packages are not needed here, so that a run without them can say what to install.
 """
@@ -22,25 +22,25 @@ REDIRECT = """<!DOCTYPE html>
 
 
 def new_token() -> str:
-    """A word that nobody guesses."""
+    """Make a token that nobody can guess."""
     return secrets.token_urlsafe(32)
 
 
 def is_token(given: str | None, token: str) -> bool:
-    """Whether the right token was given, compared in a time that tells nothing of it."""
+    """Whether the right token was given, compared in constant time."""
     return given is not None and secrets.compare_digest(given.encode(), token.encode())
 
 
 def hosts_of(port: int) -> frozenset[str]:
-    """What a browser calls this server."""
+    """Return the names under which a browser reaches this server."""
     return frozenset({f"{ADDRESS}:{port}", f"localhost:{port}"})
 
 
 def write_redirect(folder: Path, address: str) -> Path:
-    """Write a page that leads to the address, readable by its owner alone.
+    """Write a page that redirects to the address, readable by its owner alone.
 
-    A browser is a program with a command line, which every user of the machine can read; the address has the token in
-    it. So the browser is given this file's name instead.
+    Every user of the machine can read the browser's command line, and the address contains the token. So the browser is
+    given this file's name instead.
     """
     path = folder / "explore.html"
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""Starting the explorer: which model, which atlas, a free port on this machine, and the address to open."""
+"""The work of `explore`: load the model, open the atlas, listen on this machine, and open the page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MISSING = "The explorer needs Starlette and uvicorn. Install them with: pip inst
 def run_explore(options: ExploreOptions) -> None:
     """Serve the explorer on this machine until it is stopped (Ctrl-C)."""
     try:
-        from headatlas.commands.explore.connections import server_of
+        from headatlas.commands.explore.server import server_of
     except ModuleNotFoundError as error:
         raise SettingError(MISSING) from error
     model, atlas = options.model, options.atlas
@@ -47,13 +47,13 @@ def run_explore(options: ExploreOptions) -> None:
         app = explorer_app(model, atlas, token, number)
         address = f"http://{ADDRESS}:{number}/{token}/"
         options.opened(address)
-        if options.browser:  # which gets a file that its owner alone may read: other users can see its command line
+        if options.browser:  # other users can read its command line, so it gets a private file
             webbrowser.open(write_redirect(Path(private), address).as_uri())
         server_of(app).run(sockets=[listener])
 
 
 def atlas_model(atlas: Atlas | None) -> tuple[str, dict[str, Any]]:
-    """The name of an atlas's model, and how to load it as it was surveyed; without an atlas the default."""
+    """Return the model of an atlas and how to load it as it was surveyed; without an atlas, the default model."""
     if atlas is None:
         return DEFAULT_MODEL, {}
     about = atlas.manifest["model"]
@@ -64,7 +64,7 @@ def atlas_model(atlas: Atlas | None) -> tuple[str, dict[str, Any]]:
 
 
 def explorer_app(model: Model, atlas: Atlas | None, token: str, port: int) -> Starlette:
-    """The server's application for a model and, where there is one, an atlas of it."""
+    """Make the server's application for a model and, if given, its atlas."""
     from headatlas.commands.explore.server import create_app
 
     stack = model.choose_stack(atlas.manifest["model"]["attention"] if atlas else None)
@@ -74,7 +74,7 @@ def explorer_app(model: Model, atlas: Atlas | None, token: str, port: int) -> St
 
 
 def explorer_content(explorer: Explorer, atlas: Atlas | None, token: str) -> dict[str, Any]:
-    """The page's content: the atlas's, where there is one, and what is needed to ask."""
+    """Return the content of the page: that of the atlas, if given, and what it needs to ask."""
     heads = list(explorer.shape.heads)
     if atlas is None:
         content = model_content(describe_model(explorer.model, explorer.stack))
@@ -83,13 +83,13 @@ def explorer_content(explorer: Explorer, atlas: Atlas | None, token: str) -> dic
         if content["heads"] != heads:
             raise SettingError(
                 f"{atlas.folder} is an atlas of {content['name']} with {sum(content['heads'])} heads, but "
-                f"{explorer.model.name} has {explorer.shape}. Name the atlas's own model, or none."
+                f"{explorer.model.name} has {explorer.shape}. Give the model of the atlas, or omit it."
             )
     return content | {"views": ["live", *content["views"]], "live": explorer.about() | {"token": token}}
 
 
 def _listening(port: int) -> socket.socket:
-    """A socket that this machine alone can reach."""
+    """Open a socket that only this machine can reach."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
     try:
         listener.bind((ADDRESS, port))

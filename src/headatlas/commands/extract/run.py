@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from headatlas.commands.extract.options import ExtractOptions, Level, StoredType, StoreOptions
-from headatlas.commands.extract.storing import SHARD_MEGABYTES, Advance, fill_store
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.read import read_treebank
@@ -19,6 +21,10 @@ from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.engine.locking import alone_in_out, lock_folder
+from headatlas.engine.progress import TokenProgress
+from headatlas.engine.settings import differences
+from headatlas.engine.stopping import ctrl_c
+from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
@@ -26,12 +32,18 @@ from headatlas.models.stacks import Stack
 from headatlas.remote import local_folder, send
 from headatlas.store.examples import StoredExample, Tensors, example_of
 from headatlas.store.importing import read_maps
-from headatlas.store.index import Index
+from headatlas.store.index import INDEX, Index, check_index, read_index
 from headatlas.store.reading import Store, open_store
 from headatlas.store.word_maps import observe_maps
+from headatlas.store.writing import bytes_to_write, refuse_without_room, write_store
 from headatlas.versions import versions
+from headatlas.wording import counted, megabytes
 
 PLACES = "places"  # in the index of a shard: the place of each example in the whole
+Advance = Callable[[int], None]
+"""Reports how many more tokens are done."""
+
+SHARD_MEGABYTES = 256
 
 
 def run_extract(options: ExtractOptions) -> Store:
@@ -232,3 +244,64 @@ def draw_sentences(
 def _examples(model: Model, inputs: Sequence[Segment], relations: Sequence[str]) -> list[StoredExample]:
     names = model.tokenizer.convert_ids_to_tokens
     return [example_of(segment, names(segment.ids.tolist()), model.kinds(segment.ids), relations) for segment in inputs]
+
+
+def fill_store(
+    folder: Path, index: Index, produce: Callable[[range, Advance], Iterator[Tensors]], *, progress: bool
+) -> Store:
+    """Write what is not written yet and open the store. produce: gives the numbers of some examples in turn.
+
+    Ctrl-C stops after the current batch; the files that are written stay, and the same call resumes.
+    """
+    try:
+        check_index(index)
+    except ValueError as error:
+        raise AtlasError(f"{folder}: nothing is written: {error}.") from error
+    index = _continued(folder, index)
+    if index.complete:
+        return open_store(folder)
+    needed = bytes_to_write(index)
+    free = refuse_without_room(folder, needed)
+    plan = index.plan()
+    if progress:
+        size = f"about {megabytes(needed)} in {counted(len(plan) - len(index.files), 'file')}"
+        numbers = "maps between" if index.maps else "hidden states of"
+        what = f"{counted(len(index.examples), 'example')}, {numbers} {index.level}"
+        print(f"{folder}: {what}: {size}; {megabytes(free)} are free", file=sys.stderr)
+    tokens = [sum(len(index.examples[place]) for place in places) for places in plan]
+    done = sum(tokens[: len(index.files)])
+    name = Path(index.model["name"]).name
+    with ctrl_c() as stop, TokenProgress(f"{name}: maps", sum(tokens), done, progress) as bar:
+        written = len(index.files)
+
+        def advance(number: int) -> None:
+            bar.advance(number)
+            if stop.is_set():
+                raise SurveyInterruptedError(
+                    f"Stopped after {written} of {len(plan)} files; the same command resumes at the next."
+                )
+
+        def produced(places: range) -> Iterator[Tensors]:
+            nonlocal written
+            written = plan.index(places)
+            return produce(places, advance)
+
+        write_store(folder, index, produced)
+    return open_store(folder)
+
+
+def _continued(folder: Path, index: Index) -> Index:
+    """Return the index with the files that the folder already has. Raises AtlasError if they are of another store."""
+    if not (folder / INDEX).exists():
+        return index
+    before = read_index(folder)
+    if differing := differences(before.settings, index.settings):
+        raise AtlasError(
+            f"{folder}: holds other maps ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+        )
+    files = list(takewhile(lambda file: _size(folder / file.file) == file.bytes, before.files))
+    return replace(index, files=files, complete=before.complete and len(files) == len(before.files))
+
+
+def _size(path: Path) -> int | None:
+    return path.stat().st_size if path.is_file() else None

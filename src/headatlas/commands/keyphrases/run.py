@@ -39,8 +39,7 @@ from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import HeadShape
 from headatlas.probes.keyphrases import Combination, combine_heads
-from headatlas.results.atlas import Atlas, open_atlas, write_manifest, write_tables
-from headatlas.results.finished import already_done
+from headatlas.results.atlas import Atlas, already_done, open_atlas, write_manifest, write_tables
 from headatlas.versions import moment, versions
 
 LONGEST_WINDOW = 512  # tokens; longer documents are read in windows, and models of longer inputs are slow on them

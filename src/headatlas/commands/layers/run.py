@@ -27,8 +27,7 @@ from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.probes.span_batches import SpanTargets, labels_of
-from headatlas.results.atlas import Atlas, read_manifest, write_manifest, write_tables
-from headatlas.results.finished import refuse_other_run
+from headatlas.results.atlas import Atlas, read_manifest, refuse_other_run, write_manifest, write_tables
 from headatlas.versions import moment, versions
 
 

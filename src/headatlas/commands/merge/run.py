@@ -23,11 +23,10 @@ from pathlib import Path
 from typing import Any, cast
 
 from headatlas.commands.ablate.run import STATE
-from headatlas.commands.extract.run import PLACES
-from headatlas.commands.extract.storing import Advance, fill_store
+from headatlas.commands.extract.run import PLACES, Advance, fill_store
 from headatlas.commands.merge.options import MergeOptions
 from headatlas.commands.survey.reopen import blank_studies, check_states, read_states, start_studies
-from headatlas.commands.survey.run import STATES
+from headatlas.commands.survey.run import STATES, begin_manifest
 from headatlas.commands.survey.studies import all_tables
 from headatlas.encoding.shards import Shard
 from headatlas.engine.checkpoint import Checkpoint
@@ -36,15 +35,14 @@ from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically
 from headatlas.models.stacks import HeadShape
 from headatlas.remote import fetch_folder, is_url, local_folder, send
-from headatlas.results.atlas import EXAMPLES, SHARD, Atlas, read_manifest, write_manifest, write_tables
-from headatlas.results.finished import already_done
+from headatlas.results.atlas import EXAMPLES, SHARD, Atlas, already_done, read_manifest, write_manifest, write_tables
 from headatlas.store.examples import Tensors
 from headatlas.store.index import INDEX, Index
 from headatlas.store.reading import Store, open_store
 from headatlas.studies import Study
 from headatlas.studies.dependencies import Dependencies
 from headatlas.studies.study import State
-from headatlas.versions import moment, versions
+from headatlas.versions import moment
 
 READERS = 2  # threads that read states ahead of the merge
 NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged without it."
@@ -104,14 +102,7 @@ def _merge_surveys(folders: Sequence[Path], manifests: Sequence[dict[str, Any]],
     if already_done(folder, settings):
         return Atlas(folder)
     make_folder(folder / STATES)
-    manifest: dict[str, Any] = {
-        "complete": False,
-        "started": moment(),
-        "settings": settings,
-        "model": first["model"],
-        "versions": versions("numba", "pandas"),
-        "shards": [str(shard) for shard in folders],
-    }
+    manifest = begin_manifest(settings, first["model"]) | {"shards": [str(shard) for shard in folders]}
     write_manifest(folder, manifest)
     merged = {name: _merge_states(folders, name, first) for name in _state_names(first)}
     for name, studies in merged.items():

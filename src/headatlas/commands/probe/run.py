@@ -29,8 +29,7 @@ from headatlas.models.loading import choose_device
 from headatlas.probes.batches import Sentences
 from headatlas.probes.training import FEWEST_SENTENCES
 from headatlas.probes.vectors import GLOVE, INSTALL, WordVectors, glove_is_installed, load_vectors
-from headatlas.results.atlas import Atlas, write_manifest, write_tables
-from headatlas.results.finished import already_done
+from headatlas.results.atlas import Atlas, already_done, write_manifest, write_tables
 from headatlas.store.index import INDEX
 from headatlas.versions import moment, versions
 

@@ -39,8 +39,7 @@ from headatlas.models.model import Model, check_length
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import Head, bound_heads, pruned_copy
 from headatlas.models.sources import Pruning
-from headatlas.results.atlas import PRUNING, open_atlas, read_manifest, write_manifest
-from headatlas.results.finished import already_done
+from headatlas.results.atlas import PRUNING, already_done, open_atlas, read_manifest, write_manifest
 from headatlas.versions import moment, versions
 
 _CHECKED_INPUTS, _CHECKED_TOKENS = 8, 128

@@ -19,8 +19,8 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from headatlas.views.published.compare import CANDIDATES, METHODS, arrow, best_heads, head
-from headatlas.views.published.compare_probes import NAMES, summarise_probes
+from headatlas.results.view import records
+from headatlas.views.published.compare import CANDIDATES, METHODS, NAMES, arrow, best_heads, head, summarise_probes
 from headatlas.views.published.tables import published_coreference, published_dependencies, published_probes
 
 Row = dict[str, Any]
@@ -89,8 +89,8 @@ def dependency_checks(tables: Tables, missing: str) -> Iterator[Check]:
 
     `dependency_best` is as `compare_dependencies` gives it, with the published relation that belongs to each of ours.
     """
-    ours = {} if missing else {row["published_relation"]: row for row in _rows(tables["dependency_best"])}
-    for row in _rows(published_dependencies()):
+    ours = {} if missing else {row["published_relation"]: row for row in records(tables["dependency_best"])}
+    for row in records(published_dependencies()):
         our_row = ours.get(row["relation"])
         lacking = missing or f"--ptb-dev has too few {row['relation']}, or none"
         for column, check in _of_relation(row):
@@ -98,7 +98,7 @@ def dependency_checks(tables: Tables, missing: str) -> Iterator[Check]:
 
 
 def _of_relation(row: Row) -> Iterator[tuple[str, Check]]:
-    """What is printed of one relation, each with the column of ours that belongs beside it."""
+    """What the paper prints of one relation, each with the column of ours to compare."""
     place, relation = str(row["source"]), str(row["relation"])
     for column, what in (("accuracy", "best head"), ("baseline", "fixed offset")):
         item = f"{relation}: accuracy of the {what}"
@@ -121,7 +121,7 @@ def _beside(check: Check, column: str, our_row: Row) -> Check:
 
 
 def _scored(check: Check, our_row: Row, column: str, interval: str = "") -> Check:
-    """The check with a share of ours in percent. interval: what the names of its ends begin with."""
+    """The check with our share in percent. interval: the prefix of the columns low and high."""
     low, high = our_row[f"{interval}low"], our_row[f"{interval}high"]
     return check.measured(100 * our_row[column], TOLERANCES[check.place], 100 * low, 100 * high)
 
@@ -132,8 +132,8 @@ def coreference_checks(tables: Tables, missing: str) -> Iterator[Check]:
     if not missing:
         heads = best_heads(tables["coreference"], tables["coreference_best"])
         rules = tables["coreference_baselines"].rename(columns={"baseline": "method"})
-        ours = {(row["method"], row["mention_type"]): row for row in _rows(pd.concat([heads, rules]))}
-    for row in _rows(published_coreference()):
+        ours = {(row["method"], row["mention_type"]): row for row in records(pd.concat([heads, rules]))}
+    for row in records(published_coreference()):
         item = f"{METHODS[row['method']]}: {row['mention_type']} mentions"
         check = number("table 2", item, "%", 100 * row["accuracy"], TOLERANCES["table 2"])
         our_row = ours.get((row["method"], row["mention_type"]))
@@ -155,13 +155,9 @@ def coreference_checks(tables: Tables, missing: str) -> Iterator[Check]:
 
 def probe_checks(tables: Tables, missing: str) -> Iterator[Check]:
     """Table 3: the score of every probe, the mean over seeds."""
-    summary = [] if missing else _rows(summarise_probes(tables["probes"]))
+    summary = [] if missing else records(summarise_probes(tables["probes"]))
     ours = {(row["probe"], row["weights"]): row for row in summary}
-    for row in _rows(published_probes().fillna({"weights": ""})):
+    for row in records(published_probes().fillna({"weights": ""})):
         key = (row["probe"], row["weights"])
         check = number("table 3", NAMES[key], "%", 100 * row["score"], TOLERANCES["table 3"])
         yield _scored(check, ours[key], "score") if key in ours else check.without(missing or "--glove")
-
-
-def _rows(table: pd.DataFrame) -> list[Row]:
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]

@@ -14,8 +14,7 @@ from typing import Any
 import pandas as pd
 
 from headatlas.commands.reproduce.checks import TOLERANCES, Check, Found, Tables, number
-from headatlas.views.published.compare import best_heads
-from headatlas.views.published.compare_probes import summarise_probes
+from headatlas.views.published.compare import best_heads, summarise_probes
 from headatlas.views.published.tables import published_text
 from headatlas.views.words import patterns
 

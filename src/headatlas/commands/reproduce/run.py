@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,6 +13,8 @@ import pandas as pd
 from headatlas.choices import MapDistance
 from headatlas.commands.probe.options import WITH_WORDS, probe
 from headatlas.commands.reproduce.checks import (
+    TOLERANCES,
+    WIDEST_INTERVAL,
     Check,
     coreference_checks,
     dependency_checks,
@@ -18,18 +22,26 @@ from headatlas.commands.reproduce.checks import (
     table_of,
 )
 from headatlas.commands.reproduce.findings import finding_checks, number_checks
-from headatlas.commands.reproduce.inputs import Inputs, read_inputs
 from headatlas.commands.reproduce.options import ReproduceOptions
-from headatlas.commands.reproduce.report import REPORT, report_text
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.run import run_survey
+from headatlas.corpora.coreference.read import read_coreference
+from headatlas.corpora.files import find_files, refuse_same_files
+from headatlas.corpora.text import read_text
+from headatlas.corpora.treebanks.label_sets import labels_of
+from headatlas.corpora.treebanks.read import read_treebank
+from headatlas.errors import SettingError
 from headatlas.files import write_text
+from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors
 from headatlas.results.atlas import Atlas, add_table
+from headatlas.results.rendering import markdown_text, render
+from headatlas.results.view import Column, View
 from headatlas.studies import STUDIES
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
-from headatlas.views.published.tables import published_text
-from headatlas.views.published.views import view_of
+from headatlas.views.published.tables import published_text, source
+from headatlas.views.published.views import COMPARED, NEEDS, counts, reproduction_view, view_of
+from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
 
 PROBES_FOLDER = "probes"
 TABLE_3 = ("right_branching", "distances_words", "attention", "attention_words", "structural")
@@ -39,6 +51,77 @@ OPTION_OF = {"text": "wikipedia", "treebank": "ptb-dev", "coreference": "conll20
 
 SHARED = ("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", "trust_remote_code", "progress")
 """The options that the survey and the probes have too."""
+REPORT = "report.md"
+FIGURES = {
+    "figure1_heads": "Figure 1: heads at work on one input",
+    "figure2_token_kinds": "Figure 2: attention to kinds of tokens",
+    "figure2_positions": "Section 3.1: attention to neighbours",
+    "figure3_gradients": "Figure 3: gradients",
+    "figure4_entropy": "Figure 4: entropy",
+    "figure5_relations": "Figure 5: heads for relations",
+    "table3_probes": "Table 3 as bars",
+    "probe_weights": "Which heads the probes use",
+    "probe_layers": "The structural probe on every layer",
+    "figure6_head_map": "Figure 6: which heads are similar",
+}
+RULES = (
+    "A number is *reproduced* if ours lies within a tolerance of the published one, or if our 95 % interval "
+    f"contains it and is at most {WIDEST_INTERVAL:g} points wide. Tolerances: {TOLERANCES['table 1']:g} points in "
+    f"table 1 and the notebook, {TOLERANCES['table 2']:g} in tables 2 and 3, which are printed without decimals; "
+    f"{TOLERANCES['nats']:g} nats; {TOLERANCES['heads']:g} head in counts of heads; heads and offsets the same. "
+    "A finding is a yes or no by the rule beside it. *differs* means that a number is different, as one expects of "
+    "another model or corpus."
+)
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The given files by the names of their options, and the word vectors for the probes."""
+
+    files: dict[str, list[Path]]
+    vectors: str | None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.files
+
+    def get(self, name: str) -> list[Path] | None:
+        """The files of an option."""
+        return self.files.get(name)
+
+
+def read_inputs(options: ReproduceOptions) -> Inputs:
+    """Read every file to its end, so that an unreadable file is reported before a model is loaded."""
+    given = {
+        "wikipedia": options.wikipedia,
+        "ptb-train": options.ptb_train,
+        "ptb-dev": options.ptb_dev,
+        "conll2012": options.conll2012,
+    }
+    files = {name: find_files(paths, name) for name, paths in given.items() if paths is not None}
+    treebanks = {part: files[name] for part, name in (("train", "ptb-train"), ("eval", "ptb-dev")) if name in files}
+    refuse_same_files(treebanks, "Give another file with --ptb-dev.")
+    trees = {part: list(read_treebank(paths, left_out=Counter())) for part, paths in treebanks.items()}
+    sets = {part: labels_of(sentences).name for part, sentences in trees.items()}
+    if len(set(sets.values())) > 1:
+        raise SettingError(
+            f"--ptb-train has {sets['train']} relations, --ptb-dev {sets['eval']} relations. Give two parts of one "
+            "treebank."
+        )
+    if "wikipedia" in files:
+        _exhaust(read_text(files["wikipedia"], options.format_of("text")))
+    if "conll2012" in files:
+        _exhaust(read_coreference(files["conll2012"]))
+    vectors = None
+    if "train" in trees:
+        vectors = str(options.glove) if options.glove is not None else GLOVE if glove_is_installed() else None
+        if vectors is not None:
+            load_vectors(vectors, {word for sentences in trees.values() for tree in sentences for word in tree.words})
+    return Inputs(files, vectors)
+
+
+def _exhaust(records: Iterable[object]) -> None:
+    for _ in records:
+        pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,3 +218,58 @@ def _missing(atlas: Atlas, inputs: Inputs) -> dict[str, str]:
     if "ptb-train" not in inputs:
         missing["probes"] = "--ptb-train" if "ptb-dev" in inputs else "--ptb-train and --ptb-dev"
     return missing
+
+
+def report_text(atlas: Atlas, probed: Atlas | None) -> str:
+    """The report as Markdown. atlas: of the survey, with the table `reproduction`; probed: of the probes."""
+    table = atlas.tables["reproduction"]
+    model, paper = atlas.manifest["model"], source("dependencies")
+    name, heads = markdown_text(model["name"]), model["heads"]
+    parts = [
+        f"# {paper.paper} with {name}",
+        f"**{counts(table)}**, of {len(table)} published numbers and findings. The paper's model is {paper.model}; "
+        f"this is {name}, with {sum(heads)} heads in {len(heads)} layers.",
+        "\n".join(f"- {markdown_text(line)}" for line in _corpora(atlas, probed)),
+        "## When a number counts as reproduced",
+        RULES,
+    ]
+    for place in table["place"].unique():
+        parts += [f"## {place[0].upper()}{place[1:]}", _rows_of(table[table["place"] == place], model["name"])]
+    parts += ["## The tables side by side", *_side_by_side(atlas), *(_side_by_side(probed) if probed else ())]
+    parts += ["## Figures", *_figures(atlas.folder)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _corpora(atlas: Atlas, probed: Atlas | None) -> Iterator[str]:
+    """What was read and what was left out of it."""
+    yield from corpora_read(atlas.manifest)
+    yield from unknown_warnings(atlas.manifest)
+    if probed is not None:
+        train, scored = (probed.manifest["corpora"][part] for part in ("treebank", "eval"))
+        vectors = probed.manifest["vectors"]
+        with_words = f", word vectors of {vectors['width']} numbers ({Path(vectors['name']).name})" if vectors else ""
+        yield f"probes trained on {train['sentences']:,} sentences, scored on {scored['sentences']:,}{with_words}"
+    for omitted in left_out(atlas.manifest) + (left_out(probed.manifest) if probed is not None else []):
+        yield f"left out: {omitted}"
+    for study, reason in atlas.manifest["studies_skipped"].items():
+        yield f"not run: {study}: {reason}"
+
+
+def _rows_of(table: pd.DataFrame, name: str) -> str:
+    """The rows of one place, with the rule of each."""
+    whole = reproduction_view(table, name)
+    cells = tuple((*row[1:], rule) for row, rule in zip(whole.cells, table["rule"], strict=True))
+    return render(View(table, (*whole.columns[1:], Column("reproduced if")), cells), "markdown").strip()
+
+
+def _side_by_side(atlas: Atlas) -> Iterator[str]:
+    """Tables 1 to 3 in full."""
+    for name in COMPARED:
+        if all(table in atlas.tables for table in NEEDS[name][1]):
+            yield render(view_of(atlas, name), "markdown").strip()
+
+
+def _figures(folder: Path) -> Iterator[str]:
+    for stem, caption in FIGURES.items():
+        if (folder / "figures" / f"{stem}.png").exists():
+            yield f"![{caption}](figures/{stem}.png)\n\n{caption}"

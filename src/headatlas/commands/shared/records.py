@@ -12,7 +12,7 @@ import pandas as pd
 from headatlas.checksums import pack_json, unpack_json
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_text
-from headatlas.results.schema import TABLES
+from headatlas.results.schemas import TABLES
 
 FOLDER = "state"
 Rows = list[dict[str, Any]]

@@ -3,6 +3,10 @@
 Text segments are cut to the length of a picture. Sentences of a treebank stay whole; those that add a new relation come
 first. Stretches of a coreference corpus are cut after a sentence where possible, and hold at least one mention with an
 antecedent. Documents with keyphrases are cut likewise, and hold a word of a keyphrase.
+
+`relation_examples` adds clear examples of what the best heads do (figure 5): short sentences on which a head is right
+about every word of its relation, with the largest weights. They are chosen to be clear, not typical: the table says how
+often the head is right.
 """
 
 from __future__ import annotations
@@ -10,14 +14,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.corpora.keyphrases.key_words import OUTSIDE
+from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.kinds import KindTable
@@ -25,16 +32,22 @@ from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import ParsedSegment, WordSegment
-from headatlas.models.model import Model
+from headatlas.models.model import Model, Observable
 from headatlas.models.stacks import Stack
-from headatlas.results.example import Example, Tree
+from headatlas.results.example import Example, RelationExample, Tree
+from headatlas.statistics.classifier import predictions
+from headatlas.statistics.words import FromTokens, WordIndex, word_attention, word_index
 from headatlas.studies.coreference_baselines import antecedents
+from headatlas.views.figures.sentence import all_maps
 
 FITTING_TOKENS = 28  # as many as a picture shows well
 DOCUMENT_TOKENS = 60  # a title and a sentence or two
 MENTION_TOKENS = 36  # room for a mention and its antecedent
 FEWEST_WORDS = 4  # of a treebank's sentence
 SENTENCE_ENDS = frozenset(".?!")
+SHORTEST, LONGEST = 4, 14  # words of a sentence that a picture shows well
+POOL = 40  # sentences looked at for each relation
+KEPT = 2  # examples of each relation
 
 
 def choose_examples(corpora: Mapping[str, Sequence[Segment]], count: int, seed: int) -> list[tuple[str, Segment]]:
@@ -114,20 +127,13 @@ def _first_words(segment: WordSegment, size: int) -> dict[str, Any]:
 def make_examples(
     model: Model, chosen: Sequence[tuple[str, Segment]], relations: Sequence[str], *, kinds: KindTable, stack: Stack
 ) -> list[Example]:
-    """Run the chosen segments, one at a time so that nothing is padded, and keep their maps."""
+    """Run the chosen segments, one at a time so that nothing is padded, with all their maps."""
     segments = [segment for _, segment in chosen]
-    shape = model.shapes[stack]
     plan = plan_batches(segments, batch_tokens=1)
     examples: dict[int, Example] = {}
     for (place,), batch in zip(plan, iterate_batches(segments, plan, kinds, model.pad_id), strict=True):
         corpus, segment = chosen[place]
-        maps = np.zeros((shape.layers, shape.most_heads, len(segment), len(segment)), dtype=np.float32)
-
-        def keep(layer: int, weights: Tensor, _mask: Tensor | None, maps: NDArray[np.float32] = maps) -> None:
-            maps[layer, : weights.shape[1]] = weights[0].to("cpu", torch.float32).numpy()
-
-        model.observe(batch.to(model.device), keep, stack)
-        examples[place] = _example(model, corpus, segment, relations, maps)
+        examples[place] = _example(model, corpus, segment, relations, all_maps(model, batch.to(model.device), stack))
     return [examples[place] for place in range(len(chosen))]
 
 
@@ -186,3 +192,104 @@ def _words(model: Model, tokens: Sequence[str], index: NDArray[np.int32]) -> tup
         pieces = [token for token, owner in zip(tokens, word_of, strict=True) if owner == word]
         texts.append(model.tokenizer.convert_tokens_to_string(pieces).strip() or "".join(pieces))
     return word_of.tolist(), tuple(texts)
+
+
+class BestHead(NamedTuple):
+    """The columns of the table of best heads that are needed here."""
+
+    relation: str
+    layer: int
+    head: int
+    direction: str
+    accuracy: float
+
+
+def relation_examples(
+    model: Observable,
+    segments: Sequence[ParsedSegment],
+    relations: Sequence[str],
+    best: pd.DataFrame,
+    *,
+    kinds: KindTable,
+    how: FromTokens,
+    stack: Stack,
+    batch_tokens: int,
+) -> list[RelationExample]:
+    """Return up to two examples of each relation in the table of best heads. relations: names by number."""
+    number = {relation: index for index, relation in enumerate(relations)}
+    rows = [BestHead(*values) for values in best[list(BestHead._fields)].itertuples(index=False, name=None)]
+    rows = [row for row in rows if row.relation in number]
+    pools = {row.relation: _pool(segments, number[row.relation]) for row in rows}
+    chosen = sorted({place for pool in pools.values() for place in pool})
+    maps = _head_maps(model, [segments[place] for place in chosen], kinds, how, stack, batch_tokens)
+    maps_of = dict(zip(chosen, maps, strict=True))
+    examples = []
+    for row in rows:
+        candidates = []
+        for place in pools[row.relation]:
+            weights, pairs = maps_of[place][row.layer][row.head - 1], _pairs(segments[place], number[row.relation])
+            clarity = _clarity(weights, pairs, row.direction)
+            if clarity is not None:
+                candidates.append((clarity, _relation_example(row, segments[place], weights, pairs)))
+        candidates.sort(key=lambda candidate: -candidate[0])
+        examples += [example for _, example in candidates[:KEPT]]
+    return examples
+
+
+def _pool(segments: Sequence[ParsedSegment], relation: int) -> list[int]:
+    """Return the places of the first short sentences that have the relation."""
+    fitting = (
+        place
+        for place, segment in enumerate(segments)
+        if SHORTEST <= segment.size <= LONGEST and ((segment.relations == relation) & (segment.heads != ROOT)).any()
+    )
+    return [place for place, _ in zip(fitting, range(POOL), strict=False)]
+
+
+def _pairs(segment: ParsedSegment, relation: int) -> list[tuple[int, int]]:
+    """Return the pairs of the relation: the word that predicts, for some possessors their clitic, and the true head."""
+    words = np.flatnonzero((segment.relations == relation) & (segment.heads != ROOT))
+    return [(int(segment.counts_as[word]), int(segment.heads[word])) for word in words]
+
+
+def _clarity(weights: NDArray[np.float32], pairs: Sequence[tuple[int, int]], direction: str) -> float | None:
+    """Return the smallest weight on a true pair, or None if the head is wrong about one."""
+    towards = weights if direction == "dependent_to_head" else weights.T
+    every = torch.ones(1, len(weights), dtype=torch.bool)
+    predicted, _ = predictions(torch.from_numpy(np.ascontiguousarray(towards))[None, None], every)
+    if any(int(predicted[0, 0, dependent]) != head for dependent, head in pairs):
+        return None
+    return min(float(towards[dependent, head]) for dependent, head in pairs)
+
+
+def _relation_example(
+    row: BestHead, segment: ParsedSegment, weights: NDArray[np.float32], pairs: list[tuple[int, int]]
+) -> RelationExample:
+    return RelationExample(words=segment.text, weights=weights, pairs=tuple(pairs), **row._asdict())
+
+
+def _head_maps(
+    model: Observable,
+    segments: Sequence[ParsedSegment],
+    kinds: KindTable,
+    how: FromTokens,
+    stack: Stack,
+    batch_tokens: int,
+) -> list[dict[int, NDArray[np.float32]]]:
+    """Return the word maps of every layer (from 1) for each segment, without special tokens: [H, words, words]."""
+    maps_of: list[dict[int, NDArray[np.float32]]] = [{} for _ in segments]
+    plan = plan_batches(segments, batch_tokens)
+    for places, batch in zip(plan, iterate_batches(segments, plan, kinds, model.pad_id), strict=True):
+        moved = batch.to(model.device)
+        layers: dict[int, Tensor] = {}
+        model.observe(moved, partial(_keep, layers, word_index(moved), how), stack)
+        for row, place in enumerate(places):
+            size = segments[place].size
+            maps_of[place] = {layer: maps[row, :, :size, :size].numpy().copy() for layer, maps in layers.items()}
+    return maps_of
+
+
+def _keep(
+    layers: dict[int, Tensor], index: WordIndex, how: FromTokens, layer: int, weights: Tensor, _mask: Tensor | None
+) -> None:
+    layers[layer + 1] = word_attention(weights, index.index, index.size, how).to("cpu", torch.float32)

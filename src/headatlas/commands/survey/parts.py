@@ -17,8 +17,8 @@ from headatlas.corpora.treebanks.label_sets import LABEL_SETS, LabelSet, labels_
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.corpora.treebanks.spacy_docs import parse_text
-from headatlas.encoding.keyphrase_segments import keyphrase_segments
-from headatlas.encoding.mention_segments import mention_segments
+from headatlas.encoding.keyphrase_segments import KeyphraseSample, keyphrase_segments
+from headatlas.encoding.mention_segments import MentionSample, mention_segments
 from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.encoding.unknown import count_unknown
 from headatlas.encoding.word_segments import ParsedSample, parsed_segments
@@ -136,13 +136,7 @@ def _coreference(
         max_tokens=options.max_tokens,
         windows=options.whole_documents,
     )
-    about = {
-        "documents": sample.documents,
-        "segments": len(sample.segments),
-        "words": sample.words,
-        "tokens": sum(map(len, sample.segments)),
-        "mentions": sample.mentions,
-    }
+    about = _count_documents(sample) | {"mentions": sample.mentions}
     studies = settings.studies_of("coreference", chosen, about)
     return Part("coreference", sample.segments, studies, about, {**left_out, **sample.left_out})
 
@@ -154,14 +148,19 @@ def _keyphrases(
     left_out: Counter[str] = Counter()
     documents = read_keyphrases(files, options.format_of("keyphrases"), left_out)
     sample = keyphrase_segments(documents, model.tokenizer, max_tokens=options.max_tokens)
-    about = {
-        "documents": sample.documents,
-        "segments": len(sample.segments),
-        "words": sample.words,
-        "tokens": sum(map(len, sample.segments)),
+    about = _count_documents(sample) | {
         "keyphrases": sample.keyphrases,
         "keyphrases_in_text": sample.found,
         "documents_in_windows": sample.in_windows,
     }
     studies = settings.studies_of("keyphrases", chosen, about)
     return Part("keyphrases", sample.segments, studies, about, {**left_out, **sample.left_out})
+
+
+def _count_documents(sample: MentionSample | KeyphraseSample) -> dict[str, int]:
+    return {
+        "documents": sample.documents,
+        "segments": len(sample.segments),
+        "words": sample.words,
+        "tokens": sum(map(len, sample.segments)),
+    }

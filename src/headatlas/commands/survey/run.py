@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headatlas.commands.survey.examples import relation_examples
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.parts import Part
-from headatlas.commands.survey.relation_examples import relation_examples
 from headatlas.commands.survey.stored import stored_subject
 from headatlas.commands.survey.studies import all_tables
 from headatlas.commands.survey.subject import Subject, model_subject
@@ -25,12 +25,12 @@ from headatlas.results.atlas import (
     RELATION_EXAMPLES,
     SHARD,
     Atlas,
+    already_done,
     write_examples,
     write_manifest,
     write_tables,
 )
-from headatlas.results.finished import already_done
-from headatlas.results.relation_examples import save_relation_examples
+from headatlas.results.example import save_relation_examples
 from headatlas.studies import Study
 from headatlas.studies.entropy import ENTROPY_SMOOTHING
 from headatlas.versions import moment, versions
@@ -49,6 +49,12 @@ def run_survey(options: SurveyOptions) -> Atlas:
     return Atlas(folder)
 
 
+def begin_manifest(settings: dict[str, Any], model: dict[str, Any]) -> dict[str, Any]:
+    """Return the manifest of a survey that has just started."""
+    made_with = versions("numba", "pandas")
+    return {"complete": False, "started": moment(), "settings": settings, "model": model, "versions": made_with}
+
+
 @dataclass(frozen=True)
 class _Survey:
     """A survey that has not finished. settings: what determines its results."""
@@ -62,13 +68,7 @@ class _Survey:
         """Run every study and write the results."""
         parts = self.subject.parts()
         make_folder(self.folder / STATES)
-        manifest: dict[str, Any] = {
-            "complete": False,
-            "started": moment(),
-            "settings": self.settings,
-            "model": self.subject.about,
-            "versions": versions("numba", "pandas"),
-        }
+        manifest = begin_manifest(self.settings, self.subject.about)
         self._write_manifest(manifest)
         for part in parts:
             self._observe(self.subject.observed, part, part.studies, part.name)

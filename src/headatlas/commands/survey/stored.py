@@ -10,10 +10,10 @@ import numpy as np
 
 from headatlas.commands.shared.options import list_names
 from headatlas.commands.survey.examples import FITTING_TOKENS
-from headatlas.commands.survey.options import SurveyOptions
+from headatlas.commands.survey.options import CORPORA, SurveyOptions
 from headatlas.commands.survey.parts import Part, describe_treebank, label_set_of
 from headatlas.commands.survey.studies import StudySettings
-from headatlas.commands.survey.subject import Subject
+from headatlas.commands.survey.subject import Subject, choose_studies
 from headatlas.corpora.treebanks.label_sets import possessive_clitic
 from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.template import SPECIAL
@@ -27,7 +27,7 @@ from headatlas.store.examples import TokenMaps
 from headatlas.store.index import INDEX
 from headatlas.store.reading import Store, open_store
 from headatlas.store.stored_model import OWN_KINDS, StoredMaps, parsed_segment, text_segment
-from headatlas.studies import STUDIES, TEXT_STUDIES
+from headatlas.studies import TEXT_STUDIES
 from headatlas.studies.dependencies import Dependencies
 
 
@@ -59,10 +59,7 @@ def stored_subject(options: SurveyOptions) -> Subject:
 
 
 def _choose_studies(store: Store, names: Sequence[str] | None) -> tuple[list[str], dict[str, str]]:
-    """Return the studies that need nothing but maps, and why others cannot run.
-
-    A study asked for by name is never skipped silently.
-    """
+    """Return the studies that need nothing but maps, and why others cannot run."""
     reasons = {"gradients": "stored maps have no loss to differentiate; survey the model itself."}
     if store.level == "words":
         reason = "the stored maps are between words, and it asks about tokens; extract with --level tokens."
@@ -71,13 +68,10 @@ def _choose_studies(store: Store, names: Sequence[str] | None) -> tuple[list[str
         reasons["dependencies"] = "the stored inputs have no dependency trees; extract from a --treebank."
     reasons["coreference"] = "stored inputs have no mentions; survey the model itself with --coreference."
     reasons["keyphrases"] = "stored inputs have no keyphrases; survey the model itself with --keyphrases."
-    for name in names or ():
-        if name in reasons:
-            raise SettingError(f"The study '{name}' cannot run: {reasons[name]}")
-    chosen = [name for name in STUDIES if name not in reasons and (names is None or name in names)]
+    chosen, skipped = choose_studies(names, CORPORA, reasons)
     if not chosen:
         raise SettingError(f"No study can run on these maps: {' '.join(dict.fromkeys(reasons.values()))}")
-    return chosen, {name: reasons[name] for name in STUDIES if name in reasons} if names is None else {}
+    return chosen, skipped
 
 
 def _parts(store: Store, chosen: Sequence[str], options: SurveyOptions, causal: bool) -> list[Part]:

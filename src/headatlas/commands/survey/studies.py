@@ -15,7 +15,7 @@ from headatlas.studies.coreference import Coreference
 from headatlas.studies.dependencies import Dependencies
 from headatlas.studies.keyphrases import Keyphrases
 from headatlas.studies.similarity import SIMILARITY_SMOOTHING, Similarity
-from headatlas.views.words.behaviours import behaviours
+from headatlas.views.words.patterns import behaviours
 
 
 @dataclass(frozen=True)

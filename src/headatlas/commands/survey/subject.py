@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -54,7 +54,8 @@ def model_subject(options: SurveyOptions) -> Subject:
     model = options.load(options.model or "", seed=options.seed, random_weights=options.random_weights)
     stack = model.choose_stack(options.attention)
     check_length(options.max_tokens, model.longest_input, model.name)
-    chosen, skipped = choose_studies(model, wanted, files)
+    problem = why_no_gradients(model)
+    chosen, skipped = choose_studies(wanted, files, {"gradients": problem} if problem else {})
     hashes = {corpus: [record["sha256"] for record in records] for corpus, records in described.items()}
     return Subject(
         observed=model,
@@ -97,21 +98,15 @@ def check_studies(names: Sequence[str] | None, corpora: Collection[str]) -> None
 
 
 def choose_studies(
-    model: Model, names: Sequence[str] | None, corpora: Collection[str]
+    names: Sequence[str] | None, corpora: Collection[str], problems: Mapping[str, str]
 ) -> tuple[list[str], dict[str, str]]:
-    """Return the studies to run, and why others are skipped. A study asked for by name is never skipped silently."""
-    skipped: dict[str, str] = {}
-    reason = why_no_gradients(model) if "text" in corpora else None
-    if reason and names is None:
-        skipped["gradients"] = reason
-    elif reason and "gradients" in (names or ()):
-        raise SettingError(f"The study 'gradients' cannot run: {reason}")
-    chosen = [
-        name
-        for name, study in STUDIES.items()
-        if study.corpus in corpora and name not in skipped and (names is None or name in names)
-    ]
-    return chosen, skipped
+    """Return the studies to run, and why others are skipped. A study that is named is never skipped silently."""
+    for name in names or ():
+        if name in problems:
+            raise SettingError(f"The study '{name}' cannot run: {problems[name]}")
+    possible = [name for name, study in STUDIES.items() if study.corpus in corpora]
+    chosen = [name for name in possible if name not in problems and (names is None or name in names)]
+    return chosen, {name: problems[name] for name in possible if name in problems} if names is None else {}
 
 
 def why_no_gradients(model: Model) -> str | None:

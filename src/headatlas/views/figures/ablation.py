@@ -13,7 +13,18 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter
 
 from headatlas.views.figures.heat_maps import around_zero, by_head, from_zero, heat_grid, heat_map
-from headatlas.views.figures.style import BLACK, BLUE, FAINT, GREEN, INK, LOOKS, VERMILLION, drawable, styled
+from headatlas.views.figures.style import (
+    BLACK,
+    BLUE,
+    FAINT,
+    GREEN,
+    INK,
+    LOOKS,
+    VERMILLION,
+    drawable,
+    single_panel,
+    styled,
+)
 
 SIGNIFICANT = 0.01
 
@@ -60,8 +71,7 @@ def causal_figure(causal: pd.DataFrame) -> Figure:
     """
     rows = causal.sort_values("lead", kind="stable").reset_index(drop=True)
     places = np.arange(len(rows))
-    figure = Figure(figsize=(5.6, 1.0 + 0.2 * len(rows)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(5.6, 1.0 + 0.2 * len(rows))
     axes.axvline(0, color=FAINT, linewidth=0.7)
     control = rows["control_effect"].to_numpy()
     axes.hlines(places, control + rows["low"], control + rows["high"], color=BLUE, linewidth=1.0, alpha=0.6)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -13,18 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from headatlas.files import own_subfolder
 from headatlas.results.comparison import Comparison
 from headatlas.views.figures.heat_maps import by_head, from_zero, heat_grid, heat_map
 from headatlas.views.figures.style import (
     BLUE,
     FAINT,
-    FORMATS,
     INK,
     VERMILLION,
     drawable,
     families_for,
-    save_figure,
+    single_panel,
     styled,
 )
 from headatlas.views.words.comparison import SURFACE, names_of, relations_by
@@ -35,15 +32,8 @@ _LONGEST_NAME = 34
 _ROW_INCHES = 0.19
 
 
-def write_comparison_figures(
-    comparison: Comparison, folder: Path | None = None, formats: Sequence[str] = FORMATS
-) -> list[Path]:
-    """Write every figure that the comparison has data for, by default to its `figures` folder."""
-    folder = own_subfolder(comparison.folder, "figures") if folder is None else folder
-    return [path for stem, figure in _figures(comparison) for path in save_figure(figure, folder / stem, formats)]
-
-
-def _figures(comparison: Comparison) -> Iterator[tuple[str, Figure]]:
+def comparison_figures(comparison: Comparison) -> Iterator[tuple[str, Figure]]:
+    """Draw every figure that the comparison has data for, with the stem of its file."""
     tables, names = comparison.tables, names_of(comparison.manifest)
     if "head_matches" in tables:
         if tables["head_matches"]["own"].notna().any():
@@ -75,8 +65,7 @@ def head_matches_figure(cross_distances: pd.DataFrame, head_matches: pd.DataFram
     wide = cross_distances.pivot(index=["layer_a", "head_a"], columns=["layer_b", "head_b"], values="value")
     places_a, places_b = ({place: number for number, place in enumerate(axis)} for axis in (wide.index, wide.columns))
     height = float(np.clip(4.2 * len(places_a) / len(places_b), 2.4, 7.5))
-    figure = Figure(figsize=(5.2, height + 0.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(5.2, height + 0.5)
     image = axes.imshow(wide.to_numpy(), cmap="viridis", vmin=0, aspect="auto", interpolation="nearest")
     matched = head_matches.dropna(subset=["layer_a", "layer_b"])
     across = [places_b[place] for place in zip(matched["layer_b"], matched["head_b"], strict=True)]
@@ -175,8 +164,8 @@ def surface_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
 
 
 def _best_rows(differences: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Relations, then mentions with antecedents chosen among those before them; with leads, which have no such form for
-    mentions, relations alone where there are some.
+    """Relations, then mentions whose antecedent is chosen among preceding ones; mentions have no leads, so with leads
+    only relations are shown, if there are any.
     """
     best = differences[differences["scope"] == "best"]
     relations = best[(best["table"] == "dependency_best") & (best["column"] == column)]
@@ -198,7 +187,7 @@ def _best_rows(differences: pd.DataFrame, column: str) -> pd.DataFrame:
 def _dots(
     axes: Axes, values: Array, low: Array, high: Array, places: Array, colour: str, marker: str, label: str
 ) -> None:
-    """Values as dots, with their intervals where there are any."""
+    """Values as dots, with their intervals if known."""
     known = ~np.isnan(low)
     axes.hlines(places[known], low[known], high[known], color=colour, linewidth=1.0)
     axes.plot(values, places, marker, color=colour, markersize=3.2, label=label or None)

@@ -63,7 +63,7 @@ def heat_map(
 ) -> None:
     """One map [layers, heads], each cell with its value if there is room.
 
-    The colour bar with its `label` stands beside this map, or beside all those in `bar_for` (none: no bar).
+    The colour bar with its `label` is beside this map, or beside all maps in `bar_for` (empty: no bar).
     """
     image = axes.imshow(values, cmap=colours, norm=norm, aspect="auto")
     if bar_for is None or bar_for:

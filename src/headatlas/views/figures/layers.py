@@ -54,8 +54,8 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
         _series(token_kinds, "kind", {kind: (names[kind], *_KIND_LOOKS[kind]) for kind in kinds})
         for kinds in (("cls", "sep", "period_comma"), ("sep_to_sep", "other_to_sep"))
     ]
-    figure, all_axes = _panels(_kept(panels), token_kinds)
-    for axes, series in zip(all_axes, _kept(panels), strict=True):
+    figure, all_axes = _panels(_filled(panels), token_kinds)
+    for axes, series in zip(all_axes, _filled(panels), strict=True):
         _draw(axes, series, "mean attention", most=1.0)
     return figure
 
@@ -93,9 +93,9 @@ def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = Non
     renamed = entropy.rename(columns={"nats": "value"})
     looks = {"all": ("from all tokens", BLUE, "o"), "cls": (f"from {names['cls']}", VERMILLION, "s")}
     panels = [_series(renamed, "source", {source: looks[source]}) for source in ("all", "cls")]
-    figure, all_axes = _panels(_kept(panels), entropy)
-    for axes, series in zip(all_axes, _kept(panels), strict=True):
-        uniform = max((float(each.points["uniform_nats"].mean()) for each in series), default=math.nan)
+    figure, all_axes = _panels(_filled(panels), entropy)
+    for axes, series in zip(all_axes, _filled(panels), strict=True):
+        uniform = max((float(group.points["uniform_nats"].mean()) for group in series), default=math.nan)
         _draw(axes, series, "entropy (nats)", least_top=0.0 if math.isnan(uniform) else 1.12 * uniform)
         if not math.isnan(uniform):
             axes.axhline(uniform, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
@@ -113,16 +113,16 @@ def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = Non
 
 
 def _series(frame: pd.DataFrame, column: str, looks: Mapping[Any, tuple[str, str, str]]) -> list[Series]:
-    """The series that have a value at all, in the order of `looks` (label, colour, marker)."""
+    """The series that have any value, in the order of `looks` (label, colour, marker)."""
     valued = frame[frame["value"].notna()]
     candidates = [
         Series(drawable(label, _LONGEST_LABEL), valued[valued[column] == key], colour, marker)
         for key, (label, colour, marker) in looks.items()
     ]
-    return [each for each in candidates if len(each.points)]
+    return [group for group in candidates if len(group.points)]
 
 
-def _kept(panels: Sequence[list[Series]]) -> list[list[Series]]:
+def _filled(panels: Sequence[list[Series]]) -> list[list[Series]]:
     """Panels that have something to show; an empty one if none has."""
     return [panel for panel in panels if panel] or [[]]
 
@@ -152,8 +152,8 @@ def _thinned(layers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[int]:
 
 
 def _draw(axes: Axes, series: Sequence[Series], label: str, *, most: float = math.inf, least_top: float = 0.0) -> None:
-    """All series of one panel; the legend stands above it, where there are no points."""
-    largest = max((float(each.points["value"].max()) for each in series), default=0.0)
+    """All series of one panel; the legend is above it, clear of the points."""
+    largest = max((float(group.points["value"].max()) for group in series), default=0.0)
     top = max(min(1.06 * largest, 1.02 * most), least_top) or 1.0
     axes.set_ylim(0, top)
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
@@ -161,20 +161,22 @@ def _draw(axes: Axes, series: Sequence[Series], label: str, *, most: float = mat
     if not series:
         axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
         return
-    for depth, each in enumerate(series):
-        _draw_points(axes, each, depth)
-    for depth, each in enumerate(series):
-        _draw_means(axes, each, depth)
-    handles = [Line2D([], [], color=each.colour, marker=each.marker, label=each.label, **_MEAN_LOOK) for each in series]
+    for depth, group in enumerate(series):
+        _draw_points(axes, group, depth)
+    for depth, group in enumerate(series):
+        _draw_means(axes, group, depth)
+    handles = [
+        Line2D([], [], color=group.colour, marker=group.marker, label=group.label, **_MEAN_LOOK) for group in series
+    ]
     axes.legend(
         handles=handles,
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=len(series) if sum(len(each.label) for each in series) <= _LEGEND_LETTERS else 1,
+        ncols=len(series) if sum(len(group.label) for group in series) <= _LEGEND_LETTERS else 1,
         borderaxespad=0.3,
         columnspacing=1.2,
         handlelength=1.7,
-        prop={"family": families_for(each.label for each in series)},
+        prop={"family": families_for(group.label for group in series)},
     )
 
 
@@ -191,7 +193,7 @@ _MEAN_LOOK: dict[str, Any] = {"linewidth": 1.2, "markersize": 4.2, "markeredgeco
 
 
 def _draw_points(axes: Axes, series: Series, depth: int) -> None:
-    """One point per head; within a layer the heads stand side by side in their order."""
+    """One point per head; within a layer, heads are side by side in their order."""
     axes.scatter(
         _spread(series.points),
         series.points["value"],

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import SettingError
-from headatlas.results.relation_examples import RelationExample
+from headatlas.results.example import RelationExample
 from headatlas.views.figures.style import FONT_POINTS, INK, VERMILLION, drawable, families_for, styled, width_in_ems
 
 Weights = NDArray[np.floating[Any]]

@@ -27,9 +27,10 @@ from headatlas.views.figures.style import (
     VERMILLION,
     drawable,
     families_for,
+    single_panel,
     styled,
 )
-from headatlas.views.published.compare_probes import compare_probes
+from headatlas.views.published.compare import compare_probes
 
 WAYS = {"dependent_to_head": "dependent attends to head", "head_to_dependent": "head attends to dependent"}
 _LONGEST_TASK = 22
@@ -45,8 +46,7 @@ Side = tuple[str, Mapping[str, pd.DataFrame]]
 def probe_scores_figure(probes: pd.DataFrame) -> Figure:
     """Table 3 as bars with 95 % intervals, one point per seed, and the published scores as diamonds."""
     frame = compare_probes(probes, "").frame[::-1].reset_index(drop=True)
-    figure = Figure(figsize=(6.0, 0.6 + 0.3 * len(frame)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(6.0, 0.6 + 0.3 * len(frame))
     places = np.arange(len(frame))
     colours = [GREEN if measure == "uuas" else BLUE for measure in frame["measure"]]
     axes.barh(places, 100 * frame["score"], color=colours, alpha=0.75, height=0.62)
@@ -86,8 +86,7 @@ def probe_weights_figure(weights: pd.DataFrame) -> Figure:
 @styled
 def probe_layers_figure(probes: pd.DataFrame) -> Figure:
     """How well distances and depths learned from each layer's states recover the tree, with 95 % intervals."""
-    figure = Figure(figsize=(5.0, 2.6), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(5.0, 2.6)
     looks = {
         "structural_distance": ("uuas", "edges found (UUAS)", "distances, Spearman", BLUE, "o"),
         "structural_depth": ("root_accuracy", "roots found", "depths, Spearman", VERMILLION, "s"),
@@ -185,8 +184,7 @@ def _draw_mix(axes: Axes, rows: pd.DataFrame, summary: pd.Series[float] | None) 
 @styled
 def layer_scores_figure(layer_mix: pd.DataFrame) -> Figure:
     """Scores of probes that see layers 0 to l, with 95 % intervals: of layers, of heads, and of random weights."""
-    figure = Figure(figsize=(5.6, 3.4), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(5.6, 3.4)
     looks = {"layers": ("-", "o"), "heads": ((0, (4, 2)), "s")}
     tasks = list(dict.fromkeys(layer_mix["task"]))
     for place, task in enumerate(tasks):

@@ -71,7 +71,7 @@ def head_maps(
     maps: dict[tuple[int, int], NDArray[np.float64]] = {}
     index = torch.from_numpy(sentence.unit)[None]
 
-    def keep(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
+    def see(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
         for wanted in heads:
             if wanted[0] == layer + 1:
                 head_map = weights[:, [wanted[1] - 1]].to("cpu", torch.float64)
@@ -79,21 +79,27 @@ def head_maps(
                     head_map = word_attention(head_map, index, len(sentence.words))
                 maps[wanted] = head_map[0, 0].numpy()
 
-    model.observe(sentence_batch(model, sentence), keep, stack)
+    model.observe(sentence_batch(model, sentence), see, stack)
     return [maps[head] for head in heads]
 
 
 def sentence_example(model: Model, sentence: Sentence, stack: Stack) -> Example:
-    """The sentence with the maps of all heads of a stack, as an atlas keeps its examples."""
-    shape, length = model.shapes[stack], len(sentence.tokens)
-    maps = np.zeros((shape.layers, shape.most_heads, length, length), dtype=np.float32)
-
-    def keep(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
-        maps[layer, : weights.shape[1]] = weights[0].to("cpu", torch.float32).numpy()
-
-    model.observe(sentence_batch(model, sentence), keep, stack)
+    """Return the sentence with the maps of all heads of a stack, as an atlas stores its examples."""
+    maps = all_maps(model, sentence_batch(model, sentence), stack)
     places, words = sentence_words(sentence)
     return Example(list(sentence.tokens), places, maps, words)
+
+
+def all_maps(model: Model, batch: Batch, stack: Stack) -> NDArray[np.float32]:
+    """Return the maps of all heads on the only input of a batch: [layers, heads, tokens, tokens]."""
+    shape, length = model.shapes[stack], batch.input_ids.shape[1]
+    maps = np.zeros((shape.layers, shape.most_heads, length, length), dtype=np.float32)
+
+    def see(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
+        maps[layer, : weights.shape[1]] = weights[0].to("cpu", torch.float32).numpy()
+
+    model.observe(batch, see, stack)
+    return maps
 
 
 def sentence_batch(model: Model, sentence: Sentence) -> Batch:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 
 from headatlas.statistics.clusters import order_of, tree_of
-from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, families_for, styled
+from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, families_for, single_panel, styled
 
 _UNPLACED = 0  # the cluster of heads that have no place
 _PANEL_INCHES = 3.4
@@ -51,8 +51,7 @@ def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Fi
     looks, of_node = _cluster_colours(clusters), _clusters_of_nodes(tree, clusters)
     drawn = dendrogram(tree, no_plot=True, link_color_func=lambda node: looks[of_node[node]])
     inches = min(_TALLEST_INCHES, 0.5 + 0.1 * len(names))
-    figure = Figure(figsize=(4.6, max(1.6, inches)), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(4.6, max(1.6, inches))
     lines = [list(zip(x, y, strict=True)) for x, y in zip(drawn["dcoord"], drawn["icoord"], strict=True)]
     axes.add_collection(LineCollection(lines, colors=drawn["color_list"], linewidths=0.8))
     axes.set_xlim(0, 1.04 * float(tree[:, 2].max() or 1))
@@ -76,8 +75,7 @@ def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) 
     if len(names) < 2:
         return _nothing()
     order = order_of(tree_of(np.sqrt(distances), ordered=True))
-    figure = Figure(figsize=(4.9, 4.2), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(4.9, 4.2)
     image = axes.imshow(distances[np.ix_(order, order)], cmap="viridis", interpolation="nearest", vmin=0)
     edges = [0, *(np.flatnonzero(np.diff(clusters[order])) + 1), len(order)]
     for edge in edges[1:-1]:
@@ -191,8 +189,7 @@ def _letter(inches: float, names: list[str]) -> float:
 
 
 def _nothing() -> Figure:
-    figure = Figure(figsize=(3, 1.5), layout="constrained")
-    axes = figure.subplots()
+    figure, axes = single_panel(3, 1.5)
     axes.axis("off")
     axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
     return figure

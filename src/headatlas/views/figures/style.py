@@ -13,6 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import matplotlib.style
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 from matplotlib.text import Text
@@ -112,6 +113,12 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
     return draw_in_style
 
 
+def single_panel(width: float, height: float) -> tuple[Figure, Axes]:
+    """Make a figure with one plot; sizes are in inches."""
+    figure = Figure(figsize=(width, height), layout="constrained")
+    return figure, figure.subplots()
+
+
 def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write `stem` + `.svg`, `.png`, `.pdf`: SVG keeps text as text, PDF embeds TrueType, neither holds a date."""
     unknown = [name for name in formats if name not in FORMATS]
@@ -119,7 +126,7 @@ def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) ->
         raise SettingError(f"Unknown figure format {unknown[0]!r}. Choose from {', '.join(FORMATS)}.")
     make_folder(stem.parent)
     paths = []
-    if set(formats) - {"svg"}:  # an SVG keeps its characters, for the fonts of whoever looks at it
+    if set(formats) - {"svg"}:  # an SVG keeps its characters, for the viewer's fonts
         _warn_about_glyphs(text.get_text() for text in figure.findobj(Text))
     for name in formats:
         path = stem.with_name(f"{stem.name}.{name}")

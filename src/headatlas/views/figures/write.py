@@ -1,4 +1,4 @@
-"""Every figure that an atlas has data for, written to its folder."""
+"""Every figure that an atlas or a comparison has data for, written to its folder."""
 
 from __future__ import annotations
 
@@ -12,21 +12,25 @@ from matplotlib.figure import Figure
 from headatlas.errors import AtlasError
 from headatlas.files import own_subfolder
 from headatlas.results.atlas import Atlas, open_atlas
+from headatlas.results.comparison import Comparison
 from headatlas.results.naming import short_name
 from headatlas.views.figures import ablation, keyphrases, layers, lines, probes
+from headatlas.views.figures.comparison import comparison_figures
 from headatlas.views.figures.style import FORMATS, save_figure
-from headatlas.views.words.behaviours import main_labels
-from headatlas.views.words.patterns import characteristic_heads
+from headatlas.views.words.patterns import characteristic_heads, main_labels
 
 
-def write_figures(atlas: Atlas, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write every figure that the atlas has data for, by default to its `figures` folder."""
-    folder = own_subfolder(atlas.folder, "figures") if folder is None else folder
-    return [path for stem, figure in _figures(atlas) for path in save_figure(figure, folder / stem, formats)]
+def write_figures(
+    results: Atlas | Comparison, folder: Path | None = None, formats: Sequence[str] = FORMATS
+) -> list[Path]:
+    """Write every figure that the results have data for, by default to their `figures` folder."""
+    folder = own_subfolder(results.folder, "figures") if folder is None else folder
+    drawn = comparison_figures(results) if isinstance(results, Comparison) else _figures(results)
+    return [path for stem, figure in drawn for path in save_figure(figure, folder / stem, formats)]
 
 
 def _figures(atlas: Atlas) -> Iterator[tuple[str, Figure]]:
-    """Each figure by the stem of its file, drawn when it is asked for."""
+    """Draw each figure of an atlas in turn, with the stem of its file."""
     tables = atlas.tables
     special_tokens = atlas.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in special_tokens.items() if token}  # the model's names for [CLS] and [SEP]
@@ -64,7 +68,7 @@ def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Se
     sides = []
     for atlas in map(open_atlas, (folder, other)):
         if "layer_mix" not in atlas.tables:
-            raise AtlasError(f"{atlas.folder}: there are no layers to draw. Make them with: headatlas layers")
+            raise AtlasError(f"{atlas.folder}: no layers to draw. Run `headatlas layers` first.")
         sides.append((short_name(atlas.manifest["model"]), atlas.tables))
     return save_figure(
         probes.layer_mix_figure(sides), (out or own_subfolder(folder, "figures")) / "layers_figureA3_beside", formats

@@ -22,8 +22,7 @@ from headatlas.results.example import Example
 from headatlas.statistics.classifier import NO_PREDICTION, predictions
 from headatlas.statistics.words import FromTokens, word_attention
 from headatlas.studies.coreference_baselines import antecedents, preceding
-from headatlas.views.page.content import words_from
-from headatlas.views.page.packing import SMALL, pack
+from headatlas.views.page.content import SMALL, pack, words_from
 
 LEVELS = 255
 NONE = 255  # in packed predictions: no word is predicted

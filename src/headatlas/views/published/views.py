@@ -11,11 +11,17 @@ from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import Results
 from headatlas.results.naming import model_named
-from headatlas.results.schema import TABLES
+from headatlas.results.schemas import TABLES
 from headatlas.results.schemas.probes import LAYERS
 from headatlas.results.view import Column, View, plain_view
-from headatlas.views.published.compare import OTHERS, Row, cells_of, compare_coreference, compare_dependencies
-from headatlas.views.published.compare_probes import compare_probes
+from headatlas.views.published.compare import (
+    OTHERS,
+    Row,
+    cells_of,
+    compare_coreference,
+    compare_dependencies,
+    compare_probes,
+)
 from headatlas.views.published.tables import source
 
 NEEDS = {
@@ -68,23 +74,20 @@ def view_of(atlas: Results, name: str, raw: bool = False) -> View:
 
 
 def _why_not(atlas: Results, name: str) -> str:
+    """Say why a table is missing and how to make it."""
     if name == "reproduction":
-        return f"{atlas.folder}: there is no reproduction here. Make one with: headatlas reproduce clark2019"
+        return f"{atlas.folder}: this folder has no reproduction. Make one with: headatlas reproduce clark2019"
     if name not in NEEDS or "model" not in atlas.manifest:
-        return f"{atlas.folder}: there is no table {name!r} here. The tables are: {', '.join(atlas.tables)}."
-    corpus = NEEDS[name][0]
+        return f"{atlas.folder}: this folder has no table {name}. It has: {', '.join(atlas.tables)}."
     model = atlas.manifest["model"]["name"]
-    if corpus == "eval":
-        command = f"headatlas probe {model} --treebank TRAIN --eval DEV --out DIR"
-        return f"{atlas.folder}: no such probe was trained, so there is no table {name!r}. Train it with: {command}"
-    if corpus == "layers":
-        command = f"headatlas layers {model} --train TRAIN --eval DEV --out DIR"
-        return f"{atlas.folder}: no layers were probed, so there is no table {name!r}. Probe them with: {command}"
-    data = {"treebank": "treebank", "coreference": "text with coreference"}[corpus]
-    return (
-        f"{atlas.folder}: no {data} was surveyed, so there is no table {name!r}. "
-        f"Survey one with: headatlas survey {model} --{corpus} FILE --out DIR"
-    )
+    survey = f"headatlas survey {model} --{{}} FILE --out DIR"
+    reason, command = {
+        "eval": ("no such probe was trained", f"headatlas probe {model} --treebank TRAIN --eval DEV --out DIR"),
+        "layers": ("no layers were probed", f"headatlas layers {model} --train TRAIN --eval DEV --out DIR"),
+        "treebank": ("no treebank was surveyed", survey.format("treebank")),
+        "coreference": ("no text with coreference was surveyed", survey.format("coreference")),
+    }[NEEDS[name][0]]
+    return f"{atlas.folder}: {reason}, so the table {name} is missing. Make it with: {command}"
 
 
 def _surveyed(atlas: Results, corpus: str) -> str:

@@ -16,7 +16,10 @@ CHANCE = 0.05  # share of 95 % intervals that exclude 0 if nothing differs
 MOST_NAMED = 5
 SMALLEST_SHOWN = 0.005  # nats: a smaller distance would be written as 0.00
 SURFACE = (
-    *((each.table, f"{each.column}={each.key}", f"attention to {each.target}") for each in (PREVIOUS, NEXT, CLS, SEP)),
+    *(
+        (pattern.table, f"{pattern.column}={pattern.key}", f"attention to {pattern.target}")
+        for pattern in (PREVIOUS, NEXT, CLS, SEP)
+    ),
     ("entropy", "source=all", "entropy"),
 )
 """Table, measure and words of the surface behaviour that is compared."""
