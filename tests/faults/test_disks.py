@@ -21,7 +21,7 @@ from tests.treebank_parts import write_parts
 REMEDIES = {errno.ENOSPC: "disk is full.*same command again", errno.EROFS: "folder you may write to"}
 USUAL = {"device": "cpu", "progress": False}
 SMALL = USUAL | {"text": ha.sample_text(), "max_tokens": 24}
-SURVEY = SMALL | {"segments": 3, "bootstrap": 5, "examples": 1, "clusters": 2}
+SURVEY = SMALL | {"segments": 3, "bootstrap": 5, "examples": 1}
 ABLATE = SMALL | {"task": "masked-lm", "examples": 4, "bootstrap": 5, "steps": 1, "random_orders": 1}
 PROBE = USUAL | {"max_tokens": 60, "probes": ["right_branching", "left_branching"], "bootstrap": 5}
 
