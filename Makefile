@@ -11,6 +11,7 @@ IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
 
 demo: .venv/ready
 	$(BIN)/headatlas demo --out atlas-demo
+	@echo $(CURDIR)/atlas-demo/index.html
 
 test: lint
 	OMP_NUM_THREADS=1 $(BIN)/pytest $(IN_TWO)
