@@ -48,13 +48,13 @@ def test_only_data_knows_tables_by_name():
 
 def compiler() -> list[str]:
     """The command of the TypeScript compiler: what `make lint` downloads, or one that is installed."""
-    script = Path(sys.prefix) / "typescript" / "package" / "lib" / "tsc.js"
+    script = Path(sys.prefix) / "typescript" / "node_modules" / "typescript" / "lib" / "tsc.js"
     node = Path(playwright.__file__).parent / "driver" / "node"
     if script.exists() and (node.exists() or shutil.which("node")):
         return [str(node) if node.exists() else "node", str(script)]
     if installed := shutil.which("tsc"):
         return [installed]
-    pytest.skip("TypeScript is not installed: `make lint` downloads it into .venv/typescript")
+    pytest.skip("TypeScript is not installed: `make lint` installs it in .venv/typescript")
 
 
 def test_the_types_of_the_scripts_are_right():
