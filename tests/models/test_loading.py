@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,36 +12,14 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from safetensors.torch import load_file, save_file
-from torch import Tensor
+from safetensors.torch import load_file
 
 import headatlas as ha
 from headatlas.commands.explore.live import Explorer
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.loading import choose_device, load_model, randomise
+from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
-
-CopyOf = Callable[[str], Path]
-Save = Callable[..., Path]
-
-
-def load(folder: Path, **options: Any) -> Model:
-    return load_model(str(folder), device="cpu", **options)
-
-
-def change_config(folder: Path, **changes: Any) -> Path:
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
-    return folder
-
-
-def change_tensors(folder: Path, change: Callable[[dict[str, Tensor]], object]) -> Path:
-    path = folder / "model.safetensors"
-    tensors = load_file(path)
-    change(tensors)
-    save_file(tensors, path, metadata={"format": "pt"})
-    return folder
-
+from tests.models.altering import CopyOf, Save, change_config, change_tensors, load
 
 # --- whole folders ----------------------------------------------------------------------------------------------
 
@@ -235,58 +211,6 @@ def test_a_slow_tokenizer_is_refused_where_words_matter(tmp_path: Path) -> None:
         Explorer(model, "encoder")
 
 
-@pytest.mark.parametrize(
-    ("family", "tensor"),
-    [
-        ("bert", "bert.encoder.layer.1.attention.self.query.weight"),
-        ("bert", "bert.encoder.layer.0.attention.self.key.bias"),
-        ("bert", "bert.encoder.layer.1.output.dense.weight"),
-        ("bert", "cls.predictions.transform.dense.weight"),
-        ("bert", "cls.predictions.bias"),
-        ("distilbert", "distilbert.transformer.layer.1.attention.q_lin.weight"),
-        ("mpnet", "mpnet.encoder.layer.1.attention.attn.v.weight"),
-        ("llama", "model.layers.1.self_attn.v_proj.weight"),
-        ("llama", "lm_head.weight"),
-        ("gpt2", "transformer.h.1.attn.c_attn.weight"),
-        ("t5", "decoder.block.1.layer.1.EncDecAttention.k.weight"),
-    ],
-)
-@pytest.mark.parametrize("value", [float("nan"), float("inf")])
-def test_damaged_weights_are_named(family: str, tensor: str, value: float, copy_of_tiny: CopyOf) -> None:
-    def damage(tensors: dict[str, Tensor]) -> None:
-        tensors[tensor].view(-1)[17] = value
-
-    folder = change_tensors(copy_of_tiny(family), damage)
-    with pytest.raises(ModelError) as caught:
-        load(folder)
-    assert f"NaN or infinite values in {tensor}. " in str(caught.value)
-
-
-def test_many_damaged_tensors_are_counted(copy_of_tiny: CopyOf) -> None:
-    folder = change_tensors(copy_of_tiny("bert"), lambda ts: [t.fill_(float("nan")) for t in ts.values()])
-    with pytest.raises(ModelError, match=r"and \d\d more"):
-        load(folder)
-
-
-def test_finite_weights_whose_attention_overflows_are_named(copy_of_tiny: CopyOf) -> None:
-    def blow_up(tensors: dict[str, Tensor]) -> None:
-        for part in ("query", "key"):
-            tensors[f"bert.encoder.layer.1.attention.self.{part}.weight"][16:24] *= 1e25
-
-    with pytest.raises(ModelError, match=r"head 2-3 .*overflow in float32\. Download, convert"):
-        load(change_tensors(copy_of_tiny("bert"), blow_up))
-
-
-def test_weights_too_large_for_half_precision(copy_of_tiny: CopyOf) -> None:
-    def enlarge(tensors: dict[str, Tensor]) -> None:
-        tensors["bert.encoder.layer.0.output.dense.weight"][0, 0] = 1e6
-
-    folder = change_tensors(copy_of_tiny("bert"), enlarge)
-    assert load(folder).shapes
-    with pytest.raises(ModelError, match=r"output\.dense\.weight\. Try --dtype float32"):
-        load(folder, dtype="float16")
-
-
 # --- settings ---------------------------------------------------------------------------------------------------
 
 
@@ -400,79 +324,5 @@ def test_the_tokenizer_may_set_a_shorter_limit(copy_of_tiny: CopyOf) -> None:
 
 # --- the random-weights control ---------------------------------------------------------------------------------
 
-EMBEDDINGS = {
-    "bert": {"bert.embeddings.word_embeddings.weight", "bert.embeddings.position_embeddings.weight"},
-    "roberta": {"roberta.embeddings.word_embeddings.weight", "roberta.embeddings.position_embeddings.weight"},
-    "distilbert": {
-        "distilbert.embeddings.word_embeddings.weight",
-        "distilbert.embeddings.position_embeddings.weight",
-    },
-    "gpt2": {"transformer.wte.weight", "transformer.wpe.weight"},
-    "opt": {"model.decoder.embed_tokens.weight", "model.decoder.embed_positions.weight"},
-    "llama": {"model.embed_tokens.weight"},
-    "t5": {"shared.weight"},
-    "bart": {"shared.weight", "encoder.embed_positions.weight", "decoder.embed_positions.weight"},
-}
-
-
-@pytest.mark.parametrize("family", EMBEDDINGS)
-def test_random_weights_keep_embeddings_alone(
-    family: str, tiny_folder: Callable[[str], Path], load_tiny: Callable[[str], Model]
-) -> None:
-    state = torch.get_rng_state()
-    control = load(tiny_folder(family), random_weights=True, seed=1)
-    assert torch.equal(torch.get_rng_state(), state), "the caller's random numbers must not move"
-    assert control.source["random_weights"] == {"seed": 1}
-    assert not control.network.training
-    pretrained = dict(load_tiny(family).network.named_parameters())
-    drawn = dict(control.network.named_parameters())
-    assert drawn.keys() == pretrained.keys()
-    assert {name for name in drawn if torch.equal(drawn[name], pretrained[name])} == EMBEDDINGS[family]
-
-
-def test_random_weights_depend_on_the_seed_alone(load_tiny: Callable[[str], Model]) -> None:
-    network = load_tiny("bert").network
-    first, again, other = (dict(randomise(network, seed).named_parameters()) for seed in (1, 1, 2))
-    name = "bert.encoder.layer.0.attention.self.query.weight"
-    assert all(torch.equal(first[key], again[key]) for key in first)
-    assert not torch.equal(first[name], other[name])
-
-
-def test_random_weights_observe_differently(
-    tiny_folder: Callable[[str], Path], load_tiny: Callable[[str], Model], batch_for: Callable[..., Any]
-) -> None:
-    maps: list[Tensor] = []
-    control = load(tiny_folder("bert"), random_weights=True)
-    for model in (load_tiny("bert"), control):
-        model.observe(batch_for(model), lambda layer, weights, _: maps.append(weights.clone()) if layer == 0 else None)
-    assert not torch.allclose(maps[0], maps[1], atol=0.05)
-
 
 # --- threads ----------------------------------------------------------------------------------------------------
-
-FIRST_LOADS = """
-import sys, threading
-import headatlas as ha
-
-sys.setswitchinterval(1e-5)
-heads, together = [], threading.Barrier(3)
-
-def load():
-    together.wait()
-    heads.append(ha.load_model(sys.argv[1], device="cpu").language_model)
-
-threads = [threading.Thread(target=load) for _ in range(3)]
-for thread in threads:
-    thread.start()
-for thread in threads:
-    thread.join()
-print(heads, ha.load_model(sys.argv[1], device="cpu").language_model)
-"""
-
-
-def test_threads_that_load_the_first_models_at_once_keep_the_heads(tiny_folder: Callable[[str], Path]) -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", FIRST_LOADS, str(tiny_folder("bert"))], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.strip() == "['masked', 'masked', 'masked'] masked", done.stderr
-    assert "missing" not in done.stderr
