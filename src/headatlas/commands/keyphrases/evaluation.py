@@ -117,7 +117,7 @@ def page_rank(links: NDArray[np.float64]) -> NDArray[np.float64]:
     shares: NDArray[np.float64] = np.linalg.solve(
         np.eye(len(links)) - DAMPING * steps.T, np.full(len(links), (1 - DAMPING) * even)
     )
-    return shares
+    return shares.round(12)  # words with the same links tie, whatever the last digits say
 
 
 def by_yake() -> Callable[[Document, Sequence[Candidate]], Ranked] | None:
