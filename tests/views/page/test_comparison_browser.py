@@ -2,11 +2,13 @@
 
 import csv
 import io
+import time
 from pathlib import Path
 
 import pytest
 
 from headatlas.views.page import write_page
+from patience import SECONDS
 from tests.views.chromium import Tab
 from tests.views.synthetic_comparison import synthetic_comparison
 
@@ -171,10 +173,13 @@ def test_dark_and_narrow(browser, address):
     one = Tab(browser, color_scheme="dark").go(address + "#view=sides")
     assert one.page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(13, 18, 25)"
     one.page.set_viewport_size({"width": 480, "height": 800})
-    one.page.wait_for_function("""() => {
+    below = """() => {
         const [first, second] = document.querySelectorAll("main svg svg");  // below each other where there is no room
         return second.getBoundingClientRect().top >= first.getBoundingClientRect().bottom;
-    }""")
+    }"""
+    end = time.monotonic() + SECONDS
+    while not one.page.evaluate(below):
+        assert time.monotonic() < end
     one.check()
     one.page.close()
 
