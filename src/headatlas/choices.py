@@ -24,6 +24,9 @@ FromTokens = Literal["mean", "first", "max"]
 LanguageModel = Literal["masked", "causal"]
 """Which tokens a language model predicts: masked ones, or the next."""
 
+Level = Literal["words", "tokens"]
+"""Between what stored maps hold attention: words, or tokens of the model."""
+
 MapDistance = Literal["sqrt_js", "js"]
 """Distance between heads on the map: the square root of the Jensen-Shannon divergence, or the divergence itself."""
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from cyclopts import Parameter
 
+from headatlas.choices import TableFormat
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.options import Folder, Options, Positive
-
-TableFormat = Literal["terminal", "csv", "markdown", "latex"]
 
 
 @dataclass(frozen=True, kw_only=True)

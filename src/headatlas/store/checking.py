@@ -6,9 +6,10 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from headatlas.choices import Level
 from headatlas.encoding.kinds import TokenKind
 from headatlas.encoding.template import SPECIAL
-from headatlas.store.examples import Level, StoredExample, units_of
+from headatlas.store.examples import StoredExample, units_of
 
 ROW_TOLERANCE = 0.01  # how far from 1 a row may sum: float16 and printed numbers are rounded
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.choices import Level
 from headatlas.corpora.treebanks.label_sets import LabelSet, detect_label_set
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.word_segments import ParsedSegment
 
-Level = Literal["words", "tokens"]
 SPECIAL_UNITS = 2  # after the words of a word-level map: [CLS], and all [SEP] together
 
 

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.choices import Level
 from headatlas.corpora.treebanks.sentence import ROOT, tree_defect
 from headatlas.encoding.kinds import PERIODS_AND_COMMAS, TokenKind
 from headatlas.encoding.template import SPECIAL
@@ -28,7 +29,7 @@ from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_NPZ, RAISE
 from headatlas.models.stacks import MOST_HEADS, MOST_LAYERS
 from headatlas.store.checking import find_defect
-from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, Tensors
+from headatlas.store.examples import SPECIAL_UNITS, StoredExample, Tensors
 from headatlas.store.pickles import load_numbers
 
 SPELLED = {"[CLS]": TokenKind.CLS, "<s>": TokenKind.CLS, "[SEP]": TokenKind.SEP, "</s>": TokenKind.SEP}

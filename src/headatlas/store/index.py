@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import numpy as np
 
+from headatlas.choices import Level
 from headatlas.corpora.treebanks.sentence import tree_defect
 from headatlas.encoding.kinds import TokenKind
 from headatlas.encoding.template import SPECIAL
@@ -21,7 +22,7 @@ from headatlas.errors import AtlasError
 from headatlas.files import json_text, parse_json, write_text
 from headatlas.limits import LARGEST_JSON, LARGEST_MAPS, RAISE, read_within
 from headatlas.models.stacks import HeadShape, Stack, parse_shape
-from headatlas.store.examples import Level, StoredExample, units_of
+from headatlas.store.examples import StoredExample, units_of
 from headatlas.store.word_maps import STORED_TYPES, tensor_bytes, windows
 
 FORMAT = "headatlas-maps-1"

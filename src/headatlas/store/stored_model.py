@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from headatlas.choices import Level
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, TokenKind
 from headatlas.encoding.segments import Segment
@@ -20,7 +21,7 @@ from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.errors import AtlasError
 from headatlas.models.model import SeeMap
 from headatlas.models.stacks import HeadShape, Stack
-from headatlas.store.examples import SPECIAL_UNITS, Level, StoredExample, units_of
+from headatlas.store.examples import SPECIAL_UNITS, StoredExample, units_of
 from headatlas.store.reading import Store
 
 OWN_KINDS = KindTable(np.arange(max(TokenKind) + 1, dtype=np.uint8))

@@ -14,6 +14,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.choices import Level
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.kinds import TokenKind
 from headatlas.encoding.segments import Segment
@@ -24,7 +25,7 @@ from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.words import PADDING, segments_of, word_attention
 from headatlas.store.checking import is_finite
-from headatlas.store.examples import SPECIAL_UNITS, Level, Tensors, WordMaps, word_maps
+from headatlas.store.examples import SPECIAL_UNITS, Tensors, WordMaps, word_maps
 
 STORED_TYPES = {"float16": torch.float16, "float32": torch.float32}
 WINDOW_BYTES = 256 << 20

@@ -18,8 +18,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from headatlas.choices import Pooling
 from headatlas.commands.ablate.encoded_texts import encode_texts, pad_texts
-from headatlas.commands.ablate.options import AblateOptions, Pooling
+from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.labelled import LabelledText, read_labelled

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from headatlas.choices import AblationKind, Pooling, Stack
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
-from headatlas.commands.shared.models import Attention, LoadOptions, ModelName
+from headatlas.commands.shared.models import LoadOptions, ModelName
 from headatlas.commands.shared.options import (
     UNRECORDED,
     Bounds,
@@ -28,8 +29,6 @@ from headatlas.errors import SettingError
 if TYPE_CHECKING:
     from headatlas.results.atlas import Atlas
 
-AblationKind = Literal["zero", "mean", "resample"]
-Pooling = Literal["mean", "first"]
 
 FEWEST_PAIRS = 20  # of words; with fewer, the causal test leaves a relation out
 CORPUS_OF_TASK = {
@@ -71,7 +70,7 @@ class RemovalOptions(Options, panel="Removal"):
     from the data (resample)."""
     heads: Annotated[Names | None, Parameter(metavar="LAYER-HEAD...")] = None
     """Remove only these heads, for example 8-10, and draw no curves. Default: every head in turn."""
-    attention: Annotated[Attention | None, UNRECORDED] = None
+    attention: Annotated[Stack | None, UNRECORDED] = None
     """Attention to remove heads from in an encoder-decoder model. Default: encoder."""
     curves: OnByDefault = True
     """Also remove more and more heads, in several orders."""

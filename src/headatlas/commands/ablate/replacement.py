@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from headatlas.commands.ablate.options import AblationKind
+from headatlas.choices import AblationKind
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import SettingError

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from headatlas.choices import Stack
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.models import Attention, LoadOptions, ModelName
+from headatlas.commands.shared.models import LoadOptions, ModelName
 from headatlas.commands.shared.options import SEVERAL
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class DrawOptions(LoadOptions):
     """Omit [CLS], [SEP] and other special tokens, with their lines."""
     red: Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="WORD...")] = ()
     """Words to mark in red, with the lines that leave them."""
-    attention: Attention | None = None
+    attention: Stack | None = None
     """Attention to draw in an encoder-decoder model. Default: encoder."""
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
+from headatlas.choices import Level
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import ModelOptions, OptionalModel, RandomWeightsOptions
@@ -16,7 +17,6 @@ from headatlas.errors import SettingError
 if TYPE_CHECKING:
     from headatlas.store.reading import Store
 
-Level = Literal["words", "tokens"]
 StoredType = Literal["float16", "float32"]
 
 

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from headatlas.commands.extract.options import ExtractOptions, Level, StoredType, StoreOptions
+from headatlas.choices import Level
+from headatlas.commands.extract.options import ExtractOptions, StoredType, StoreOptions
 from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.read import read_treebank

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from headatlas.choices import PruneBy
 from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
@@ -22,8 +23,6 @@ from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
     from headatlas.commands.prune.run import PrunedFolder
-
-PruneBy = Literal["importance", "ablation"]
 
 
 @dataclass(frozen=True, kw_only=True)

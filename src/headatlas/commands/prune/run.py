@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from headatlas.choices import PruneBy
 from headatlas.commands.ablate.importance import example_importance
 from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
 from headatlas.commands.prune.measuring import check_same, compare_memory, compare_speed, sizes
-from headatlas.commands.prune.options import PruneBy, PruneOptions
+from headatlas.commands.prune.options import PruneOptions
 from headatlas.commands.shared.heads import parse_heads
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files

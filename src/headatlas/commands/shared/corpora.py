@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
+from headatlas.choices import SegmentStyle
 from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Pairs
 from headatlas.corpora.coreference.read import CoreferenceFormat
 from headatlas.corpora.keyphrases.read import KeyphraseFormat
@@ -13,7 +14,6 @@ from headatlas.corpora.treebanks.read import TreebankFormat
 from headatlas.errors import SettingError
 
 Labels = Literal["auto", "stanford", "universal", "clearnlp"]
-SegmentStyle = Literal["auto", "pair", "single"]
 FORMATS: dict[str, Any] = {
     "text": TextFormat,
     "treebank": TreebankFormat,

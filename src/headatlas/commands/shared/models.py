@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
+from headatlas.choices import Dtype, Stack
 from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Positive
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ else:
         """Stands in for the class in signatures: importing it would import torch, which --help must not wait for."""
 
 
-Attention = Literal["encoder", "decoder", "cross"]
-Dtype = Literal["float32", "bfloat16", "float16", "float64"]
 ModelName = Annotated[
     str | Model,
     UNRECORDED,  # each run records the loaded model
@@ -97,7 +96,7 @@ class BatchOptions(Options, panel="Model"):
 class ModelOptions(LoadOptions, BatchOptions, panel="Model"):
     """How to load a model and observe it."""
 
-    attention: Annotated[Attention | None, UNRECORDED, DECIDES_MAPS] = None
+    attention: Annotated[Stack | None, UNRECORDED, DECIDES_MAPS] = None
     """Attention to describe in an encoder-decoder model. Default: encoder."""
 
 
