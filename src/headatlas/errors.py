@@ -62,5 +62,9 @@ class AtlasError(HeadatlasError):
     """A folder of results that is missing, damaged or belongs to another survey or fit."""
 
 
+class PluginError(HeadatlasError):
+    """A study, corpus or task of another package that cannot be imported or does not keep its contract."""
+
+
 class SurveyInterruptedError(HeadatlasError):
     """A survey or fit was stopped by Ctrl-C after saving its state; the same command continues it."""

@@ -1,0 +1,250 @@
+"""What a table is, declared once by the study or command that makes it.
+
+Everything that is said about a table follows from its declaration: the columns on disk and their types, what two
+atlases are compared by, labels and units on the page, and the documentation.
+
+    POSITIONS = Table(
+        "positions",
+        "How much attention goes to the previous, current and next token?",
+        (*ONE_HEAD, OFFSET, Value("value", "mean attention", "share"), *VALUE_INTERVAL, COUNT),
+        label="attention to the {offset} token",
+    )
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+from headatlas.errors import AtlasError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Dtype = Literal["int64", "Int64", "float64", "str", "boolean"]
+Unit = Literal["share", "accuracy", "nats", "bits", "probability", "layers", "count", "place", "text", "number"]
+"""What a value measures. Counts, places (numbers of layers and heads) and texts are never measures of a head."""
+
+NO_EFFECT = "a difference of p-values is not an effect"
+_DTYPES: dict[Unit, Dtype] = {"count": "int64", "place": "int64", "text": "str"}
+_OPTIONAL = re.compile(r"\[([^]]*)\]")  # part of a label that is dropped where the keys in it have their usual values
+_FIELD = re.compile(r"\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Key:
+    """A column that identifies a row.
+
+    Attributes:
+        name: The column's name.
+        about: What the column holds.
+        dtype: The type of its values.
+        labels: The values that occur, with what people call them; empty if they depend on the model or the corpus.
+            `{cls}` and `{sep}` stand for the model's own tokens.
+        usual: The value that goes without saying in labels.
+        minor: Values whose measures are not on the card of a head.
+    """
+
+    name: str
+    about: str
+    dtype: Dtype = "str"
+    labels: Mapping[Any, str] = field(default_factory=dict)
+    usual: Any = None
+    minor: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Value:
+    """A column that holds a result.
+
+    Attributes:
+        name: The column's name.
+        about: What is measured.
+        unit: The unit of its values.
+        dtype: The type of its values; by default it follows from the unit.
+        bound_of: For the ends of an interval, the column that the interval belongs to.
+        why_not: Why no difference is taken between two atlases; empty if one is.
+        label: What the page calls the measure; by default the label of the table.
+        minor: Whether the card of a head omits it.
+    """
+
+    name: str
+    about: str
+    unit: Unit = "number"
+    dtype: Dtype | None = None
+    bound_of: str = ""
+    why_not: str = ""
+    label: str = ""
+    minor: bool = False
+
+    @property
+    def is_measure(self) -> bool:
+        """Whether it is a number that can be compared: no count, place, text or end of an interval."""
+        return not (self.bound_of or self.why_not or self.unit in _DTYPES or self.dtype in ("str", "boolean"))
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table with one row for each combination of its keys.
+
+    Attributes:
+        name: The file name without suffix.
+        question: What the table answers, as a question.
+        columns: Its columns, in the order of the file.
+        section: Where the paper asks this.
+        label: What the page calls a measure. Keys in braces are replaced by their labels, `{value}` by the column's
+            name; a part in brackets is dropped where the keys in it have their usual values.
+        short: The same for a narrow list under a heading; by default the label.
+        main: The measure that comes first, if that is not the first column.
+        card: The heading on the card of a head under which the measures are listed; None: they are not.
+        panels: Values of the last key whose measures the overview draws layer by layer.
+        same: What two models must have the same number of, for a row to mean the same in both.
+        why_not: Why the table is not compared between atlases; empty if it is.
+        settings: Settings of a survey that the unit depends on; surveys that differ in one are not compared.
+        prepare: Makes the rows to compare from the table: selects some, or adds the `derived` values.
+        derived: Measures that `prepare` adds.
+        figure: Stem of its figure, and the function that draws it as "module:function".
+    """
+
+    name: str
+    question: str
+    columns: tuple[Key | Value, ...]
+    section: str = ""
+    label: str = ""
+    short: str = ""
+    main: str = ""
+    card: str | None = "more"
+    panels: tuple[Any, ...] = ()
+    same: Literal["layers", "heads"] | None = None
+    why_not: str = ""
+    settings: tuple[str, ...] = ()
+    prepare: Callable[[pd.DataFrame], pd.DataFrame] | None = None
+    derived: tuple[Value, ...] = ()
+    figure: tuple[str, str] | None = None
+
+    @cached_property
+    def keys(self) -> tuple[Key, ...]:
+        """The columns that identify a row."""
+        return tuple(column for column in self.columns if isinstance(column, Key))
+
+    @cached_property
+    def measures(self) -> tuple[Value, ...]:
+        """The values that can be compared between atlases and shown for every head, the main one first."""
+        values = [column for column in (*self.columns, *self.derived) if isinstance(column, Value)]
+        measures = [value for value in values if value.is_measure] if not self.why_not else []
+        return tuple(sorted(measures, key=lambda value: value.name != self.main))
+
+    @property
+    def rows(self) -> Literal["heads", "best", "other"]:
+        """What a row describes: a head, the best head for its keys, or something else."""
+        if {"layer", "head"} <= {key.name for key in self.keys}:
+            return "heads"
+        return "best" if {"layer", "head"} <= {column.name for column in self.columns} else "other"
+
+    @property
+    def own_keys(self) -> tuple[str, ...]:
+        """The names of the keys besides layer and head."""
+        return tuple(key.name for key in self.keys if key.name not in ("layer", "head"))
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns."""
+        return [column.name for column in self.columns]
+
+    def conform(self, frame: pd.DataFrame) -> pd.DataFrame:
+        """Put columns into the declared order and give them the declared types.
+
+        Args:
+            frame: A frame with exactly the declared columns.
+
+        Returns:
+            A new frame.
+
+        Raises:
+            AtlasError: A column is missing or was not declared.
+        """
+        if wrong := sorted(set(self.names) ^ {str(name) for name in frame.columns}):
+            raise AtlasError(f"Table {self.name}: missing or undeclared columns: {', '.join(wrong)}.")
+        dtypes = {column.name: _dtype_of(column) for column in self.columns}
+        typed = frame[self.names].astype(dtypes)
+        texts = [name for name, dtype in dtypes.items() if dtype == "str"]
+        typed[texts] = typed[texts].where(frame[texts].notna())  # before pandas 3, a missing text became the word None
+        return typed
+
+    def from_rows(self, rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
+        """Make a frame of rows that may lack some of the columns."""
+        import pandas as pd  # here, because options are declared without it
+
+        return pd.DataFrame(rows).reindex(columns=self.names)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what the page needs to know of the table, as values that JSON can hold."""
+        return {
+            "about": self.question,
+            "label": self.label,
+            "short": self.short,
+            "card": self.card,
+            "panels": [str(value) for value in self.panels],
+            "columns": [self._describe_column(column) for column in self.columns],
+        }
+
+    def _describe_column(self, column: Key | Value) -> dict[str, Any]:
+        about: dict[str, Any] = {"name": column.name, "meaning": column.about}
+        if isinstance(column, Key):
+            labels = {str(value): label for value, label in column.labels.items()}
+            return about | {"key": True, "labels": labels, "usual": column.usual, "minor": list(map(str, column.minor))}
+        measure = column in self.measures
+        return about | {"unit": column.unit, "measure": measure, "label": column.label, "minor": column.minor}
+
+
+def format_label(template: str, row: Mapping[str, Any], keys: Iterable[Key], special: Mapping[str, str]) -> str:
+    """Fill a label as the page does, for example "attention to the {offset} token".
+
+    Args:
+        template: The label of a table or a value.
+        row: The values of the keys, and `value`, the name of the column.
+        keys: The keys of the table.
+        special: The model's own names of `cls` and `sep`.
+
+    Returns:
+        The label in words.
+    """
+    by_name = {key.name: key for key in keys}
+    tokens = {"cls": "[CLS]", "sep": "[SEP]", **special}
+
+    def fill(text: str) -> str:
+        def word(match: re.Match[str]) -> str:
+            name = match[1]
+            labels = by_name[name].labels if name in by_name else {}
+            label = labels.get(row[name], str(row[name]).replace("_", " "))
+            return _FIELD.sub(lambda token: tokens.get(token[1], token[0]), label)
+
+        return _FIELD.sub(word, text)
+
+    def optional(match: re.Match[str]) -> str:
+        fields = _FIELD.findall(match[1])
+        return "" if all(row[name] == by_name[name].usual for name in fields) else match[1]
+
+    return fill(_OPTIONAL.sub(optional, template))
+
+
+def interval(of: str, bound_of: str, low: str = "low", high: str = "high") -> tuple[Value, Value]:
+    """The two columns of an interval. of: what it is the interval of, and how it is made."""
+    return Value(low, f"lower end of {of}", bound_of=bound_of), Value(high, "its upper end", bound_of=bound_of)
+
+
+def _dtype_of(column: Key | Value) -> Dtype:
+    if isinstance(column, Key):
+        return column.dtype
+    return column.dtype or _DTYPES.get(column.unit, "float64")
+
+
+LAYER = Key("layer", "layer, from 1, nearest the input first", "int64")
+HEAD = Key("head", "head within the layer, from 1", "int64")
+ONE_HEAD = (LAYER, HEAD)
+BEST_HEAD = (Value("layer", LAYER.about, "place"), Value("head", HEAD.about, "place"))
+COUNT = Value("count", "segments in the mean; 0 where the value does not exist", "count")
+VALUE_INTERVAL = interval("its 95 % bootstrap interval, over segments", "value")
