@@ -231,6 +231,11 @@ def format_label(template: str, row: Mapping[str, Any], keys: Iterable[Key], spe
     return fill(_OPTIONAL.sub(optional, template))
 
 
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as dictionaries, by column."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
 def interval(of: str, bound_of: str, low: str = "low", high: str = "high") -> tuple[Value, Value]:
     """The two columns of an interval. of: what it is the interval of, and how it is made."""
     return Value(low, f"lower end of {of}", bound_of=bound_of), Value(high, "its upper end", bound_of=bound_of)
