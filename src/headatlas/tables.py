@@ -44,16 +44,22 @@ class Key:
         dtype: The type of its values.
         labels: The values that occur, with what people call them; empty if they depend on the model or the corpus.
             `{cls}` and `{sep}` stand for the model's own tokens.
+        short: Shorter labels for a narrow list under a heading, where there are any.
         usual: The value that goes without saying in labels.
         minor: Values whose measures are not on the card of a head.
+        not_compared: Values whose rows are not compared between atlases.
+        why_not: Why these rows are not compared.
     """
 
     name: str
     about: str
     dtype: Dtype = "str"
     labels: Mapping[Any, str] = field(default_factory=dict)
+    short: Mapping[Any, str] = field(default_factory=dict)
     usual: Any = None
     minor: tuple[Any, ...] = ()
+    not_compared: tuple[str, ...] = ()
+    why_not: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,6 +107,7 @@ class Table:
         main: The measure that comes first, if that is not the first column.
         card: The heading on the card of a head under which the measures are listed; None: they are not.
         panels: Values of the last key whose measures the overview draws layer by layer.
+        panels_at: Where these panels come: those of tables with a lower number are drawn first.
         same: What two models must have the same number of, for a row to mean the same in both.
         why_not: Why the table is not compared between atlases; empty if it is.
         settings: Settings of a survey that the unit depends on; surveys that differ in one are not compared.
@@ -116,8 +123,9 @@ class Table:
     label: str = ""
     short: str = ""
     main: str = ""
-    card: str | None = "more"
+    card: str | None = "More"
     panels: tuple[Any, ...] = ()
+    panels_at: int = 100
     same: Literal["layers", "heads"] | None = None
     why_not: str = ""
     settings: tuple[str, ...] = ()
