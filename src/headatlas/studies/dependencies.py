@@ -40,7 +40,20 @@ from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import FromTokens, WordIndex, segments_of, word_index
 from headatlas.studies.labels import Label, Tables
 from headatlas.studies.study import REPLICATES, Frames, LayerMap, Setup, WordStudy, join_layers
-from headatlas.tables import records
+from headatlas.tables import (
+    ACCURACY,
+    ACCURACY_INTERVAL,
+    BEST_HEAD,
+    HELD_OUT,
+    NO_EFFECT,
+    ONE_HEAD,
+    P_VALUE,
+    Key,
+    Table,
+    Value,
+    interval,
+    records,
+)
 from headatlas.wording import counted, percent
 
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
@@ -50,6 +63,89 @@ SIGNIFICANT = 0.01  # of tests for many relations
 MOST_RELATIONS = 5
 READINGS = ("all", "all_but_root", "all_but_root_punct")
 _NOWHERE = -2  # neither a word nor ROOT
+
+
+def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much a head is right more often than a baseline; 0 where it is not.
+
+    A head that is worse than a fixed offset tells nothing that the offset does not, however far it stays behind. So two
+    models that attend by position alone, each in its own way, have the same lead: none.
+    """
+    return np.maximum(accuracy - baseline, 0)
+
+
+def _add_lead(best: pd.DataFrame) -> pd.DataFrame:
+    """Add how far each relation's best head is above the best fixed offset."""
+    return best.assign(lead=lead_over(best["baseline"].to_numpy(float), best["accuracy"].to_numpy(float)))
+
+
+RELATION = Key(
+    "relation",
+    "the treebank's own name; or all: every word, roots never found; all_but_root; all_but_root_punct: nor punctuation",
+)
+
+DIRECTION = Key(
+    "direction",
+    "dependent_to_head or head_to_dependent: which of the two attends",
+    labels={"dependent_to_head": "dependent → head", "head_to_dependent": "head → dependent"},
+    short={"dependent_to_head": "→", "head_to_dependent": "←"},
+)
+DEPENDENTS = Value("count", "dependents with this relation", "count")
+NOT_OF_THE_HEAD = "they are not measures of the best head"
+DEPENDENCIES = Table(
+    "dependencies",
+    "How often does a head find the other end of a dependency, for every relation and direction?",
+    (
+        RELATION,
+        *ONE_HEAD,
+        DIRECTION,
+        Value("correct", "dependents for which the most attended word is the right one", "count"),
+        DEPENDENTS,
+        ACCURACY,
+        *ACCURACY_INTERVAL,
+    ),
+    section="4.2",
+    label="{relation}, {direction}",
+    short="{relation} {direction}",
+    card=None,
+)
+DEPENDENCY_BEST = Table(
+    "dependency_best",
+    "Which head is best for each relation, held out, beside the best fixed offset?",
+    (
+        RELATION,
+        DEPENDENTS,
+        *BEST_HEAD,
+        Value(DIRECTION.name, DIRECTION.about, "text"),
+        ACCURACY,
+        *ACCURACY_INTERVAL,
+        HELD_OUT,
+        Value(
+            "baseline",
+            "accuracy of always choosing the word at the best fixed offset",
+            "accuracy",
+            why_not=NOT_OF_THE_HEAD,
+        ),
+        Value("baseline_offset", "that offset from the dependent in words, -1 the word before", "place"),
+        *interval("the 95 % bootstrap interval of that offset's accuracy", "baseline", "baseline_low", "baseline_high"),
+        Value(
+            "baseline_held_out",
+            "accuracy where the offset is chosen on one half and scored on the other",
+            "accuracy",
+            why_not=NOT_OF_THE_HEAD,
+        ),
+        Value("p_value", f"{P_VALUE} the baseline", "probability", why_not=NO_EFFECT),
+        Value(
+            "control",
+            "accuracy of the best head of the same network with random weights; empty if not run",
+            "accuracy",
+            why_not=NOT_OF_THE_HEAD,
+        ),
+    ),
+    section="4.2, table 1, figure 5",
+    prepare=_add_lead,
+    derived=(Value("lead", "how far the best head is above the best fixed offset, 0 where it is not", "accuracy"),),
+)
 
 
 @dataclass(frozen=True)
@@ -93,15 +189,6 @@ def offsets_right(words: Instances, clamp: bool) -> NDArray[np.bool_]:
     else:
         predicted = np.where((predicted < 0) | (predicted > last), _NOWHERE, predicted)
     return np.asarray(predicted == words.head[:, None])
-
-
-def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much a head is right more often than a baseline; 0 where it is not.
-
-    A head that is worse than a fixed offset tells nothing that the offset does not, however far it stays behind. So two
-    models that attend by position alone, each in its own way, have the same lead: none.
-    """
-    return np.maximum(accuracy - baseline, 0)
 
 
 class Dependencies(WordStudy):
@@ -251,8 +338,8 @@ class Dependencies(WordStudy):
         relations = table[~table["relation"].isin(READINGS)]
         for row in records(relations[relations["held_out"] > relations["baseline_high"]]):
             evidence = (
-                f"best head for {row['relation']} ({WORDS_OF_DIRECTION[row['direction']]}): right {row['held_out']:.0%} "
-                f"held out, offset {row['baseline_offset']:+d} {row['baseline']:.0%} (at most "
+                f"best head for {row['relation']} ({WORDS_OF_DIRECTION[row['direction']]}): right "
+                f"{row['held_out']:.0%} held out, offset {row['baseline_offset']:+d} {row['baseline']:.0%} (at most "
                 f"{row['baseline_high']:.0%})"
             )
             yield Label(row["layer"], row["head"], row["relation"], row["held_out"], evidence)

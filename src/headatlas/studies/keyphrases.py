@@ -32,7 +32,63 @@ from headatlas.statistics.resampling import fold_of
 from headatlas.statistics.words import segments_of
 from headatlas.studies.labels import Tables
 from headatlas.studies.study import Frames, LayerMap, SegmentMeans
+from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
 
+PART_OF_PRECISION = "they are parts of the average precision"
+KEY_WORDS = "key words: {}[, {{pooling}} of {{rows}} rows]"
+KEYPHRASE_HEADS = Table(
+    "keyphrase_heads",
+    "How much does a head attend to the words of keyphrases, compared with other words?",
+    (
+        *ONE_HEAD,
+        Key(
+            "pooling",
+            "attention that a token receives: the mean or the max of its column",
+            usual="mean",
+            minor=("max",),
+        ),
+        Key(
+            "rows",
+            "over all rows, or over those of text alone (no special tokens)",
+            usual="all",
+            minor=("text",),
+        ),
+        Value(
+            "relative_attention",
+            "mean received by tokens of keyphrases, less that by other text tokens",
+            label=KEY_WORDS.format("relative attention"),
+        ),
+        *interval("its 95 % bootstrap interval, over documents", "relative_attention", "relative_low", "relative_high"),
+        Value(
+            "average_precision",
+            "of text tokens ranked by what they receive, 0 to 1; mean over documents",
+            label=KEY_WORDS.format("average precision"),
+        ),
+        *interval("its 95 % bootstrap interval, for a head given beforehand", "average_precision"),
+        Value(
+            "first_half",
+            "average precision on one half of the documents, to choose heads on",
+            why_not=PART_OF_PRECISION,
+        ),
+        Value("second_half", "on the other half, to score them on, or vice versa", why_not=PART_OF_PRECISION),
+        Value(
+            "key_share",
+            "share of text tokens in keyphrases: about the average precision of chance",
+            "share",
+            why_not=PART_OF_PRECISION,
+        ),
+        Value(
+            "cross_entropy",
+            "mean surprise, in nats, of key tokens, received attention scaled to sum 1",
+            "nats",
+            label=KEY_WORDS.format("cross-entropy (nats)"),
+        ),
+        Value("count", "documents, or windows of them, in the means", "count"),
+    ),
+    main="average_precision",
+    card="Keyphrases",
+    figure=("keyphrase_heads", "headatlas.views.figures.keyphrases:keyphrase_heads_figure"),
+)
 FORMS = tuple((pooling, rows) for rows, pooling in product(ROWS, POOLINGS))
 MEASURES = ("relative_attention", "average_precision", "cross_entropy", "first_half", "second_half", "key_share")
 INTERVALS = {"average_precision": ("low", "high"), "relative_attention": ("relative_low", "relative_high")}

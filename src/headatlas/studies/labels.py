@@ -1,4 +1,4 @@
-"""What each head does, in a word: surface patterns of attention, and the labels that studies give (section 6, figure 6).
+"""What each head does, in a word: patterns of attention, and the labels that studies give (section 6, figure 6).
 
 Labels, findings, figure 1 and the reproduction of the paper all ask which heads show a pattern. A study declares the
 patterns that its table measures; what they are called and how strongly a head shows them is said there alone. A head
@@ -108,7 +108,10 @@ class Pattern:
 def label_heads(studies: Iterable[type[Study] | Study], tables: Tables) -> pd.DataFrame:
     """Make the table of behaviours from the labels that studies give, in the order of the heads."""
     labels = [
-        label for study in studies if all(table.name in tables for table in study.tables) for label in study.labels(tables)
+        label
+        for study in studies
+        if all(table.name in tables for table in study.tables)
+        for label in study.labels(tables)
     ]
     frame = pd.DataFrame(labels, columns=BEHAVIOURS.names)
     return frame.sort_values(["layer", "head"], kind="stable", ignore_index=True)

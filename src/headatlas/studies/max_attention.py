@@ -18,8 +18,30 @@ from headatlas.statistics.surface import Sum
 from headatlas.studies.labels import Tables, named, put
 from headatlas.studies.state import State
 from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Table, Value
 from headatlas.wording import percent
 
+MAX_ATTENTION = Table(  # the paper: "at most 10 % of their attention mass on any single word"
+    "max_attention",
+    "How much attention goes to the most attended token?",
+    (
+        *ONE_HEAD,
+        Value("value", "mean over rows of the largest weight, 0 to 1", "share"),
+        *VALUE_INTERVAL,
+        Value(
+            "highest",
+            "the largest weight in any row of any segment",
+            "probability",
+            label="largest weight anywhere",
+            minor=True,
+        ),
+        COUNT,
+    ),
+    section="3.3",
+    label="largest weight per row, mean",
+    short="largest weight per row",
+    card=ATTENDS_TO,
+)
 BROAD_WEIGHT = 0.1  # mean largest weight of the paper's broad heads: at most 10 % on any one word
 
 

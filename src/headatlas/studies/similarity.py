@@ -34,9 +34,90 @@ from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
 from headatlas.studies.labels import Tables
 from headatlas.studies.state import State
 from headatlas.studies.study import REPLICATES, Frames, LayerMap, Setup, Study, refuse_non_finite
+from headatlas.tables import NO_EFFECT, ONE_HEAD, Key, Table, Value
 from headatlas.wording import ordinal
 
 SIMILARITY_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
+DISTANCE_SETTINGS = ("as_published",)
+HEAD_DISTANCES = Table(
+    "head_distances",
+    "How differently do two heads attend, for every pair? (Jensen-Shannon divergence)",
+    (
+        Key("layer_a", "layer of one head, from 1", "int64"),
+        Key("head_a", "that head within its layer, from 1", "int64"),
+        Key("layer_b", "layer of the other head, which comes after the first", "int64"),
+        Key("head_b", "that head within its layer", "int64"),
+        Value(
+            "value",
+            "Jensen-Shannon divergence of their rows in nats, summed over a segment's tokens, mean over segments",
+            "nats",
+        ),
+        Value(
+            "per_token",
+            "the same, but the mean over a segment's tokens: 0 to log 2",
+            "nats",
+            why_not="it is the value in another unit",
+        ),
+        Value("count", "segments in the mean: those with a token from which both heads attend to something", "count"),
+    ),
+    section="6",
+    same="heads",
+    settings=DISTANCE_SETTINGS,
+)
+HEAD_MAP = Table(
+    "head_map",
+    "Where do their distances place the heads in the plane, and in which cluster?",
+    (
+        *ONE_HEAD,
+        Value("x", "place in the plane, by multidimensional scaling; empty where a distance is missing"),
+        Value("y", "the other coordinate"),
+        Value(
+            "cluster", "cluster of the head, from 1, by average linkage; 0 if it has no place", "place", dtype="int64"
+        ),
+    ),
+    section="6, figure 6",
+    why_not="places in the plane and cluster numbers mean nothing outside their own map",
+)
+LAYER_DISTANCES = Table(
+    "layer_distances",
+    "Which layers have similar heads? With a permutation test.",
+    (
+        Key("layer_a", "one layer, from 1", "int64"),
+        Key("layer_b", "the same layer, or one after it", "int64"),
+        Value("value", "mean distance of their pairs of heads, as in head_distances", "nats"),
+        Value("count", "pairs of heads", "count"),
+        Value(
+            "p_value",
+            "permutation test of the null that heads drawn from all layers are as close",
+            "probability",
+            why_not=NO_EFFECT,
+        ),
+        Value("p_adjusted", "the same, adjusted for the number of pairs of layers", "probability", why_not=NO_EFFECT),
+    ),
+    section="6",
+    same="layers",
+    settings=DISTANCE_SETTINGS,
+)
+
+SIMILARITY = Table(
+    "similarity",
+    "How far can the map and the clusters be trusted, and do layers matter?",
+    (
+        Key(
+            "measure",
+            "stress (Kruskal's stress-1) and disparity (Procrustes', median from other starts) of the map; number "
+            "of clusters and their silhouette; within_layers, between_layers: mean distance of heads of one layer, "
+            "of two; p_layers: permutation test of their difference; heads_left_out: heads without a place; "
+            "share_of_rows: compared, where segments are too long for all",
+            not_compared=("clusters", "p_layers", "heads_left_out", "share_of_rows"),
+            why_not="they are settings, p-values and counts",
+        ),
+        Key("distance", "js: the value of head_distances; sqrt_js: its root, a metric"),
+        Value("value", "the measure"),
+    ),
+    section="6",
+    settings=DISTANCE_SETTINGS,
+)
 CLUSTERS = 8
 LIKELY_CHANCE = 0.05  # a single test with at least this p value is not evidence
 
@@ -56,7 +137,7 @@ class Similarity(Study):
     """
 
     name = "similarity"
-    tables = (HEAD_DISTANCES, *MAP_TABLES)
+    tables = (HEAD_DISTANCES, HEAD_MAP, LAYER_DISTANCES, SIMILARITY)
 
     summed = State("all_heads", "all_heads")
     averaged = State("all_heads", "all_heads")
@@ -139,8 +220,8 @@ class Similarity(Study):
     def distances(self, *, per_token: bool = False) -> NDArray[np.float64]:
         """The divergence of every pair, summed or averaged over tokens, [H, H]; NaN where no segment counts."""
         with np.errstate(invalid="ignore"):
-            upper = np.triu((self.averaged if per_token else self.summed) / self.count, 1)
-        return upper + upper.T
+            upper: NDArray[np.float64] = np.triu((self.averaged if per_token else self.summed) / self.count, 1)
+        return np.asarray(upper + upper.T)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap values of the distances of layers, [R, rows]. Those of all pairs of heads would be too many."""

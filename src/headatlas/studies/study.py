@@ -212,8 +212,8 @@ class SegmentMeans(Study):
         expected = (*layer_map.weights.shape[:2], len(self.columns))
         if tuple(means.shape) != expected:
             raise PluginError(
-                f"segment_means of the study '{self.name}' returned shape {list(means.shape)}. It must return one value "
-                f"for each segment, head and column: {list(expected)}."
+                f"segment_means of the study '{self.name}' returned shape {list(means.shape)}. It must return one "
+                f"value for each segment, head and column: {list(expected)}."
             )
         self._seen[layer] = means.masked_fill(~counted, 0)  # [B, H, C]
 

@@ -39,9 +39,9 @@ from headatlas.results.atlas import EXAMPLES, SHARD, Atlas, already_done, read_m
 from headatlas.store.examples import Tensors
 from headatlas.store.index import INDEX, Index
 from headatlas.store.reading import Store, open_store
-from headatlas.studies import Study
 from headatlas.studies.dependencies import Dependencies
-from headatlas.studies.study import State
+from headatlas.studies.state import Arrays
+from headatlas.studies.study import Study
 from headatlas.versions import moment
 
 READERS = 2  # threads that read states ahead of the merge
@@ -146,9 +146,9 @@ def _merge_states(folders: Sequence[Path], name: str, manifest: dict[str, Any]) 
     return merged
 
 
-def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, State]]]:
+def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Arrays]]]:
     """Yield the states of each shard in order; while one is merged, the next are read and checked."""
-    coming: deque[tuple[Path, Future[dict[str, State]]]] = deque()
+    coming: deque[tuple[Path, Future[dict[str, Arrays]]]] = deque()
     with ThreadPoolExecutor(READERS) as readers:
         for path in paths:
             coming.append((path, readers.submit(read_states, path)))

@@ -18,8 +18,8 @@ from headatlas.engine.checkpoint import fits, read_state
 from headatlas.errors import AtlasError, SettingError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas
-from headatlas.studies import Study
-from headatlas.studies.study import State
+from headatlas.studies.state import Arrays
+from headatlas.studies.study import Study
 
 
 def reopen_studies(atlas: Atlas) -> Iterator[Study]:
@@ -35,7 +35,7 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
             yield study
 
 
-def read_states(path: Path) -> dict[str, State]:
+def read_states(path: Path) -> dict[str, Arrays]:
     """Read the state of each study from the state file of a finished run."""
     remedy = _survey_again(path.parent.parent)
     if not path.exists():
@@ -43,7 +43,7 @@ def read_states(path: Path) -> dict[str, State]:
     return read_state(path, remedy).states
 
 
-def check_states(path: Path, states: dict[str, State], studies: Mapping[str, Study]) -> dict[str, State]:
+def check_states(path: Path, states: dict[str, Arrays], studies: Mapping[str, Study]) -> dict[str, Arrays]:
     """Return the states that were read from a file, if they are those of some started studies."""
     for name, study in studies.items():
         if not fits(study, states.get(name, {})):

@@ -31,8 +31,8 @@ from headatlas.results.atlas import (
     write_tables,
 )
 from headatlas.results.example import save_relation_examples
-from headatlas.studies import Study
 from headatlas.studies.entropy import ENTROPY_SMOOTHING
+from headatlas.studies.study import Study
 from headatlas.versions import moment, versions
 
 STATES = "state"
