@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from headatlas.commands.survey.options import StatisticsOptions
-from headatlas.commands.survey.run import STATES
 from headatlas.commands.survey.studies import StudySettings
 from headatlas.engine.checkpoint import fits, read_state
+from headatlas.engine.run_folder import STATE
 from headatlas.errors import AtlasError, SettingError
+from headatlas.manifest import Manifest
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas
 from headatlas.studies import Study
@@ -27,7 +27,7 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
     manifest = atlas.manifest
     shape = HeadShape(tuple(manifest["model"]["heads"]))
     for corpus, studies in blank_studies(manifest, atlas.folder).items():
-        path = atlas.folder / STATES / f"{corpus}.safetensors"
+        path = atlas.folder / STATE / f"{corpus}.safetensors"
         start_studies(studies.values(), shape, atlas.folder)
         states = check_states(path, read_states(path), studies)
         for name, study in studies.items():
@@ -57,7 +57,7 @@ def _survey_again(folder: Path) -> str:
     return f"Delete the folder {folder} and run its survey, or that shard of it, again."
 
 
-def blank_studies(manifest: dict[str, Any], folder: Path) -> dict[str, dict[str, Study]]:
+def blank_studies(manifest: Manifest, folder: Path) -> dict[str, dict[str, Study]]:
     """Make the studies of each corpus, without sums, with the settings in the manifest of a folder."""
     settings = manifest["settings"]
     needed = {"seed", "studies", *(option.name for option in fields(StatisticsOptions))}
