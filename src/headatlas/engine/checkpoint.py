@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.checksums import pack_tensors, unpack_tensors
-from headatlas.engine.settings import differences
+from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
 from headatlas.limits import LARGEST_STATE, read_within
@@ -63,11 +63,7 @@ class Checkpoint:
         if not self.path.exists():
             return set(), {}
         saved = read_state(self.path)
-        if differing := differences(saved.settings, self._settings):
-            raise AtlasError(
-                f"{self.path}: holds the state of another run ({'; '.join(differing)}). "
-                "Use the same settings to resume it, or choose another --out folder."
-            )
+        refuse_other(self.path, "the state of another run", saved.settings, self._settings)
         for name, study in studies.items():
             if name in saved.failures:
                 continue

@@ -9,14 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
 from headatlas.tables import ONE_HEAD, Key, Table, Value, records
-
-if TYPE_CHECKING:
-    from headatlas.studies.study import Study
 
 MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
 MOST_NAMED = 8
@@ -105,14 +102,8 @@ class Pattern:
         return f"{put(heads, 'more than half of')} {self.target}{named(heads)}"
 
 
-def label_heads(studies: Iterable[type[Study] | Study], tables: Tables) -> pd.DataFrame:
+def table_of_labels(labels: Iterable[Label]) -> pd.DataFrame:
     """Make the table of behaviours from the labels that studies give, in the order of the heads."""
-    labels = [
-        label
-        for study in studies
-        if all(table.name in tables for table in study.tables)
-        for label in study.labels(tables)
-    ]
     frame = pd.DataFrame(labels, columns=BEHAVIOURS.names)
     return frame.sort_values(["layer", "head"], kind="stable", ignore_index=True)
 

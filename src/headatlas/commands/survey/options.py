@@ -196,7 +196,7 @@ class SurveyOptions(
             raise SettingError("--control loads the model again with random weights. Pass the model by name.")
 
 
-@command(SurveyOptions, locks="survey")
+@command(SurveyOptions)
 def survey(options: SurveyOptions) -> Atlas:
     """Run a model over your text once and describe every attention head.
 
