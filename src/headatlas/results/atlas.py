@@ -1,7 +1,7 @@
 """The folders that runs leave behind, and how to open them again.
 
 DIR/manifest.json      what was run: model, corpora, settings, versions, what was left out
-DIR/tables/            every table as .parquet and .csv (see `schemas`)
+DIR/tables/            every table as .parquet and .csv (see `results/tables.py`)
 DIR/examples.safetensors  short inputs with all their maps, gold trees and mentions
 DIR/relation_examples.safetensors  sentences on which the best heads get a dependency relation right
 DIR/state/             the studies' sums, one file per corpus, from which a stopped survey resumes
@@ -26,7 +26,7 @@ from headatlas.limits import LARGEST_JSON, MOST_CELLS, RAISE, read_within
 from headatlas.models.stacks import parse_shape
 from headatlas.results.example import Example, RelationExample, load_examples, load_relation_examples, save_examples
 from headatlas.results.naming import heads_in_layers, model_named
-from headatlas.results.schemas import TABLES, conform
+from headatlas.results.tables import TABLES
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class Results:
     def _repr_html_(self) -> str:
         """Each table with its size and what it answers, for a notebook. Names of tables are identifiers."""
         listing = "".join(
-            f"<tr><td>{name}</td><td>{rows}</td><td>{escape(TABLES[name].about) if name in TABLES else ''}</td></tr>"
+            f"<tr><td>{name}</td><td>{rows}</td><td>{escape(TABLES[name].question) if name in TABLES else ''}</td></tr>"
             for name, rows in self.manifest.get("tables", {}).items()
         )
         name = type(self).__name__.lower()
@@ -234,7 +234,7 @@ def write_tables(folder: Path, tables: Mapping[str, pd.DataFrame]) -> dict[str, 
     target = own_subfolder(folder, "tables")
     make_folder(target)
     for name, frame in tables.items():
-        conformed = conform(name, frame)
+        conformed = TABLES[name].conform(frame)
         write_atomically(target / f"{name}.parquet", partial(conformed.to_parquet, index=False))
         write_atomically(target / f"{name}.csv", partial(conformed.to_csv, index=False))
     return {name: len(frame) for name, frame in tables.items()}

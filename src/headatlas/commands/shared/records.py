@@ -12,7 +12,7 @@ import pandas as pd
 from headatlas.checksums import pack_json, unpack_json
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_text
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 
 FOLDER = "state"
 Rows = list[dict[str, Any]]
@@ -38,9 +38,5 @@ def save_record(folder: Path, name: str, record: object) -> None:
 
 
 def make_tables(rows: Mapping[str, Sequence[dict[str, Any]]]) -> dict[str, pd.DataFrame]:
-    """Make tables with the columns of their schemas; tables without rows are omitted."""
-    return {
-        name: pd.DataFrame(rows_of_table).reindex(columns=[column for column, _, _ in TABLES[name].columns])
-        for name, rows_of_table in rows.items()
-        if rows_of_table
-    }
+    """Make tables with their declared columns; tables without rows are omitted."""
+    return {name: TABLES[name].from_rows(rows_of_table) for name, rows_of_table in rows.items() if rows_of_table}
