@@ -114,8 +114,9 @@ def test_links_of_the_documents_lead_somewhere():
 
 
 def test_the_documents_name_every_table_and_command():
-    from headatlas.cli.commands import COMMANDS
     from headatlas.results.schemas import TABLES
+
+    from headatlas.cli.commands import COMMANDS
 
     tables = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in tables for name in TABLES)

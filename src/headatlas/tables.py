@@ -146,6 +146,16 @@ class Table:
         return tuple(sorted(measures, key=lambda value: value.name != self.main))
 
     @property
+    def parts_not_compared(self) -> dict[str, list[str]]:
+        """The rows and columns of which no difference is taken, by the reason."""
+        parts: dict[str, list[str]] = {}
+        for column in self.columns:
+            names = column.not_compared if isinstance(column, Key) else (column.name,)
+            if column.why_not:
+                parts.setdefault(column.why_not, []).extend(names)
+        return parts
+
+    @property
     def rows(self) -> Literal["heads", "best", "other"]:
         """What a row describes: a head, the best head for its keys, or something else."""
         if {"layer", "head"} <= {key.name for key in self.keys}:
@@ -188,34 +198,46 @@ class Table:
 
         return pd.DataFrame(rows).reindex(columns=self.names)
 
-    def describe(self) -> dict[str, Any]:
-        """Return what the page needs to know of the table, as values that JSON can hold."""
+    def describe(self, value: Value, row: Mapping[str, Any], special: Mapping[str, str]) -> dict[str, Any]:
+        """Return what the page says of a measure, as values that JSON can hold.
+
+        Args:
+            value: One of the measures.
+            row: The values of the keys.
+            special: The model's own names of `cls` and `sep`.
+
+        Returns:
+            Its label and short label, its unit, its place on the card of a head and in the overview.
+        """
+        own = [key for key in self.keys if key.name in self.own_keys]
+        words = ", ".join(f"{{{key.name}}}" for key in own)
+        plain = (self.name.replace("_", " "), words, "" if value.name == "value" else "{value}")
+        label = value.label or self.label or ": ".join(filter(None, plain))
+        short = value.label or self.short or label
+        main = value is self.measures[0]
+        minor = value.minor or any(row[key.name] in key.minor for key in own)
+        shown = {**row, "value": value.name}
         return {
-            "about": self.question,
-            "label": self.label,
-            "short": self.short,
-            "card": self.card,
-            "panels": [str(value) for value in self.panels],
-            "columns": [self._describe_column(column) for column in self.columns],
+            "label": format_label(label, shown, own, special),
+            "short": format_label(short, shown, own, special, short=True),
+            "unit": value.unit,
+            "main": main,
+            "card": None if minor else self.card,
+            "panel": self.panels_at if main and own and row[own[-1].name] in self.panels else None,
         }
 
-    def _describe_column(self, column: Key | Value) -> dict[str, Any]:
-        about: dict[str, Any] = {"name": column.name, "meaning": column.about}
-        if isinstance(column, Key):
-            labels = {str(value): label for value, label in column.labels.items()}
-            return about | {"key": True, "labels": labels, "usual": column.usual, "minor": list(map(str, column.minor))}
-        measure = column in self.measures
-        return about | {"unit": column.unit, "measure": measure, "label": column.label, "minor": column.minor}
 
-
-def format_label(template: str, row: Mapping[str, Any], keys: Iterable[Key], special: Mapping[str, str]) -> str:
-    """Fill a label as the page does, for example "attention to the {offset} token".
+def format_label(
+    template: str, row: Mapping[str, Any], keys: Iterable[Key], special: Mapping[str, str], *, short: bool = False
+) -> str:
+    """Fill a label, for example "attention to the {offset} token".
 
     Args:
         template: The label of a table or a value.
         row: The values of the keys, and `value`, the name of the column.
         keys: The keys of the table.
         special: The model's own names of `cls` and `sep`.
+        short: Whether to prefer the short labels of the keys.
 
     Returns:
         The label in words.
@@ -223,20 +245,18 @@ def format_label(template: str, row: Mapping[str, Any], keys: Iterable[Key], spe
     by_name = {key.name: key for key in keys}
     tokens = {"cls": "[CLS]", "sep": "[SEP]", **special}
 
-    def fill(text: str) -> str:
-        def word(match: re.Match[str]) -> str:
-            name = match[1]
-            labels = by_name[name].labels if name in by_name else {}
-            label = labels.get(row[name], str(row[name]).replace("_", " "))
-            return _FIELD.sub(lambda token: tokens.get(token[1], token[0]), label)
-
-        return _FIELD.sub(word, text)
+    def word(match: re.Match[str]) -> str:
+        name = match[1]
+        key, value = by_name.get(name), row[name]
+        labels = {} if key is None else {**key.labels, **(key.short if short else {})}
+        label = labels.get(value, "" if value is None else str(value))
+        return _FIELD.sub(lambda token: tokens.get(token[1], token[0]), label)
 
     def optional(match: re.Match[str]) -> str:
         fields = _FIELD.findall(match[1])
         return "" if all(row[name] == by_name[name].usual for name in fields) else match[1]
 
-    return fill(_OPTIONAL.sub(optional, template))
+    return _FIELD.sub(word, _OPTIONAL.sub(optional, template))
 
 
 def records(table: pd.DataFrame) -> list[dict[str, Any]]:

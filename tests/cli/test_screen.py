@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from headatlas.results.schemas import TABLES
 
 from headatlas.cli import app as cli
 from headatlas.cli.screen import Screen
 from headatlas.results.atlas import write_manifest, write_tables
-from headatlas.results.schemas import TABLES
 
 ATTACK = "obj\x1b]0;owned\x07\x9b2J"
 

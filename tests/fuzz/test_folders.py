@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from headatlas.commands.shared.records import load_record, save_record
 from headatlas.engine.pieces import Pieces
 from hypothesis import given
 from hypothesis import strategies as st
@@ -18,6 +17,7 @@ import headatlas as ha
 from headatlas.commands.fit_mlm.state import FitState, restore_state, save_state
 from headatlas.commands.layers.jobs import Record as LayerRecord
 from headatlas.commands.probe.jobs import Record
+from headatlas.commands.shared.records import load_record, save_record
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.errors import AtlasError

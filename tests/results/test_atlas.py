@@ -6,10 +6,10 @@ import json
 
 import pandas as pd
 import pytest
+from headatlas.results.schemas import TABLES, conform
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import open_atlas, write_manifest, write_tables
-from headatlas.results.schemas import TABLES, conform
 from headatlas.studies import TEXT_STUDIES
 from random_maps import batch_of, random_segments, show
 

@@ -1,7 +1,6 @@
 """The types that tables promise, with every version of pandas."""
 
 import pandas as pd
-
 from headatlas.results.schemas import TABLES, conform
 
 

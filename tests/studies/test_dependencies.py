@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from headatlas.results.schemas import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,7 +22,6 @@ from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.run import run_studies
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
-from headatlas.results.schemas import TABLES
 from headatlas.studies.dependencies import DIRECTIONS, OFFSETS, Dependencies, instances_of, offsets_right
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, random_maps, segment, show

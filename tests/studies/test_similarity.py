@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from headatlas.results.schemas import TABLES, conform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
-from headatlas.results.schemas import TABLES, conform
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.studies import kept_rows
 from headatlas.studies.similarity import SIMILARITY_SMOOTHING, Similarity

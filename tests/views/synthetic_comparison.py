@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from headatlas.results.schemas import conform
 
 from headatlas.commands.compare.differences import Side, difference_table
 from headatlas.commands.compare.matching import (
@@ -18,7 +19,6 @@ from headatlas.commands.compare.matching import (
 )
 from headatlas.models.stacks import HeadShape
 from headatlas.results.comparison import Comparison
-from headatlas.results.schemas import conform
 from tests.views.synthetic_atlas import similarity_tables
 from tests.views.synthetic_tables import entropy, positions, token_kinds
 

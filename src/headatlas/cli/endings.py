@@ -12,7 +12,6 @@ import pandas as pd
 from headatlas.cli.screen import as_warning
 from headatlas.commands.fit_mlm.run import Fit
 from headatlas.commands.prune.run import PrunedFolder
-from headatlas.commands.survey.stored import stored_unknown
 from headatlas.corpora.files import name_files
 from headatlas.manifest import BeforeAndAfter
 from headatlas.remote import is_url, send
@@ -21,6 +20,7 @@ from headatlas.results.folder import Results
 from headatlas.results.naming import layers_and_heads, model_named
 from headatlas.results.rendering import render
 from headatlas.store.reading import Store
+from headatlas.store.stored_model import stored_unknown
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
 from headatlas.views.published.views import view_of

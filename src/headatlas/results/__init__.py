@@ -1,1 +1,1 @@
-"""Results on disk: tables and their schemas, the manifest, examples."""
+"""Results on disk: tables, the manifest, examples."""

@@ -1,7 +1,7 @@
 """The folder of a comparison of two atlases: what `compare` leaves behind, and how to open it again.
 
 DIR/manifest.json      what was compared, what was not and why
-DIR/tables/            every table as .parquet and .csv (see `schemas`)
+DIR/tables/            every table as .parquet and .csv (see `results/tables.py`)
 DIR/a/tables/          atlas A's tables with a row per head, so that the page needs this folder alone
 DIR/b/tables/          the same of B
 DIR/figures/           figures, once drawn

@@ -16,13 +16,14 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from headatlas.engine.manifests import read_manifest, write_manifest
+from headatlas.engine.manifests import read_manifest
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, own_subfolder, write_atomically
 from headatlas.limits import MOST_CELLS, RAISE
 from headatlas.manifest import Manifest
 from headatlas.results.naming import heads_in_layers, model_named
-from headatlas.results.schemas import TABLES, conform
+from headatlas.results.tables import TABLES
+from headatlas.tables import Table
 
 Rows = list[dict[str, Any]]
 
@@ -128,7 +129,7 @@ class Results:
     def _repr_html_(self) -> str:
         """Each table with its size and what it answers, for a notebook. Names of tables are identifiers."""
         listing = "".join(
-            f"<tr><td>{name}</td><td>{rows}</td><td>{escape(TABLES[name].about) if name in TABLES else ''}</td></tr>"
+            f"<tr><td>{name}</td><td>{rows}</td><td>{escape(TABLES[name].question) if name in TABLES else ''}</td></tr>"
             for name, rows in self.manifest.get("tables", {}).items()
         )
         name = type(self).__name__.lower()
@@ -154,12 +155,8 @@ def write_tables(
 
 
 def make_tables(rows: Mapping[str, Rows]) -> dict[str, pd.DataFrame]:
-    """Make tables with the columns of their schemas; tables without rows are omitted."""
-    return {
-        name: pd.DataFrame(rows_of_table).reindex(columns=[column for column, _, _ in TABLES[name].columns])
-        for name, rows_of_table in rows.items()
-        if rows_of_table
-    }
+    """Make tables with their declared columns; tables without rows are omitted."""
+    return {name: TABLES[name].from_rows(rows_of_table) for name, rows_of_table in rows.items() if rows_of_table}
 
 
 def add_table(folder: Path, name: str, frame: pd.DataFrame) -> None:

@@ -6,9 +6,9 @@ is seen once and nothing is added where it was not seen.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,6 +16,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.corpora.treebanks.label_sets import punctuation_of
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.segments import Segment
@@ -25,6 +26,7 @@ from headatlas.statistics.classifier import predictions
 from headatlas.statistics.words import WordIndex, word_attention, word_index
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, Study
+from headatlas.tables import records
 
 SHORTEST, LONGEST = 4, 14  # words of a sentence that a picture shows well
 POOL = 40  # sentences looked at for each relation
@@ -92,13 +94,12 @@ class ClearSentences(Study):
     clarity = State("entries", "all_heads", 2, dtype=np.float32)  # by relation and sentence; both directions
     cells = State("cells", dtype=np.float16)
 
-    def __init__(
-        self, segments: Sequence[ParsedSegment], relations: Sequence[str], punctuation: Collection[str], setup: Setup
-    ) -> None:
+    def __init__(self, segments: Sequence[ParsedSegment], setup: Setup) -> None:
         super().__init__()
         self._how = setup.words_from
-        self._number = {relation: number for number, relation in enumerate(relations)}
-        named = [relation for relation in relations if relation not in punctuation]
+        self._number = {relation: number for number, relation in enumerate(setup.corpus["relations"])}
+        punctuation = punctuation_of(setup.corpus["label_set"])
+        named = [relation for relation in self._number if relation not in punctuation]
         self._pools = {relation: _pool(segments, self._number[relation], setup.least_count) for relation in named}
         entries = [(relation, place) for relation, pool in self._pools.items() for place in pool]
         self._entry = {entry: number for number, entry in enumerate(entries)}
@@ -133,20 +134,19 @@ class ClearSentences(Study):
     def frames(self) -> Frames:
         return {}
 
-    def clearest(self, best: pd.DataFrame) -> list[tuple[dict[str, object], ClearSentence]]:
+    def clearest(self, best: pd.DataFrame) -> list[tuple[dict[str, Any], ClearSentence]]:
         """Up to two sentences for each row of the table of best heads that has any, with that row."""
-        found: list[tuple[dict[str, object], ClearSentence]] = []
-        for row in best.to_dict("records"):
-            relation, head = str(row["relation"]), self.shape.numbered.index((row["layer"], row["head"]))
+        clearest: list[tuple[dict[str, Any], ClearSentence]] = []
+        for row in records(best):
+            relation, head = row["relation"], self.shape.numbered.index((row["layer"], row["head"]))
             direction = 0 if row["direction"] == "dependent_to_head" else 1
             ranked = [
                 (-float(self.clarity[self._entry[relation, place], head, direction]), place)
                 for place in self._pools.get(relation, ())
             ]
             right = sorted((pair for pair in ranked if pair[0] != -WRONG), key=lambda pair: pair[0])
-            named = {str(name): value for name, value in row.items()}
-            found += [(named, self._sentence(relation, place, head)) for _, place in right[:BEST]]
-        return found
+            clearest += [(row, self._sentence(relation, place, head)) for _, place in right[:BEST]]
+        return clearest
 
     def _pairs(self, relation: str, place: int) -> list[tuple[int, int]]:
         """Return the pairs of the relation: the word that predicts, for some possessors their clitic, and the head."""

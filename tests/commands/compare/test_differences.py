@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from headatlas.results.schemas import conform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -16,7 +17,6 @@ from headatlas.commands.compare.differences import (
     group_means,
     rows_in_one_only,
 )
-from headatlas.results.schemas import conform
 
 REPLICATES = 21
 FINITE = st.floats(-10, 10, allow_nan=False)

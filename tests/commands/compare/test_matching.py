@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from headatlas.results.schemas import conform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -21,7 +22,6 @@ from headatlas.commands.compare.matching import (
     match_summary,
 )
 from headatlas.models.stacks import HeadShape
-from headatlas.results.schemas import conform
 
 
 def cheapest(distances):

@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
+from headatlas.results.schemas import TABLES
 
 import headatlas
 from headatlas.commands.layers.options import layers
 from headatlas.errors import AtlasError, CorpusError, SettingError
 from headatlas.results.atlas import open_atlas
-from headatlas.results.schemas import TABLES
 from tests.commands.keyphrases.made_up import TEXTS, corpus
 from tests.commands.layers.span_corpora import write_entities, write_json, write_treebank
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
+from headatlas.results.schemas import conform
 
 import headatlas as ha
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.corpora.sample import sample_treebank
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import read_manifest, write_manifest
-from headatlas.results.schemas import conform
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,8 @@ import math
 
 import pandas as pd
 import pytest
-
 from headatlas.results.schemas import conform
+
 from headatlas.views.words.patterns import BROAD_ENTROPY, behaviours, main_labels
 
 

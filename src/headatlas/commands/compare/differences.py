@@ -17,20 +17,22 @@ if the same id means the same unit:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from headatlas.commands.compare.tables import DIFFERENCES
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import Atlas, open_atlas
+from headatlas.results.tables import TABLES
 from headatlas.statistics.resampling import percentile_interval
-from headatlas.studies.dependencies import lead_over
+from headatlas.tables import Table
 
 Manifest = Mapping[str, Any]
 _NEEDED = {"model": ("name", "heads", "attention"), "settings": ("seed",), "corpora": (), "tables": ()}
@@ -45,65 +47,6 @@ _UNITS = {"text": "segment", "treebank": "sentence", "coreference": "document", 
 _NO_MATTER = frozenset({"model", "weights", "random_weights", "attention", "batch_tokens", "corpora", "studies"})
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
-HEAD_COLUMNS = ("layer_a", "head_a", "layer_b", "head_b")
-COLUMNS = [
-    *("table", "column", "measure", "scope", *HEAD_COLUMNS),
-    *("value_a", "low_a", "high_a", "value_b", "low_b", "high_b", "difference", "low", "high", "paired"),
-    *("count_a", "count_b"),
-]
-
-
-@dataclass(frozen=True)
-class Measures:
-    """What identifies the rows of a table and what is measured in them.
-
-    rows: ``heads``, one per head (and its keys); ``best``, one for the best head; ``other``, not of heads.
-    values: columns, or what follows from them (the lead of the best head); for some a study has bootstrap replicates.
-    same: what both models must have the same number of, for a row to mean the same in both.
-    """
-
-    corpus: Literal["text", "treebank", "coreference", "keyphrases"]
-    rows: Literal["heads", "best", "other"]
-    keys: tuple[str, ...]
-    values: tuple[str, ...] = ("value",)
-    same: Literal["layers", "heads"] | None = None
-
-
-MEASURES: dict[str, Measures] = {
-    "positions": Measures("text", "heads", ("offset",)),
-    "token_kinds": Measures("text", "heads", ("kind",)),
-    "entropy": Measures("text", "heads", ("source",), ("nats",)),
-    "max_attention": Measures("text", "heads", (), ("value", "highest")),
-    "gradients": Measures("text", "heads", ("kind",)),
-    "dependencies": Measures("treebank", "heads", ("relation", "direction"), ("accuracy",)),
-    "dependency_best": Measures("treebank", "best", ("relation",), ("accuracy", "held_out", "lead")),
-    "coreference": Measures("coreference", "heads", ("mention_type", "candidates"), ("accuracy",)),
-    "coreference_best": Measures("coreference", "best", ("mention_type", "candidates"), ("accuracy", "held_out")),
-    "coreference_baselines": Measures("coreference", "other", ("baseline", "mention_type"), ("accuracy",)),
-    "keyphrase_heads": Measures(
-        "keyphrases", "heads", ("pooling", "rows"), ("average_precision", "relative_attention", "cross_entropy")
-    ),
-    "layer_distances": Measures("text", "other", ("layer_a", "layer_b"), same="layers"),
-    "head_distances": Measures("text", "other", ("layer_a", "head_a", "layer_b", "head_b"), same="heads"),
-    "similarity": Measures("text", "other", ("measure", "distance")),
-}
-
-DISTANCES = frozenset({"head_distances", "layer_distances", "similarity"})
-"""Tables whose unit depends on settings of the survey: DISTANCE_SETTINGS."""
-DISTANCE_SETTINGS = ("as_published",)
-SIMILARITY_MEASURES = frozenset({"stress", "disparity", "silhouette", "within_layers", "between_layers"})
-
-NOT_COMPARED: dict[str, str] = {
-    "head_map": "places in the plane and cluster numbers mean nothing outside their own map",
-    "behaviours": "labels are matched instead: table behaviour_matches",
-    "similarity: clusters, p_layers, heads_left_out, share_of_rows": "they are settings, p-values and counts",
-    "layer_distances: p_value, p_adjusted": "a difference of p-values is not an effect",
-    "entropy: uniform_nats": "it depends on the length of the text, not on a head",
-    "dependency_best: baseline, p_value, control": "they are not measures of the best head",
-    "keyphrase_heads: first_half, second_half, key_share": "they are parts of the average precision",
-    "coreference_best: p_nearest, p_head_match, p_sieves": "a difference of p-values is not an effect",
-}
-"""Table, or some of its columns or rows -> why no difference is taken."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +54,7 @@ class Side:
     """What is compared of one atlas."""
 
     tables: Mapping[str, pd.DataFrame]
-    replicates: Mapping[str, Array]  # table, or table/value where that is not the table's first -> [R, rows]
+    replicates: Mapping[str, Array]  # table, or table/value where that is not the table's main one -> [R, rows]
     heads: tuple[int, ...]  # of each layer
 
 
@@ -197,11 +140,11 @@ def _apart_from_files(manifest: Manifest) -> dict[str, Any]:
     return {name: value for name, value in manifest["corpora"]["text"].items() if name not in ("files", "unknown")}
 
 
-def scopes(measures: Measures, a: Side, b: Side) -> list[Scope]:
+def scopes(table: Table, a: Side, b: Side) -> list[Scope]:
     """The ways in which a table's rows can be compared between two models."""
-    if measures.rows == "best":
+    if table.rows == "best":
         return [Scope("best", ())]
-    if measures.rows == "other":
+    if table.rows == "other":
         return [Scope("row", ())]
     levels = [Scope("model", ())]
     if len(a.heads) == len(b.heads):
@@ -211,26 +154,46 @@ def scopes(measures: Measures, a: Side, b: Side) -> list[Scope]:
     return levels
 
 
-def comparable(measures: Measures, a: Side, b: Side) -> bool:
+def compared_tables(names: Iterable[str]) -> list[Table]:
+    """Return the tables of studies with something to compare; those in units of their own last, layers before heads."""
+    known = [TABLES[name] for name in TABLES if name in names and TABLES.made[name].corpus]
+    tables = [table for table in known if table.measures]
+    return sorted(tables, key=lambda table: (bool(table.settings), ("layers", "heads", None).index(table.same)))
+
+
+def not_compared(names: Iterable[str]) -> dict[str, str]:
+    """Say why no difference is taken: table, or some of its columns or rows -> the reason."""
+    reasons: dict[str, str] = {}
+    for name in names:
+        if name not in TABLES:
+            reasons[name] = "it is not known here: install the package that made it"
+        elif (table := TABLES[name]).why_not or not TABLES.made[name].corpus:
+            reasons[name] = table.why_not or "it is not a table of a survey"
+        else:
+            reasons |= {f"{name}: {', '.join(parts)}": reason for reason, parts in table.parts_not_compared.items()}
+    return reasons
+
+
+def comparable(table: Table, a: Side, b: Side) -> bool:
     """Whether the table's rows mean the same in both models."""
-    return {None: True, "layers": len(a.heads) == len(b.heads), "heads": a.heads == b.heads}[measures.same]
+    return {None: True, "layers": len(a.heads) == len(b.heads), "heads": a.heads == b.heads}[table.same]
 
 
 def difference_table(a: Side, b: Side, names: Mapping[str, bool]) -> pd.DataFrame:
     """One row for each number that both sides have. names: table -> whether it is paired."""
     frames = [
-        _compared(table, column, scope, a, b, paired)
-        for table, paired in names.items()
-        for column in MEASURES[table].values
-        for scope in scopes(MEASURES[table], a, b)
+        _compared(TABLES[name], measure.name, scope, a, b, paired)
+        for name, paired in names.items()
+        for measure in TABLES[name].measures
+        for scope in scopes(TABLES[name], a, b)
     ]
-    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=COLUMNS)
+    return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=DIFFERENCES.names)
 
 
-def rows_in_one_only(a: Side, b: Side, table: str) -> dict[str, int]:
+def rows_in_one_only(a: Side, b: Side, name: str) -> dict[str, int]:
     """How many measures (sets of keys) of a table are in one side only."""
-    measures = MEASURES[table]
-    keys = [set(rows_by(_rows_of(table, side), measures.keys)) for side in (a, b)]
+    table = TABLES[name]
+    keys = [set(rows_by(_rows_of(table, side), table.own_keys)) for side in (a, b)]
     return {"a": len(keys[0] - keys[1]), "b": len(keys[1] - keys[0])}
 
 
@@ -252,12 +215,12 @@ def difference_interval(drawn_a: Array, drawn_b: Array, paired: bool) -> tuple[A
     return percentile_interval((drawn_b if paired else drawn_b[::-1]) - drawn_a)
 
 
-def _compared(table: str, column: str, scope: Scope, a: Side, b: Side, paired: bool) -> pd.DataFrame:
-    keys = MEASURES[table].keys
+def _compared(table: Table, column: str, scope: Scope, a: Side, b: Side, paired: bool) -> pd.DataFrame:
+    keys = table.own_keys
     groups_a, groups_b = (rows_by(_rows_of(table, side), (*keys, *scope.columns)) for side in (a, b))
     shared = [key for key in groups_a if key in groups_b]
     columns: dict[str, Any] = {
-        "table": table,
+        "table": table.name,
         "column": column,
         "measure": [measure_name(keys, key) for key in shared],
         "scope": scope.name,
@@ -273,11 +236,11 @@ def _compared(table: str, column: str, scope: Scope, a: Side, b: Side, paired: b
         known = paired
         columns["low"], columns["high"] = difference_interval(drawn_a, drawn_b, paired)
     columns["paired"] = pd.Series([known] * len(shared), dtype="boolean")
-    return pd.DataFrame(columns)[COLUMNS]
+    return pd.DataFrame(columns)[DIFFERENCES.names]
 
 
 def _of_side(
-    table: str, column: str, scope: Scope, side: Side, groups: list[list[int]]
+    table: Table, column: str, scope: Scope, side: Side, groups: list[list[int]]
 ) -> tuple[dict[str, Any], Array | None]:
     """The head, value, interval and count of each group of rows, and its replicates [R, groups] if there are any."""
     frame = _rows_of(table, side)
@@ -289,7 +252,7 @@ def _of_side(
         for name in ("layer", "head", "count")
     }
     columns["value"] = group_means(frame[column].to_numpy(np.float64), groups)
-    replicates = side.replicates.get(table if column == MEASURES[table].values[0] else f"{table}/{column}")
+    replicates = side.replicates.get(table.name if column == table.measures[0].name else f"{table.name}/{column}")
     drawn = None if replicates is None else group_means(replicates, groups)
     columns["low"], columns["high"] = _nothing(len(groups)) if drawn is None else percentile_interval(drawn)
     return columns, drawn
@@ -313,12 +276,13 @@ def group_means(values: Array, groups: list[list[int]]) -> Array:
     return np.stack([values[..., rows].mean(-1) for rows in groups], -1)
 
 
-def _rows_of(table: str, side: Side) -> pd.DataFrame:
-    frame = side.tables[table]
-    if table == "dependency_best":
-        baseline, accuracy = (frame[name].to_numpy(np.float64) for name in ("baseline", "accuracy"))
-        return frame.assign(lead=lead_over(baseline, accuracy))
-    return frame[frame["measure"].isin(SIMILARITY_MEASURES)] if table == "similarity" else frame
+def _rows_of(table: Table, side: Side) -> pd.DataFrame:
+    """The rows of a table that are compared, with the measures that follow from its columns."""
+    frame = side.tables[table.name]
+    for key in table.keys:
+        if key.not_compared:
+            frame = frame[~frame[key.name].isin(key.not_compared)]
+    return table.prepare(frame) if table.prepare else frame
 
 
 def _nothing(rows: int) -> tuple[Array, Array]:

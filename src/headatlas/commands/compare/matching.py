@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
+from headatlas.commands.compare.tables import BEHAVIOUR_MATCHES
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import Segment
@@ -38,7 +39,6 @@ from headatlas.studies.study import refuse_non_finite
 Array = NDArray[np.float64]
 SideModel = tuple[Model, Stack]
 Head = tuple[int, int]  # layer and head, from 1
-BEHAVIOUR_COLUMNS = ["label", "layer_a", "head_a", "strength_a", "layer_b", "head_b", "strength_b", "distance"]
 
 
 class Crossing:
@@ -218,7 +218,7 @@ def behaviour_match_table(
             for number, (head, strength) in enumerate(heads_b)
             if number not in taken
         ]
-    return pd.DataFrame(rows, columns=BEHAVIOUR_COLUMNS)
+    return pd.DataFrame(rows, columns=BEHAVIOUR_MATCHES.names)
 
 
 def _match_behaviours(

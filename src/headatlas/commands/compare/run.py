@@ -15,15 +15,13 @@ import numpy as np
 import pandas as pd
 
 from headatlas.commands.compare.differences import (
-    DISTANCE_SETTINGS,
-    DISTANCES,
-    MEASURES,
-    NOT_COMPARED,
     Manifest,
     Side,
     comparable,
+    compared_tables,
     difference_table,
     differing_settings,
+    not_compared,
     open_side,
     paired,
     rows_in_one_only,
@@ -49,6 +47,7 @@ from headatlas.models.model import Model
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.results.folder import write_tables
+from headatlas.results.tables import TABLES
 from headatlas.studies.kept_rows import rows_compared
 
 Tables = dict[str, pd.DataFrame]
@@ -136,18 +135,18 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
     """The tables to compare, with whether they are paired; and what is not compared, with the reason."""
     names: dict[str, bool] = {}
     every = dict.fromkeys([*a.tables, *b.tables])
-    left_out = {name: why for name, why in NOT_COMPARED.items() if name.partition(":")[0] in every}
-    left_out |= {name: "it has no rule for comparison" for name in every if name not in {*MEASURES, *NOT_COMPARED}}
-    otherwise = [name for name in DISTANCE_SETTINGS if about_a["settings"].get(name) != about_b["settings"].get(name)]
-    for name, measures in MEASURES.items():
-        has = [name in side.tables for side in (a, b)]
-        if all(has) and name in DISTANCES and otherwise:
-            left_out[name] = f"the surveys measured distances differently: {', '.join(otherwise)}"
-        elif all(has) and not comparable(measures, a, b):
-            left_out[name] = f"the models do not have the same number of {measures.same}"
+    left_out = not_compared(every)
+    settings = [about["settings"] for about in (about_a, about_b)]
+    for table in compared_tables(every):
+        name, has = table.name, [table.name in side.tables for side in (a, b)]
+        otherwise = [setting for setting in table.settings if settings[0].get(setting) != settings[1].get(setting)]
+        if all(has) and otherwise:
+            left_out[name] = f"the surveys measured it differently: {', '.join(otherwise)}"
+        elif all(has) and not comparable(table, a, b):
+            left_out[name] = f"the models do not have the same number of {table.same}"
         elif all(has):
-            names[name] = paired(measures.corpus, about_a, about_b)
-        elif any(has):
+            names[name] = paired(TABLES.made[name].corpus, about_a, about_b)
+        else:
             left_out[name] = f"only {'A' if has[0] else 'B'} has it"
     if not names:
         raise AtlasError("The two atlases have no table in common. Survey both on the same kind of corpus.")

@@ -63,7 +63,9 @@ class KeyphraseCorpus(CorpusKind):
     def examples(self, segments: Sequence[Segment]) -> list[Segment]:
         """Beginnings of documents that hold a word of a keyphrase."""
         beginnings = [
-            shorten_document(segment, DOCUMENT_TOKENS) for segment in map(_as_keyphrases, segments) if segment.first == 0
+            shorten_document(segment, DOCUMENT_TOKENS)
+            for segment in map(_as_keyphrases, segments)
+            if segment.first == 0
         ]
         return [segment for segment in beginnings if segment.tags.any()]
 

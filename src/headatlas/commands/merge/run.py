@@ -19,7 +19,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from headatlas.commands.extract.run import PLACES, Advance, fill_store
 from headatlas.commands.merge.options import MergeOptions
@@ -110,9 +110,7 @@ def _merge_surveys(folders: Sequence[Path], manifests: Sequence[Manifest], run: 
     run.check_stop()
     run.finish(
         corpora=first["corpora"],
-        studies_skipped=skipped
-        | failures
-        | ({"figure 5": NO_SENTENCES} if "treebank" in first["corpora"] else {}),
+        studies_skipped=skipped | failures | ({"figure 5": NO_SENTENCES} if "treebank" in first["corpora"] else {}),
         tables=rows,
     )
     return Atlas(run.folder)
@@ -121,7 +119,9 @@ def _merge_surveys(folders: Sequence[Path], manifests: Sequence[Manifest], run: 
 def _state_names(manifest: Manifest) -> list[str]:
     """Return the names of the state files: one per corpus, and of some corpora one with random weights."""
     settings = manifest["settings"]
-    takers = {STUDIES[name].corpus for name in settings["studies"] if settings["control"] and STUDIES[name].takes_control}
+    takers = {
+        STUDIES[name].corpus for name in settings["studies"] if settings["control"] and STUDIES[name].takes_control
+    }
     return [*manifest["corpora"], *(f"{corpus}-control" for corpus in manifest["corpora"] if corpus in takers)]
 
 

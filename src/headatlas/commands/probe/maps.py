@@ -8,7 +8,6 @@ from typing import Any
 
 from headatlas.commands.extract.options import extract
 from headatlas.commands.probe.options import ProbeOptions
-from headatlas.commands.survey.stored import stored_unknown
 from headatlas.corpora.files import PARTS, describe_files
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.engine.settings import differences
@@ -16,6 +15,7 @@ from headatlas.errors import SettingError
 from headatlas.models.model import Model
 from headatlas.store.examples import label_set_of
 from headatlas.store.reading import Store, open_store
+from headatlas.store.stored_model import stored_unknown
 
 FLAGS = {"train": "--treebank", "eval": "--eval"}
 MAPS = "maps"

@@ -42,7 +42,7 @@ from headatlas.studies import STUDIES
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
 from headatlas.views.published.tables import published_text, source
-from headatlas.views.published.views import COMPARED, NEEDS, counts, reproduction_view, view_of
+from headatlas.views.published.views import COMPARED, counts, reproduction_view, view_of
 from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
 
 PROBES_FOLDER = "probes"
@@ -272,7 +272,7 @@ def _rows_of(table: pd.DataFrame, name: str) -> str:
 def _side_by_side(atlas: Results) -> Iterator[str]:
     """Tables 1 to 3 in full."""
     for name in COMPARED:
-        if all(table in atlas.tables for table in NEEDS[name][1]):
+        if all(table in atlas.tables for table in COMPARED[name][1]):
             yield render(view_of(atlas, name), "markdown").strip()
 
 

@@ -51,9 +51,7 @@ def _candidates(kind: str, segments: Sequence[Segment], seed: int) -> list[Segme
     return KINDS[kind]().examples(order)
 
 
-def make_example(
-    model: Model, kind: str, corpus: Corpus, segment: Segment, maps: NDArray[np.floating]
-) -> Example:
+def make_example(model: Model, kind: str, corpus: Corpus, segment: Segment, maps: NDArray[np.floating]) -> Example:
     """Return a segment with its maps, in words and with what the corpus says about them."""
     tokens = list(model.tokenizer.convert_ids_to_tokens(segment.ids.tolist()))
     if not isinstance(segment, WordSegment):

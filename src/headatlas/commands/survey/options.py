@@ -31,7 +31,6 @@ from headatlas.studies import STUDIES
 
 if TYPE_CHECKING:
     from headatlas.results.atlas import Atlas
-
     from headatlas.studies.study import Study
 else:
 
@@ -145,9 +144,7 @@ class SurveyOptions(
     def reading(self) -> Reading:
         """How corpora are read."""
         shared = {name: getattr(self, name) for name in ("max_tokens", "seed", "segments", "segment_style")}
-        return Reading(
-            **shared, formats=self.format or {}, parse_with=self.parse_with, as_published=self.as_published
-        )
+        return Reading(**shared, formats=self.format or {}, parse_with=self.parse_with, as_published=self.as_published)
 
     def _check_studies(self) -> None:
         chosen = self.chosen_studies

@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from headatlas.commands.survey.examples import choose_examples, make_example, stored_examples
 from headatlas.commands.survey.options import SurveyOptions
-from headatlas.commands.survey.sources import ModelSource, Source, StoreSource, configured, setup_of
-from headatlas.corpora.treebanks.label_sets import punctuation_of
+from headatlas.commands.survey.sources import ModelSource, StoreSource, configured, setup_of
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
+from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.engine.corpora import KINDS, Corpus
 from headatlas.engine.job import describe_failure, is_own
 from headatlas.engine.run import run_studies
@@ -35,7 +33,7 @@ from headatlas.tables import Table
 def run_survey(options: SurveyOptions) -> Atlas:
     """Run a survey, or resume it; open it if it has finished."""
     with RunFolder(options.out, "survey") as run:
-        source: Source = ModelSource(options) if options.maps is None else StoreSource(options)
+        source = ModelSource(options) if options.maps is None else StoreSource(options)
         if not run.finished(source.identity | options.settings() | {"batch_tokens": options.batch_tokens}):
             _Survey(options, source, run).observe_and_write()
         return Atlas(run.folder)
@@ -46,7 +44,7 @@ class _Survey:
     """A survey that has not finished."""
 
     options: SurveyOptions
-    source: Source
+    source: ModelSource | StoreSource
     run: RunFolder
     skipped: dict[str, str] = field(default_factory=dict)  # studies without tables, and why
 
@@ -64,7 +62,7 @@ class _Survey:
         clear: ClearSentences | None = None
         for kind, corpus in corpora.items():
             of_kind = configured(self.source, self.options, kind, corpus.about)
-            keepers = self._keepers(kind, corpus, chosen.get(kind, []), of_kind)
+            keepers = self._keepers(corpus, chosen.get(kind, []), of_kind)
             failures = self._observe(self.source.observed, corpus.segments, of_kind | keepers, kind)
             self._skip(of_kind, failures)
             self._observe_control(kind, corpus, of_kind)
@@ -72,8 +70,8 @@ class _Survey:
             clear = next((keeper for keeper in keepers.values() if isinstance(keeper, ClearSentences)), clear)
             studies |= of_kind
         if not studies:
-            failures = "; ".join(f"{name}: {why}" for name, why in self.skipped.items())
-            raise PluginError(f"None of the chosen studies could run. {failures}.")
+            reasons = "; ".join(f"{name}: {why}" for name, why in self.skipped.items())
+            raise PluginError(f"None of the chosen studies could run. {reasons}.")
         rows = self._write_tables(studies, clear) if self.options.shard is None else {}
         if isinstance(self.source, StoreSource):
             examples = stored_examples(self.source.store, self.options.examples)
@@ -91,17 +89,15 @@ class _Survey:
             return {}
         return choose_examples(corpora, self.options.examples, self.options.seed)
 
-    def _keepers(
-        self, kind: str, corpus: Corpus, chosen: list[Segment], studies: Mapping[str, Study]
-    ) -> dict[str, Study]:
+    def _keepers(self, corpus: Corpus, chosen: list[Segment], studies: Mapping[str, Study]) -> dict[str, Study]:
         """Make what keeps maps during the pass: of examples that are whole, and of sentences for figure 5."""
         keepers: list[Study] = []
         if whole := self._whole(corpus, chosen):
             keepers.append(KeptMaps(whole))
         if "dependencies" in studies and self.options.shard is None:
             setup = setup_of(self.options, self.source.stack == "decoder", corpus.about)
-            punctuation = punctuation_of(corpus.about["label_set"])
-            keepers.append(ClearSentences(corpus.segments, corpus.about["relations"], punctuation, setup))
+            sentences = [segment for segment in corpus.segments if isinstance(segment, ParsedSegment)]
+            keepers.append(ClearSentences(sentences, setup))
         return {keeper.name: keeper for keeper in keepers}
 
     def _whole(self, corpus: Corpus, chosen: list[Segment]) -> list[Segment]:
@@ -109,9 +105,7 @@ class _Survey:
         inputs = {id(segment) for segment in corpus.segments} if self.options.shard is None else set()
         return [segment for segment in chosen if id(segment) in inputs]
 
-    def _make_examples(
-        self, kind: str, corpus: Corpus, chosen: list[Segment], kept: Study | None
-    ) -> list[Example]:
+    def _make_examples(self, kind: str, corpus: Corpus, chosen: list[Segment], kept: Study | None) -> list[Example]:
         """Return the examples of a corpus in the order of choice; the model sees those that were cut one at a time."""
         if not chosen or not isinstance(self.source, ModelSource):
             return []
@@ -176,7 +170,11 @@ class _Survey:
         if clear is not None:
             examples = [
                 RelationExample(
-                    **{name: row[name] for name in ("relation", "layer", "head", "direction", "accuracy")},
+                    relation=row["relation"],
+                    layer=row["layer"],
+                    head=row["head"],
+                    direction=row["direction"],
+                    accuracy=row["accuracy"],
                     **sentence._asdict(),
                 )
                 for row, sentence in clear.clearest(frames["dependency_best"])

@@ -120,7 +120,7 @@ class StoreSource:
         self.stack = self.observed.default_stack
         self.token_kinds = OWN_KINDS
         records = [record for about in self.store.index.corpora.values() for record in about["files"]]
-        self.files = {kind: records for kind in KINDS}
+        self.files = dict.fromkeys(KINDS, records)
         reasons = {kind: reason for kind in KINDS if (reason := KINDS[kind]().why_not_stored(self.store)) is not None}
         no_loss = "stored maps have no loss to differentiate; survey the model itself."
         self.chosen, self.skipped = choose_studies(choose_by_name(options), reasons, no_loss)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import zlib
 from collections.abc import Container, Mapping
 from typing import Any
@@ -22,8 +23,9 @@ from headatlas.choices import FromTokens
 from headatlas.results.comparison import Comparison
 from headatlas.results.folder import Results
 from headatlas.results.naming import heads_in_layers, model_named, short_name
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 from headatlas.results.view import View
+from headatlas.tables import ONE_HEAD, Key, Table, Value
 from headatlas.views.published.views import comparisons
 from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
 from headatlas.views.words.comparison import (
@@ -53,6 +55,7 @@ LAYER_CAVEATS = (
 ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
 COMPARISON_VIEWS = ("overview", "sides", "differences", "tables")
 OMITTED = ("low", "high", "count", "correct", "uniform_nats")  # from the sides' tables: the differences have them
+NO_MEASURES = ("layer", "head", "count", "low", "high")  # numbers of undeclared tables that measure nothing
 COMPARISON_CAVEATS = (
     "Intervals are not corrected for the number of differences: if nothing differs, one in twenty still excludes 0.",
     "Each head of A is assigned to a head of B such that all matches together are best, so a single match may be poor: "
@@ -73,7 +76,8 @@ def page_content(atlas: Results) -> dict[str, Any]:
     model = manifest["model"]
     heads = heads_in_layers(model)
     distances = "head_distances"
-    return model_content(model) | {
+    about_model = model_content(model)
+    return about_model | {
         "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
@@ -84,7 +88,7 @@ def page_content(atlas: Results) -> dict[str, Any]:
             *(f"Not run: {study}: {reason}" for study, reason in manifest["studies_skipped"].items()),
             *(f"Left out: {what}" for what in left_out(manifest)),
         ],
-        "tables": {name: packed_table(name, atlas.tables[name]) for name in atlas.tables},
+        "tables": {name: packed_table(name, atlas.tables[name], about_model["special"]) for name in atlas.tables},
         "nearest": nearest_heads(atlas.tables[distances]) if distances in atlas.tables else {},
         "comparisons": [_view(view) for view in comparisons(atlas)],
     }
@@ -134,7 +138,8 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     models = [manifest["a"]["model"], manifest["b"]["model"]]
     sizes = [heads_in_layers(model) for model in models]
     places = turned_map(comparison)
-    return model_content(models[0]) | {
+    about_a = model_content(models[0])
+    return about_a | {
         "name": f"{names[0]} and {names[1]}",
         "views": list(COMPARISON_VIEWS),
         "relations_by": relations_by(manifest),
@@ -147,7 +152,8 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
             *not_compared(manifest),
             "Tables with all digits are in the folder tables.",
         ],
-        "tables": {name: packed_table(name, tables[name]) for name in tables},
+        "tables": {name: packed_table(name, tables[name], about_a["special"]) for name in tables},
+        "differences": difference_names(tables["differences"], about_a["special"]),
         "comparisons": [],
         "sides": [
             _side(name, model, side)
@@ -176,9 +182,10 @@ def turned_map(comparison: Comparison) -> dict[str, pd.DataFrame]:
 
 def _side(name: str, model: Mapping[str, Any], tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
     slim = {table: tables[table].drop(columns=list(OMITTED), errors="ignore") for table in tables}
-    return model_content(model) | {
+    about_model = model_content(model)
+    return about_model | {
         "name": name,
-        "tables": {table: packed_table(table, frame) for table, frame in slim.items()},
+        "tables": {table: packed_table(table, frame, about_model["special"]) for table, frame in slim.items()},
     }
 
 
@@ -196,22 +203,66 @@ def pack(data: bytes, level: int = SMALL) -> str:
     return base64.b64encode(zlib.compress(data, level)).decode("ascii")
 
 
-def packed_table(name: str, frame: pd.DataFrame) -> dict[str, Any]:
-    """What a table answers, what its columns mean, and its rows, packed."""
-    schema = TABLES.get(name)
-    meanings = {column: meaning for column, _, meaning in schema.columns} if schema else {}
+def packed_table(name: str, frame: pd.DataFrame, special: Mapping[str, str]) -> dict[str, Any]:
+    """What a table answers, what its columns mean, what it measures of heads, and its rows, packed."""
+    table = TABLES.get(name) or _undeclared(name, frame)
+    meanings = {column.name: column.about for column in table.columns}
     shown = frame.head(MOST_ROWS)
     columns = [_column(shown[column]) for column in shown]
     return {
-        "about": schema.about if schema else "",
+        "about": table.question,
         "columns": [
             {"name": str(column), "meaning": meanings.get(str(column), ""), "number": _is_number(frame[column])}
             for column in frame
         ],
+        "measures": _measures(table, shown, special) if table.rows == "heads" else [],
         "rows": len(frame),
         "shown": len(shown),
         "packed": pack(json.dumps(columns, separators=(",", ":"), ensure_ascii=False).encode()),
     }
+
+
+def _undeclared(name: str, frame: pd.DataFrame) -> Table:
+    """What a table that nobody here declares seems to be: words are keys, other numbers are measures."""
+    columns: dict[str, Key | Value] = {}
+    for column in map(str, frame):
+        measures = column not in NO_MEASURES
+        columns[column] = (
+            Value(column, "", "number" if measures else "count") if _is_number(frame[column]) else Key(column, "")
+        )
+    if {"layer", "head"} <= columns.keys():
+        columns |= {key.name: Key(key.name, "") for key in ONE_HEAD}
+    return Table(name, "", tuple(columns.values()))
+
+
+def _measures(table: Table, frame: pd.DataFrame, special: Mapping[str, str]) -> list[dict[str, Any]]:
+    """What a table measures of heads: the keys and the column of each measure, and what the page says of it."""
+    keys = list(table.own_keys)
+    values = [column for column in table.columns if column in table.measures and column.name in frame]
+    rows = frame[keys].drop_duplicates().astype(object).to_dict("records") if keys else [{}]
+    named = [{str(key): None if pd.isna(value) else value for key, value in row.items()} for row in rows]
+    return [
+        {"key": row, "column": value.name} | table.describe(value, row, special)
+        for row in named
+        for value in values
+        if isinstance(value, Value)
+    ]
+
+
+def difference_names(differences: pd.DataFrame, special: Mapping[str, str]) -> dict[str, Any]:
+    """The unit of the differences in each column of a table, and what the page calls the measures of heads."""
+    names: dict[str, Any] = {}
+    for (name, column), rows in differences.groupby(["table", "column"], sort=False):
+        table = TABLES.get(str(name))
+        value = next((value for value in table.measures if value.name == column), None) if table else None
+        names[f"{name}/{column}"] = {"unit": value.unit if value else "number", "labels": {}}
+        if table is None or value is None or table.rows != "heads":
+            continue
+        for measure in rows["measure"].unique():
+            row: dict[str, Any] = dict(part.split("=", 1) for part in re.split(r" (?=[a-z_]+=)", measure) if part)
+            row |= {key.name: int(row[key.name]) for key in table.keys if key.dtype == "int64" and key.name in row}
+            names[f"{name}/{column}"]["labels"][measure] = table.describe(value, row, special)["label"]
+    return names
 
 
 def nearest_heads(distances: pd.DataFrame) -> dict[str, list[list[Any]]]:

@@ -11,8 +11,7 @@ from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.results.folder import Results
 from headatlas.results.naming import model_named
-from headatlas.results.schemas import TABLES
-from headatlas.results.schemas.probes import LAYERS
+from headatlas.results.tables import TABLES
 from headatlas.results.view import Column, View, plain_view
 from headatlas.views.published.compare import (
     OTHERS,
@@ -24,18 +23,17 @@ from headatlas.views.published.compare import (
 )
 from headatlas.views.published.tables import source
 
-NEEDS = {
+COMPARED = {
     "dependencies": ("treebank", ("dependency_best",)),
-    "dependency_best": ("treebank", ("dependency_best",)),
     "coreference": ("coreference", ("coreference", "coreference_best", "coreference_baselines")),
-    "coreference_best": ("coreference", ("coreference_best",)),
-    "coreference_baselines": ("coreference", ("coreference_baselines",)),
     "probes": ("eval", ("probes",)),
-    "probe_relations": ("eval", ("probe_relations",)),
-    "probe_weights": ("eval", ("probe_weights",)),
-} | {name: ("layers", (name,)) for name in LAYERS}
-"""Table -> the corpus it comes from, an option of `survey` or `probe`, or the command; and what it is compared by."""
-COMPARED = ("dependencies", "coreference", "probes")
+}
+"""Table that the paper has -> the corpus it comes from, and the tables that are set beside the paper's."""
+_MADE_BY = {
+    "probe": ("no such probe was trained", "headatlas probe {} --treebank TRAIN --eval DEV --out DIR"),
+    "layers": ("no layers were probed", "headatlas layers {} --train TRAIN --eval DEV --out DIR"),
+}
+"""Command -> why its tables are missing, and how to make them."""
 _COLUMNS: dict[Column, Callable[[Row], str]] = {
     Column("where"): lambda row: row["place"],
     Column("what"): lambda row: row["item"] + (f", {row['unit']}" if row["unit"] in ("%", "nats") else ""),
@@ -49,21 +47,21 @@ _COLUMNS: dict[Column, Callable[[Row], str]] = {
 
 def comparisons(atlas: Results) -> list[View]:
     """The paper's tables 1 to 3 beside this atlas, if it has the tables they need."""
-    return [view_of(atlas, name) for name in COMPARED if all(table in atlas.tables for table in NEEDS[name][1])]
+    return [view_of(atlas, name) for name in COMPARED if all(table in atlas.tables for table in COMPARED[name][1])]
 
 
 def view_of(atlas: Results, name: str, raw: bool = False) -> View:
     """A table to print. Those in COMPARED, and `reproduction`, are set beside the paper's unless `raw`."""
     compared = name in COMPARED and not raw
-    for needed in NEEDS[name][1] if compared else (name,):
+    for needed in COMPARED[name][1] if compared else (name,):
         if needed not in atlas.tables:
             raise AtlasError(_why_not(atlas, name))
     if name == "reproduction" and not raw:
         return reproduction_view(atlas.tables[name], atlas.manifest["model"]["name"])
     if not compared:
-        about = f": {TABLES[name].about}" if name in TABLES else ""
-        return plain_view(atlas.tables[name], f"{name}{about}")
-    corpus, tables = NEEDS[name]
+        question = f": {TABLES[name].question}" if name in TABLES else ""
+        return plain_view(atlas.tables[name], f"{name}{question}")
+    corpus, tables = COMPARED[name]
     frames, surveyed = [atlas.tables[table] for table in tables], _surveyed(atlas, corpus)
     if name == "dependencies":
         universal = _about(atlas, corpus)["label_set"] == "universal"
@@ -77,17 +75,16 @@ def _why_not(atlas: Results, name: str) -> str:
     """Say why a table is missing and how to make it."""
     if name == "reproduction":
         return f"{atlas.folder}: this folder has no reproduction. Make one with: headatlas reproduce clark2019"
-    if name not in NEEDS or "model" not in atlas.manifest:
+    made = TABLES.made.get(name)
+    if made and made.corpus and made.corpus not in atlas.manifest.get("corpora", {}):
+        what = made.corpus if made.corpus in ("text", "treebank") else f"text with {made.corpus}"
+        reason, command = f"no {what} was surveyed", f"headatlas survey {{}} --{made.corpus} FILE --out DIR"
+    else:
+        reason, command = _MADE_BY.get(made.command if made else "", ("", ""))
+    if not reason or "model" not in atlas.manifest:
         return f"{atlas.folder}: this folder has no table {name}. It has: {', '.join(atlas.tables)}."
-    model = atlas.manifest["model"]["name"]
-    survey = f"headatlas survey {model} --{{}} FILE --out DIR"
-    reason, command = {
-        "eval": ("no such probe was trained", f"headatlas probe {model} --treebank TRAIN --eval DEV --out DIR"),
-        "layers": ("no layers were probed", f"headatlas layers {model} --train TRAIN --eval DEV --out DIR"),
-        "treebank": ("no treebank was surveyed", survey.format("treebank")),
-        "coreference": ("no text with coreference was surveyed", survey.format("coreference")),
-    }[NEEDS[name][0]]
-    return f"{atlas.folder}: {reason}, so the table {name} is missing. Make it with: {command}"
+    make = command.format(atlas.manifest["model"]["name"])
+    return f"{atlas.folder}: {reason}, so the table {name} is missing. Make it with: {make}"
 
 
 def _surveyed(atlas: Results, corpus: str) -> str:

@@ -6,7 +6,7 @@
 import { Atlas } from "./data/atlas.js";
 import { Comparison } from "./data/comparison.js";
 import { strongest } from "./data/measures.js";
-import { FIRST_MEASURES } from "./data/tables.js";
+import { firstMeasure } from "./data/measures.js";
 import { button, element } from "./dom.js";
 import { Store } from "./store.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
@@ -45,7 +45,7 @@ async function start() {
   const content = JSON.parse(document.getElementById("content")?.textContent ?? "");
   const atlas = await (content.sides ? new Comparison(content) : new Atlas(content)).open();
   const views = content.views.flatMap((name) => VIEWS.filter((view) => view.name === name));
-  const first = FIRST_MEASURES.map((id) => atlas.measureOf.get(id)).find(Boolean) ?? atlas.measures[0];
+  const first = firstMeasure(atlas.measures);
   const shown = {
     view: views[0].name,
     head: -1,

@@ -33,6 +33,7 @@ interface Content {
   head?: number;
   live?: Live;
   relations_by?: string;
+  differences?: Record<string, DeclaredDifferences>;
   sides?: Content[];
 }
 
@@ -51,9 +52,28 @@ interface Column {
 interface PackedTable {
   about: string;
   columns: Column[];
+  measures: DeclaredMeasure[];
   rows: number;
   shown: number;
   packed: string;
+}
+
+/** What a table says of one of its measures. */
+interface DeclaredMeasure {
+  key: Row;
+  column: string;
+  label: string;
+  short: string; // for a narrow list under a heading
+  unit: string;
+  main: boolean; // whether it comes first in its table
+  card: string | null; // heading on the card of a head; null: elsewhere
+  panel: number | null; // its place in the overview; null: it is not there
+}
+
+/** The unit of the differences in a column of a table, and what each measure is called. */
+interface DeclaredDifferences {
+  unit: string;
+  labels: Record<string, string>;
 }
 
 type PackedColumn = Cell[] | { words: string[]; codes: (number | null)[] };
@@ -122,11 +142,9 @@ interface Prediction {
 }
 
 /** One number for every head, NaN where there is none. Measures that share a scale have the same `limits`. */
-interface Measure {
+interface Measure extends Omit<DeclaredMeasure, "column"> {
   id: string;
-  label: string;
   group: string;
-  key: Row;
   values: Float64Array;
   format: (value: number) => string;
   share: boolean;

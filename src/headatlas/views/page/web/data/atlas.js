@@ -44,7 +44,7 @@ export class Atlas {
     const named = Object.entries(this.content.tables);
     const frames = await Promise.all(named.map(([, table]) => unpackTable(table)));
     this.frames = new Map(named.map(([name], place) => [name, frames[place]]));
-    this.measures = measuresOf(this.frames, this.heads, this.content.special);
+    this.measures = measuresOf(this.frames, this.content.tables, this.heads);
     this.measureOf = new Map(this.measures.map((measure) => [measure.id, measure]));
     this.behaviours = behavioursOf(this.frames, this.heads);
     this.best = bestHeads(this.frames, this.measureOf);

@@ -4,9 +4,9 @@
 
 import { Atlas } from "./atlas.js";
 import { numberFormat } from "./frames.js";
+import { isRelation } from "./head-facts.js";
 import { range } from "./measures.js";
 import { Pairs } from "./pairs.js";
-import { isRelation } from "./tables.js";
 
 const DISTANCES = [
   ["distance", "distance of matched heads (nats)"],
@@ -142,7 +142,8 @@ function addDistances(sides, pairs) {
       const values = pairs.values(number, column);
       if (values.every(Number.isNaN)) return;
       const id = `match/${column}`;
-      const measure = { id, label, group: "matched heads", key: {}, values, format: nats, share: false };
+      const about = { label, short: label, unit: "nats", main: false, card: null, panel: null };
+      const measure = { ...about, id, group: "matched heads", key: {}, values, format: nats, share: false };
       side.measures.unshift(measure);
       side.measureOf.set(id, measure);
     });

@@ -2,7 +2,7 @@
  * The table of differences between two atlases: what can be chosen from it, in which order, and what a row is called.
  */
 
-import { isShare, measureLabel, spaced } from "./tables.js";
+import { isShare, spaced } from "./measures.js";
 
 /** Kinds of rows, in the order in which they are offered. @type {Record<string, string>} */
 export const SCOPES = {
@@ -12,7 +12,6 @@ export const SCOPES = {
   model: "means over all heads",
   row: "as they are",
 };
-const SHARES = new Set(["held_out", "lead"]); // columns that only this table has
 
 /** @typedef {{id: string, table: string, column: string, label: string, scopes: Set<string>}} Group */
 
@@ -49,9 +48,9 @@ export function rowsOfGroup(frame, { table, column }, scope) {
   return frame.where((row) => tables[row] === table && columns[row] === column && scopes[row] === scope);
 }
 
-/** Whether the values of a group are shares. @param {Group} group */
-export function hasShares({ table, column }) {
-  return isShare(table, column) || SHARES.has(column);
+/** Whether the values of a group are shares. @param {Atlas} atlas @param {Group} group */
+export function hasShares({ content: { differences } }, { id }) {
+  return isShare(differences?.[id].unit ?? "");
 }
 
 /** @param {Frame} frame @param {number} row */
@@ -77,15 +76,14 @@ export function ranked(frame, rows, order, clearOnly) {
 
 /**
  * What a row is about: its head or layer, and its measure in words.
- * @param {{content: {special: Special}}} atlas @param {Frame} frame @param {number} row
+ * @param {{content: Pick<Content, "differences">}} atlas @param {Frame} frame @param {number} row
  */
 export function rowTitle(atlas, frame, row) {
   const [table, column, scope] = ["table", "column", "scope"].map((name) => frame.get(name)[row]);
-  /** @type {string[]} */
-  const parts = (frame.get("measure")[row] ?? "").split(/ (?=[a-z_]+=)/);
-  const key = Object.fromEntries(parts.map((part) => part.split(/=(.*)/s).slice(0, 2)).filter(([name]) => name));
-  const plain = Object.values(key).join(", ");
-  const what = scope === "best" || scope === "row" ? plain : measureLabel(table, key, column, atlas.content.special);
+  /** @type {string} the keys, for example "relation=dobj direction=dependent_to_head" */
+  const measure = frame.get("measure")[row] ?? "";
+  const words = measure.split(/ (?=[a-z_]+=)/).map((part) => part.replace(/^[a-z_]+=/, ""));
+  const what = atlas.content.differences?.[`${table}/${column}`].labels[measure] ?? words.join(", ");
   const [a, b] = ["a", "b"].map((end) => `${frame.get(`layer_${end}`)[row]}-${frame.get(`head_${end}`)[row]}`);
   if (scope === "best") return `${what} ${a === b ? `(${a})` : `(A ${a}, B ${b})`}`;
   if (scope === "head") return `${a} ${what}`;

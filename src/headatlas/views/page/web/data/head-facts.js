@@ -4,8 +4,8 @@
  */
 
 import { percent } from "./frames.js";
-import { arrow } from "./tables.js";
 
+export const DIRECTIONS = { dependent_to_head: "dependent → head", head_to_dependent: "head → dependent" };
 const MOST_RELATIONS = 6;
 
 /**
@@ -165,6 +165,19 @@ export function describeHead({ heads, measureOf, behaviours }, index, measureId)
   const labels = behaviours.filter((behaviour) => behaviour.heads.includes(index)).map(({ label }) => label);
   const value = measure && !Number.isNaN(measure.values[index]) ? [measure.format(measure.values[index])] : [];
   return [`Head ${heads.name(index)}`, ...value, ...labels];
+}
+
+/** Who attends: → the dependent to its head, ← the head to its dependent. @param {string} direction */
+function arrow(direction) {
+  return direction === "dependent_to_head" ? "→" : "←";
+}
+
+/**
+ * Whether a measure says how well heads find a relation that has a best head, or an antecedent.
+ * @param {Measure} measure @param {Map<string, BestHead>} best
+ */
+export function isRelation({ group, key }, best) {
+  return group === "coreference" || (group === "dependencies" && best.has(key.relation));
 }
 
 /** Whether a name stands for several relations together. @param {string} relation */

@@ -1,24 +1,42 @@
 /** One number for every head, taken from any table with a row for most heads: what grid, map and card show. */
 
 import { numberFormat, percent } from "./frames.js";
-import { isKey, isMeasure, isShare, measureLabel } from "./tables.js";
 
 const COVERED = 0.5; // share of the heads that must have a value
+const IN_PERCENT = new Set(["share", "accuracy"]); // units
+/** The heading on the card of a head under which stands where it looks. */
+export const ATTENDS_TO = "What it attends to";
 
 /**
  * All measures of the tables, in their order.
- * @param {Map<string, Frame>} frames @param {Heads} heads @param {Special} special
+ * @param {Map<string, Frame>} frames @param {Record<string, Pick<PackedTable, "measures">>} tables @param {Heads} heads
  */
-export function measuresOf(frames, heads, special) {
-  return [...frames].flatMap(([table, frame]) =>
-    frame.has("layer", "head") ? measuresOfTable(table, frame, heads, special) : [],
-  );
+export function measuresOf(frames, tables, heads) {
+  return [...frames].flatMap(([table, frame]) => measuresOfTable(table, frame, tables[table].measures, heads));
 }
 
-/** @param {string} table @param {Frame} frame @param {Heads} heads @param {Special} special @returns {Measure[]} */
-function measuresOfTable(table, frame, heads, special) {
-  const keys = frame.columns.filter(isKey).map(({ name }) => name);
-  const numbers = frame.columns.filter((column) => isMeasure(table, column));
+/**
+ * @param {string} table @param {Frame} frame @param {DeclaredMeasure[]} declared @param {Heads} heads
+ * @returns {Measure[]}
+ */
+function measuresOfTable(table, frame, declared, heads) {
+  if (!declared.length) return [];
+  const groups = rowsByKey(frame, Object.keys(declared[0].key));
+  const single = new Set(declared.map(({ column }) => column)).size === 1;
+  return declared.flatMap(({ column, ...about }) => {
+    const keyId = Object.values(about.key).join("/");
+    const values = valuesOf(frame, groups.get(keyId) ?? [], column, heads);
+    const covered = values.reduce((sum, value) => sum + Number(!Number.isNaN(value)), 0);
+    if (covered < COVERED * heads.total) return [];
+    const share = isShare(about.unit);
+    const format = share ? (/** @type {number} */ value) => percent(value, 1) : numberFormat(values);
+    const id = [table, keyId, column === "value" || single ? "" : column].filter(Boolean).join("/");
+    return [{ ...about, id, group: table, values, format, share }];
+  });
+}
+
+/** The numbers of the rows that share their keys. @param {Frame} frame @param {string[]} keys */
+function rowsByKey(frame, keys) {
   /** @type {Map<string, number[]>} */
   const groups = new Map();
   for (let row = 0; row < frame.length; row += 1) {
@@ -27,21 +45,7 @@ function measuresOfTable(table, frame, heads, special) {
     if (rows) rows.push(row);
     else groups.set(id, [row]);
   }
-  const measures = [];
-  for (const [keyId, rows] of groups) {
-    for (const { name } of numbers) {
-      const values = valuesOf(frame, rows, name, heads);
-      const covered = values.reduce((sum, value) => sum + Number(!Number.isNaN(value)), 0);
-      if (covered < COVERED * heads.total) continue;
-      const key = Object.fromEntries(keys.map((column) => [column, frame.get(column)[rows[0]]]));
-      const share = isShare(table, name);
-      const format = share ? (/** @type {number} */ value) => percent(value, 1) : numberFormat(values);
-      const id = [table, keyId, name === "value" || numbers.length === 1 ? "" : name].filter(Boolean).join("/");
-      const label = measureLabel(table, key, name, special);
-      measures.push({ id, label, group: table, values, format, share, key });
-    }
-  }
-  return measures;
+  return groups;
 }
 
 /** @param {Frame} frame @param {number[]} rows @param {string} name @param {Heads} heads */
@@ -53,6 +57,39 @@ function valuesOf(frame, rows, name, heads) {
     if (index >= 0 && column[row] !== null) values[index] = column[row];
   }
   return values;
+}
+
+/** Whether values in a unit are shares, which are written in per cent. @param {string} unit */
+export function isShare(unit) {
+  return IN_PERCENT.has(unit);
+}
+
+/** The measure to begin with: the main one of the first table. @param {Measure[]} measures */
+export function firstMeasure(measures) {
+  return measures.find(({ main }) => main) ?? measures[0];
+}
+
+/**
+ * The measures that place heads on the map if no distances were measured, across and up: the first one, and one in
+ * another unit.
+ * @param {Measure[]} measures
+ */
+export function mapAxes(measures) {
+  const first = firstMeasure(measures);
+  const other = measures.find(({ main, unit }) => main && unit !== first.unit);
+  return other ? [other, first] : [measures[0], measures[1] ?? measures[0]];
+}
+
+/** The measures that the overview draws layer by layer. @param {Measure[]} measures */
+export function panelsOf(measures) {
+  return measures
+    .filter(({ panel, values }) => panel !== null && values.some((value) => !Number.isNaN(value)))
+    .sort((a, b) => Number(a.panel) - Number(b.panel));
+}
+
+/** A name from the code as words. @param {string} name */
+export function spaced(name) {
+  return name.replaceAll("_", " ");
 }
 
 /**

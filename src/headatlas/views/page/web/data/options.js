@@ -1,6 +1,6 @@
 /** What can be chosen from: measures by table, examples by corpus. */
 
-import { spaced } from "./tables.js";
+import { spaced } from "./measures.js";
 
 const CORPORA = /** @type {Record<string, string>} */ ({
   text: "Text",

@@ -2,8 +2,7 @@
 
 import { divide, mentionVerdicts, tokenMap, treeVerdicts, unitMap } from "../data/attention.js";
 import { percent } from "../data/frames.js";
-import { betterDirection } from "../data/head-facts.js";
-import { DIRECTIONS } from "../data/tables.js";
+import { DIRECTIONS, betterDirection } from "../data/head-facts.js";
 import { element, visible } from "../dom.js";
 import { savers } from "../saving.js";
 import { emptyGutter, mentionGutter, treeGutter } from "./gold.js";

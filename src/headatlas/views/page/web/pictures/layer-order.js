@@ -1,7 +1,7 @@
 /** The order of tasks over layers as a table: how often the task of a row lies below that of a column. */
 
 import { shareBelow } from "../data/layers.js";
-import { spaced } from "../data/tables.js";
+import { spaced } from "../data/measures.js";
 import { element } from "../dom.js";
 
 /** @param {Row[]} order the order by one measure @param {Row[]} summary one row per task @param {string} measure */

@@ -2,8 +2,7 @@
 
 import { percent } from "../data/frames.js";
 import { antecedentsOf, evidenceOf, nearestOf, relationsOf } from "../data/head-facts.js";
-import { rank, scaled } from "../data/measures.js";
-import { placeOnCard, shortLabel } from "../data/tables.js";
+import { ATTENDS_TO, rank, scaled } from "../data/measures.js";
 import { button, element, svg } from "../dom.js";
 import { headGrid } from "../pictures/head-grid.js";
 import { STRIP, remark, section, strip, stripTable } from "../pictures/strips.js";
@@ -13,10 +12,15 @@ const RELATIONS =
   "Bar: accuracy with 95 % interval. Line: best fixed offset. → the dependent attends to its head, " +
   "← the head to its dependent.";
 const ANTECEDENTS = "Line: always the nearest mention.";
+const LAST = "More";
 
 /** @param {Context} context @returns {Panel} */
 export function createCard({ atlas, store, palette }) {
   const { heads } = atlas;
+  const listedApart = [ATTENDS_TO, LAST];
+  const headings = [...new Set(atlas.measures.flatMap(({ card }) => card ?? []))].filter(
+    (heading) => !listedApart.includes(heading),
+  );
   const title = element("h2", { "aria-live": "polite" });
   const place = element("div", { class: "locator" });
   const content = element("div");
@@ -47,16 +51,15 @@ export function createCard({ atlas, store, palette }) {
     const index = store.shown.head;
     const colours = palette();
     title.textContent = `Head ${heads.name(index)}`;
-    /** @param {string} heading @param {string} where */
-    const listed = (heading, where) => strips(atlas, index, colours, heading, where);
+    /** @param {string} heading */
+    const listed = (heading) => strips(atlas, index, colours, heading);
     const parts = [
       behaviours(atlas, index),
-      listed("What it attends to", "attention"),
+      listed(ATTENDS_TO),
       bars("Dependencies", relationsOf(atlas, index), colours, RELATIONS),
       bars("Antecedents", antecedentsOf(atlas, index), colours, ANTECEDENTS),
-      listed("How much the loss depends on it, |dL/da|", "loss"),
-      listed("Keyphrases", "key words"),
-      listed("More", "more"),
+      ...headings.map(listed),
+      listed(LAST),
       nearest(atlas, store, index),
     ];
     content.replaceChildren(...parts.filter((part) => part !== null));
@@ -86,13 +89,10 @@ function behaviours(atlas, index) {
 
 /**
  * Each measure with the head's value among those of all heads.
- * @param {Atlas} atlas @param {number} index @param {Palette} colours @param {string} title
- * @param {string} where on the card
+ * @param {Atlas} atlas @param {number} index @param {Palette} colours @param {string} heading
  */
-function strips(atlas, index, colours, title, where) {
-  const measures = atlas.measures.filter(
-    (measure) => placeOnCard(measure) === where && !Number.isNaN(measure.values[index]),
-  );
+function strips(atlas, index, colours, heading) {
+  const measures = atlas.measures.filter(({ card, values }) => card === heading && !Number.isNaN(values[index]));
   if (!measures.length) return null;
   const rows = measures.map((measure) => {
     const { rank: place, of } = rank(measure, index);
@@ -100,12 +100,12 @@ function strips(atlas, index, colours, title, where) {
     return element(
       "tr",
       { title: label },
-      element("th", { scope: "row", text: shortLabel(measure) }),
+      element("th", { scope: "row", text: measure.short }),
       element("td", { class: "number", text: measure.format(measure.values[index]) }),
       element("td", {}, strip(measure, [[index, colours.picked]], colours, label)),
     );
   });
-  return section(title, stripTable(rows));
+  return section(heading, stripTable(rows));
 }
 
 /**

@@ -110,7 +110,7 @@ function build(shell) {
     const width = shell.stageWidth();
     const height = TOP + drawn.length * ROW + 8;
     const at = columnsOf(width);
-    const share = hasShares(group);
+    const share = hasShares(atlas, group);
     const written = numbersOf(drawn, share);
     const far = Math.max(1e-12, ...valuesOf(drawn, "difference", "low", "high").map(Math.abs));
     /** @param {number} value */

@@ -1,8 +1,8 @@
 /** The map: every head a point, similar heads close together (figure 6), or placed by two measures. */
 
 import { clustersOf, describeHead, placesOnMap } from "../data/head-facts.js";
+import { mapAxes } from "../data/measures.js";
 import { measureGroups } from "../data/options.js";
-import { MAP_AXES } from "../data/tables.js";
 import { select, svg } from "../dom.js";
 import { colouring } from "../pictures/map-colours.js";
 import { MARGIN, extent, headScatter, zoomButtons } from "../pictures/scatter.js";
@@ -20,11 +20,8 @@ export const mapView = view("map", "Map", "Map of the heads", (shell) => {
   node.append(controls, remark, stage);
   const placed = placesOnMap(atlas);
   const hasClusters = clustersOf(atlas).size > 0;
-  const [across, up] = MAP_AXES.map((id, place) => {
-    return atlas.measureOf.get(id) ?? atlas.measures[place % Math.max(1, atlas.measures.length)];
-  });
   let places = placed ? SIMILARITY : MEASURES;
-  let axes = [across?.id, up?.id];
+  let axes = atlas.measures.length ? mapAxes(atlas.measures).map(({ id }) => id) : [];
   let colour = atlas.behaviours.length ? "behaviour" : "layer";
   /** @type {import("../pictures/scatter.js").HeadScatter|null} */
   let scatter = null;

@@ -1,6 +1,6 @@
 /** The overview: what was found, in sentences, and how it runs through the layers (figures 2, 3 and 4). */
 
-import { PANELS } from "../data/tables.js";
+import { panelsOf } from "../data/measures.js";
 import { button, element, picture } from "../dom.js";
 import { layerPanel } from "../pictures/layer-panel.js";
 import { remark } from "../pictures/strips.js";
@@ -15,9 +15,7 @@ export const overviewView = view("overview", "Overview", "Overview", (shell) => 
   const { atlas, store, palette, node, stage } = shell;
   const { content } = atlas;
   const sides = atlas.sides ?? [atlas];
-  const measures = PANELS.flatMap((id) => atlas.measureOf.get(id) ?? []).filter(({ values }) =>
-    values.some((value) => !Number.isNaN(value)),
-  );
+  const measures = panelsOf(atlas.measures);
   /** @param {string[]} sentences */
   const list = (sentences) =>
     element("ul", {}, ...sentences.map((sentence) => element("li", {}, ...withHeads(sentence, atlas, store))));

@@ -1,6 +1,6 @@
 /** The card of a comparison: the chosen head of one side beside its match on the other. */
 
-import { placeOnCard, shortLabel } from "../data/tables.js";
+import { ATTENDS_TO } from "../data/measures.js";
 import { element } from "../dom.js";
 import { remark, section, strip, stripTable } from "../pictures/strips.js";
 import { anyOf } from "../view.js";
@@ -37,7 +37,7 @@ export function createPairCard({ atlas, store, palette }) {
       labels(atlas, head, other),
       strips(
         "What they attend to",
-        a.measures.filter((measure) => placeOnCard(measure) === "attention"),
+        a.measures.filter(({ card }) => card === ATTENDS_TO),
       ),
       strips("Relations that differ most", atlas.relationsThatDiffer(head, other).slice(0, MOST_RELATIONS)),
     ];
@@ -69,7 +69,7 @@ export function createPairCard({ atlas, store, palette }) {
           element(
             "tr",
             {},
-            element("th", { scope: "row", text: shortLabel(measure) }),
+            element("th", { scope: "row", text: measure.short }),
             element("td", { class: "number", text: ofA || "–" }),
             element("td", { class: "number", text: ofB || "–" }),
             element("td", {}, strip(measure, marks, colours, `A ${ofA}, B ${ofB}`, STRIP_WIDTH)),

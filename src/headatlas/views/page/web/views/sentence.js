@@ -1,6 +1,6 @@
 /** The sentence: one head on one example as lines and as a matrix, with the gold tree or mentions beside it. */
 
-import { DIRECTIONS } from "../data/tables.js";
+import { DIRECTIONS } from "../data/head-facts.js";
 import { button, element, select } from "../dom.js";
 import { headPictures } from "../pictures/head-pictures.js";
 import { anyOf, view } from "../view.js";

@@ -125,7 +125,7 @@ export const tablesView = view("tables", "Tables", "Tables", ({ atlas, store, no
     controls.replaceChildren(picker, search, headColumns.length ? onlyChosen : "", save);
     const count = element("span");
     const cut = ` The first ${counted(shown)} of ${counted(all)} rows; tables/${name}.csv has all of them.`;
-    about.replaceChildren(meaning ? `${meaning}. ` : "", count, shown < all ? cut : "");
+    about.replaceChildren(meaning && meaning.replace(/([^.?])$/, "$1.") + " ", count, shown < all ? cut : "");
     const formats = values.map((column, place) =>
       columns[place].number ? numberFormat(column) : (/** @type {Cell} */ value) => value ?? "",
     );

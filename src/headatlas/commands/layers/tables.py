@@ -1,0 +1,106 @@
+"""Tables of `headatlas layers`."""
+
+from __future__ import annotations
+
+from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
+
+TASK = Key("task", "pos, dependencies, arcs, entities, coreference, relations, or as a file in JSON lines asks")
+MIXED = Key("mix", "what is mixed: layers (hidden states), or heads (attention between the two spans)")
+WEIGHTS = Key("weights", "of the network: pretrained or random")
+RESAMPLED = "its 95 % interval, texts and seeds resampled"
+
+LAYER_MIX = Table(  # after Tenney et al. 2019, figures 2 and A.3
+    "layer_mix",
+    "How much does each layer weigh in a task on spans, and what does it add?",
+    (
+        TASK,
+        MIXED,
+        WEIGHTS,
+        Key("layer", "0 the embeddings' output; in a mix of heads, 0 means none", "int64"),
+        Value("weight", "of the layer in the mix over all layers, mean over seeds; of heads, their sum", "share"),
+        *interval("its 95 % interval, seeds resampled", "weight", "weight_low", "weight_high"),
+        Value("cumulative", "micro F1 of probes that see layers 0 to this one, 0 to 1, mean over seeds"),
+        *interval(RESAMPLED, "cumulative"),
+        Value("differential", "cumulative less that of the layer before; negative where it harms"),
+        *interval(RESAMPLED, "differential", "differential_low", "differential_high"),
+    ),
+)
+
+LAYER_SUMMARY = Table(
+    "layer_summary",
+    "Where in the stack is each task solved, and how well?",
+    (
+        TASK,
+        MIXED,
+        WEIGHTS,
+        Value("score", "micro F1 of the mix of all layers, `Other` and `other` not counted; mean over seeds"),
+        *interval(RESAMPLED, "score"),
+        Value("accuracy", "share of targets with all labels right, mean over seeds", "accuracy"),
+        Value("seed_spread", "standard deviation of the score over seeds; empty with one"),
+        Value("centre_of_gravity", "mean layer under the mixing weights", "layers"),
+        *interval("its 95 % interval, seeds resampled", "centre_of_gravity", "centre_low", "centre_high"),
+        Value("kl", "divergence of the mixing weights from equal ones, nats, mean over seeds", "nats"),
+        Value("expected_layer", "sum of layer x differential / sum of differentials; empty without a gain", "layers"),
+        *interval(RESAMPLED, "expected_layer", "expected_low", "expected_high"),
+        Value("expected_clipped", "the same with negative differentials as 0", "layers"),
+        *interval(RESAMPLED, "expected_clipped", "clipped_low", "clipped_high"),
+        Value("majority", "accuracy of always saying the commonest label of the training targets", "accuracy"),
+        Value("control_accuracy", "accuracy on the control task; empty if not run", "accuracy"),
+        Value("selectivity", "accuracy less control_accuracy", "accuracy"),
+        Value("mdl_bits", "online code length of the training labels, mean over seeds; empty if not run", "bits"),
+        Value("uniform_bits", "length of the uniform code of the same labels", "bits"),
+        Value("labels", "different labels in training", "count"),
+        Value("train_targets", "targets trained on", "count"),
+        Value("count", "targets scored", "count"),
+        Value("unseen", "of these, targets with a label that training never shows: scored as wrong", "count"),
+        Value("seeds", "series of probes", "count"),
+        Value("epochs", "passes over the training targets", "count"),
+    ),
+)
+
+LAYER_ORDER = Table(
+    "layer_order",
+    "Which task lies below which, and how certain is that?",
+    (
+        Key("measure", "centre_of_gravity, expected_layer, or expected_clipped"),
+        MIXED,
+        Key("below", "a task"),
+        Key("above", "another task, with a larger measure"),
+        Value("difference", "of their measures, layers", "layers"),
+        *interval(RESAMPLED, "difference"),
+        Value("share", "of replicates with this order, ties counted half", "share"),
+        Value("count", "replicates in which both measures exist", "count"),
+    ),
+)
+
+LAYER_EXAMPLES = Table(  # after Tenney et al. 2019, figure 3
+    "layer_examples",
+    "For which targets does the prediction change between layers?",
+    (
+        TASK,
+        Key("rank", "from 1, the target that changes most", "int64"),
+        Value("id", "of its text: file, document and text, each from 0", "text"),
+        Value("text", "its words, spans in [1 ...] and [2 ...]", "text"),
+        Value("label", "the right one", "text"),
+        Value("rival", "of the others, that with the largest mean probability over layers", "text"),
+        Value("movement", "how far probability less rival_probability moves over the layers, 0 to 2"),
+        Key("layer", "probes see layers 0 to this one", "int64"),
+        Value("probability", "of the right label, mean over seeds", "probability"),
+        Value("rival_probability", "of the rival", "probability"),
+    ),
+)
+
+HEAD_MIX = Table(
+    "head_mix",
+    "Which heads tell whether two spans are linked?",
+    (
+        TASK,
+        WEIGHTS,
+        *ONE_HEAD,
+        Key("direction", "first_to_second or second_to_first: which span attends"),
+        Value("weight", "in the mix of all heads in both directions, which sums to 1"),
+    ),
+    label="head mix: {task}, {weights}, {direction}: weight",
+)
+
+TABLES: tuple[Table, ...] = (LAYER_MIX, LAYER_SUMMARY, LAYER_ORDER, LAYER_EXAMPLES, HEAD_MIX)

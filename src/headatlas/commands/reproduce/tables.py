@@ -1,0 +1,27 @@
+"""Table of `headatlas reproduce`."""
+
+from __future__ import annotations
+
+from headatlas.tables import Key, Table, Value, interval
+
+REPRODUCTION = Table(
+    "reproduction",
+    "Is each published number and finding reproduced, different, or lacking an input?",
+    (
+        Key("place", "table, figure or section of the paper, or the authors' notebook"),
+        Key("item", "what the number measures, or the finding"),
+        Value("unit", "%, nats, heads, words (of an offset), head (layer-head), or finding", "text"),
+        Value("published", "as printed", "text"),
+        Value("ours", "as people read it; of a finding, the figures that decide", "text"),
+        Value("published_value", "as a number; empty where it is none"),
+        Value("our_value", "as a number"),
+        Value("difference", "our_value - published_value, in the unit"),
+        *interval("our 95 % interval, in the unit; empty where there is none", "our_value"),
+        Value("verdict", "reproduced, differs, or input missing", "text"),
+        Value("rule", "when it counts as reproduced", "text"),
+        Value("missing", "which input is missing", "text"),
+    ),
+    main="difference",
+)
+
+TABLES: tuple[Table, ...] = (REPRODUCTION,)

@@ -1,0 +1,72 @@
+"""Every table that is known here: those of the studies, also of installed packages, and those of the commands.
+
+All tables are tidy: one observation per row, `layer` and `head` counted from 1. Each is written twice, as
+``tables/NAME.parquet`` and ``tables/NAME.csv``; both hold the same columns in the order of the declaration. An empty
+cell (CSV) or null (Parquet) is a value that does not exist, such as the attention to [SEP] of a model without one.
+
+Unless a table says otherwise, a value is a mean over the tokens of a segment and then over segments, and `count` is
+the number of segments in that mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from importlib import import_module
+from importlib.util import find_spec
+from typing import NamedTuple
+
+from headatlas.errors import PluginError
+from headatlas.plugins import command_folders
+from headatlas.studies import STUDIES
+from headatlas.studies.labels import BEHAVIOURS
+from headatlas.studies.study import Study
+from headatlas.tables import Table
+
+
+class Made(NamedTuple):
+    """A table, the command that makes it, and the kind of corpus that its study needs; empty without a study."""
+
+    table: Table
+    command: str
+    corpus: str = ""
+
+
+class KnownTables(Mapping[str, Table]):
+    """The declared tables by name, collected when they are first asked for."""
+
+    def add(self, study: type[Study]) -> None:
+        """Add the tables of a study that is not installed; a name that is taken stays what it is."""
+        _add_study(self.made, study)
+
+    @cached_property
+    def made(self) -> dict[str, Made]:
+        """How each table is made."""
+        made = {BEHAVIOURS.name: Made(BEHAVIOURS, "survey")}
+        for folder in command_folders():
+            if find_spec(module := f"headatlas.commands.{folder}.tables"):
+                command = folder.replace("_", "-")
+                made |= {table.name: Made(table, command) for table in import_module(module).TABLES}
+        for name in STUDIES:
+            try:
+                _add_study(made, STUDIES[name])
+            except PluginError:  # said where the study is asked for; the other tables are known without it
+                continue
+        return made
+
+    def __getitem__(self, name: str) -> Table:
+        return self.made[name].table
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.made)
+
+    def __len__(self) -> int:
+        return len(self.made)
+
+
+def _add_study(made: dict[str, Made], study: type[Study]) -> None:
+    for table in study.tables:
+        made.setdefault(table.name, Made(table, "survey", study.corpus))
+
+
+TABLES = KnownTables()
