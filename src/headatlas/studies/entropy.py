@@ -31,7 +31,7 @@ ENTROPY = Table(
         Key(
             "source",
             "all: rows of all tokens; cls: rows of [CLS] alone",
-            labels={"cls": "{cls}"},
+            labels={"all": "all tokens", "cls": "{cls}"},
             usual="all",
             minor=("cls",),
         ),

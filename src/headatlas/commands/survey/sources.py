@@ -5,11 +5,12 @@ Everything is chosen and checked here, before anything long begins.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from headatlas.choices import Stack
 from headatlas.commands.survey.options import SurveyOptions
@@ -36,7 +37,7 @@ NO_HEAD = (
 LOSS = "gradients"  # what a study watches that needs a loss
 
 
-class Source(Protocol):
+class Source(ABC):
     """A model with its corpora, or their stored maps.
 
     Attributes:
@@ -59,15 +60,19 @@ class Source(Protocol):
     chosen: dict[str, Study]
     skipped: dict[str, str]
 
+    @abstractmethod
     def read(self, kind: str) -> Corpus:
         """Read and encode one of the corpora."""
 
+    @abstractmethod
     def count_unknown(self, corpus: Corpus) -> UnknownCounts:
         """Count the tokens that the tokenizer does not know."""
 
 
-class ModelSource:
+class ModelSource(Source):
     """A model, and the files that it reads."""
+
+    observed: Model
 
     def __init__(self, options: SurveyOptions) -> None:
         """Find the files, load the model and choose the studies."""
@@ -77,9 +82,7 @@ class ModelSource:
         _check_corpora(wanted, self._paths)
         choose_device(options.placed_on)
         self.files = {kind: describe_files(paths) for kind, paths in self._paths.items()}
-        self.observed: Model = options.load(
-            options.model or "", seed=options.seed, random_weights=options.random_weights
-        )
+        self.observed = options.load(options.model or "", seed=options.seed, random_weights=options.random_weights)
         self.stack = self.observed.choose_stack(options.attention)
         check_length(options.max_tokens, self.observed.longest_input, self.observed.name)
         self.token_kinds = self.observed.kinds
@@ -90,11 +93,9 @@ class ModelSource:
         self.about = describe_model(self.observed, self.stack)
 
     def read(self, kind: str) -> Corpus:
-        """Read and encode the files of one kind."""
         return KINDS[kind]().read(self._paths[kind], self.observed.tokenizer, self._options.reading)
 
     def count_unknown(self, corpus: Corpus) -> UnknownCounts:
-        """Count the tokens that the tokenizer does not know."""
         return count_unknown(corpus.segments, self.observed.tokenizer)
 
     def load_control(self) -> Model:
@@ -102,7 +103,7 @@ class ModelSource:
         return self._options.load(self._options.model or "", seed=self._options.seed, random_weights=True)
 
 
-class StoreSource:
+class StoreSource(Source):
     """Stored maps, which take the place of a model and of all its corpora."""
 
     def __init__(self, options: SurveyOptions) -> None:
@@ -133,11 +134,9 @@ class StoreSource:
         self.about = self.store.model | {"maps": str(options.maps)}
 
     def read(self, kind: str) -> Corpus:
-        """Take the stored inputs for a corpus of this kind."""
         return KINDS[kind]().from_store(self.store, self._options.reading)
 
-    def count_unknown(self, _corpus: Corpus) -> UnknownCounts:
-        """Count the stored tokens that the tokenizer did not know."""
+    def count_unknown(self, corpus: Corpus) -> UnknownCounts:
         return self._unknown
 
     @cached_property
