@@ -114,14 +114,13 @@ def test_links_of_the_documents_lead_somewhere():
 
 
 def test_the_documents_name_every_table_and_command():
-    from headatlas.results.schemas import TABLES
-
-    from headatlas.cli.commands import COMMANDS
+    from headatlas.commands.shared.entry import list_entries
+    from headatlas.results.tables import TABLES
 
     tables = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in tables for name in TABLES)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in (name for panel in COMMANDS.values() for name in panel):
+    for name in (folder.replace("_", "-") for folder in list_entries()):
         assert re.search(rf"(headatlas |make |, `){name}\b", readme), name
 
 

@@ -213,7 +213,7 @@ def test_what_each_side_says_of_its_heads_is_kept(compared, atlas, other):
 
 
 def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
-    monkeypatch.setattr("headatlas.cli.endings.write_figures", lambda comparison: [])
+    monkeypatch.setattr("headatlas.commands.shared.ending.write_figures", lambda comparison: [])
     text = str(corpora["text"])
     arguments = ["compare", str(atlas.folder), str(other.folder), "--text", text, "--segments", "3"]
     out = tmp_path / "out"
