@@ -66,6 +66,7 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             "report_merge",
             "FigureOptions",
             arguments="DIR... ",
+            resumes=True,
         ),
         "reproduce": Entry(
             'Reproduce "What Does BERT Look At?" from whatever of its inputs you have.',
@@ -79,6 +80,7 @@ COMMANDS: dict[str, dict[str, Entry]] = {
             "keyphrases.options:keyphrases",
             "report_keyphrases",
             "DrawingOptions",
+            resumes=True,
         ),
     },
     "Train probes": {
