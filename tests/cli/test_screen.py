@@ -28,9 +28,8 @@ def atlas(tmp_path):
     columns = TABLES["dependency_best"].columns
     frame = pd.DataFrame({name: [row.get(name, 0 if kind != "str" else ATTACK)] for name, kind, _ in columns})
     rows = write_tables(tmp_path, {"dependency_best": frame})
-    write_manifest(
-        tmp_path, {"command": "survey", "complete": True, "tables": rows, "model": {"name": ATTACK, "heads": [2]}}
-    )
+    about = {"tables": rows, "model": {"name": ATTACK, "heads": [2]}}
+    write_manifest(tmp_path, {"command": "survey", "complete": True, **about})
     return tmp_path
 
 

@@ -94,31 +94,36 @@ def test_a_damaged_manifest_is_refused_before_any_work(tmp_path, content):
         pytest.fail("it was entered")
 
 
-def test_a_run_that_cannot_begin_leaves_nothing(tmp_path):
-    with pytest.raises(ValueError, match="no model"), RunFolder(tmp_path / "a" / "b", "layers") as run:
+def fail(out, begin: bool) -> None:
+    """A run that ends with an error before or after it has begun."""
+    with RunFolder(out, "layers") as run:
         run.finished(SETTINGS)
-        raise ValueError("no model")
+        if begin:
+            run.begin()
+        raise ValueError("broken")
+
+
+def test_a_run_that_cannot_begin_leaves_nothing(tmp_path):
+    with pytest.raises(ValueError, match="broken"):
+        fail(tmp_path / "a" / "b", begin=False)
     assert not (tmp_path / "a").exists()
 
 
 def test_ctrl_c_stops_after_the_piece_which_is_kept(tmp_path):
-    made = []
-
     def stopped():
-        made.append(True)
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         return {"x": np.array([0])}
 
-    with (
-        pytest.raises(SurveyInterruptedError, match="the same command continues"),
-        RunFolder(tmp_path, "layers") as run,
-    ):
-        run.finished(SETTINGS)
-        run.begin(model={"name": "tiny"})
-        run.compute_once("0", stopped)
-        pytest.fail("it went on")
+    def run_until_stopped():
+        with RunFolder(tmp_path, "layers") as run:
+            run.finished(SETTINGS)
+            run.begin(model={"name": "tiny"})
+            run.compute_once("0", stopped)
+            pytest.fail("it went on")
+
+    with pytest.raises(SurveyInterruptedError, match="the same command continues"):
+        run_until_stopped()
     assert not read_manifest(tmp_path)["complete"]
-    assert made == [True]
     with RunFolder(tmp_path, "layers") as run:
         assert not run.finished(SETTINGS)
         run.begin()
@@ -127,8 +132,7 @@ def test_ctrl_c_stops_after_the_piece_which_is_kept(tmp_path):
 
 def test_before_a_run_begins_ctrl_c_ends_it_at_once(tmp_path):
     with pytest.raises(KeyboardInterrupt), RunFolder(tmp_path / "out", "layers"):
-        os.kill(os.getpid(), signal.SIGINT)
-        time.sleep(1)
+        signal.raise_signal(signal.SIGINT)
     assert not (tmp_path / "out").exists()
 
 
@@ -214,7 +218,7 @@ def test_the_state_of_studies_belongs_to_the_settings(tmp_path):
         run.checkpoint("text").save({}, [0, 1])
         assert run.checkpoint("text").resume({}, 2) == {0, 1}
         run.finished({"seed": 1})
-        with pytest.raises(AtlasError, match="the state of another run .*seed 0 instead of 1"):
+        with pytest.raises(AtlasError, match=r"the state of another run .*seed 0 instead of 1"):
             run.checkpoint("text").resume({"positions": study}, 2)
 
 
@@ -231,10 +235,8 @@ def test_what_was_saved_on_the_way_goes_if_nobody_needs_it(tmp_path, keep):
 def test_a_url_gets_the_finished_run_and_no_other(tmp_path, monkeypatch):
     monkeypatch.setenv("HEADATLAS_CACHE", str(tmp_path / "cache"))
     bucket, url = fsspec.filesystem("memory"), "memory://runs/layers"
-    with pytest.raises(ValueError, match="broken"), RunFolder(url, "layers") as run:
-        run.finished(SETTINGS)
-        run.begin()
-        raise ValueError("broken")
+    with pytest.raises(ValueError, match="broken"):
+        fail(url, begin=True)
     assert not bucket.exists("/runs/layers")
     folder, _ = squares(url)
     assert str(folder).startswith(str(tmp_path / "cache"))
