@@ -1,7 +1,7 @@
 """The types that tables promise, with every version of pandas."""
 
 import pandas as pd
-from headatlas.results.schemas import TABLES, conform
+from headatlas.results.tables import TABLES, conform
 
 
 def test_a_missing_text_stays_missing_on_disk_too(tmp_path):

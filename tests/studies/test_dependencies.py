@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from headatlas.results.schemas import conform
+from headatlas.results.tables import conform
 
 from headatlas.commands.compare.differences import Side, difference_table
 from headatlas.commands.compare.matching import (

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pandas as pd
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 
 
 def layer_tables(layers=4, tasks=("pos", "arcs"), text="he smoked [1 toronto] in [2 may]"):

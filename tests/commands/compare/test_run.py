@@ -8,7 +8,7 @@ import shutil
 
 import pandas as pd
 import pytest
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 
 import headatlas as ha
 from headatlas.errors import AtlasError, CorpusError, SettingError
@@ -177,19 +177,19 @@ def test_bad_settings(compare, atlas, options, error, message):
 
 def test_other_folders_are_left_alone(compare, atlas, compared, tmp_path):
     before = atlas.manifest
-    with pytest.raises(AtlasError, match="holds something other than a comparison"):
+    with pytest.raises(AtlasError, match="holds the results of survey, not of compare"):
         compare(atlas, atlas, out=atlas.folder)
     assert atlas.manifest == before
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(AtlasError, match="is a file"):
         compare(atlas, atlas, out=file)
-    with pytest.raises(AtlasError, match="it is that of a comparison"):
+    with pytest.raises(AtlasError, match="holds the results of compare, not a survey"):
         compare(compared.folder, atlas, out=tmp_path / "unmade")
     assert not (tmp_path / "unmade").exists(), "a comparison that cannot start must not claim the folder"
-    with pytest.raises(AtlasError, match="it is that of an atlas"):
+    with pytest.raises(AtlasError, match="holds the results of survey, not a comparison"):
         ha.open_comparison(atlas.folder)
-    with pytest.raises(AtlasError, match=r"no comparison here .*headatlas compare"):
+    with pytest.raises(AtlasError, match=r"there are no results here .*headatlas compare"):
         ha.open_comparison(tmp_path)
 
 

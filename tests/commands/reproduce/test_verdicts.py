@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
-from headatlas.results.schemas import conform
+from headatlas.results.tables import conform
 from hypothesis import given
 from hypothesis import strategies as some
 

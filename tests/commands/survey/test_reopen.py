@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from headatlas.results.schemas import conform
+from headatlas.results.tables import conform
 
 import headatlas as ha
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.corpora.sample import sample_treebank
+from headatlas.engine.manifests import read_manifest, write_manifest
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import read_manifest, write_manifest
+from headatlas.results.tables import conform
 
 
 @pytest.fixture(scope="module")

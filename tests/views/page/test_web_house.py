@@ -8,7 +8,7 @@ from pathlib import Path
 
 import playwright
 import pytest
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 
 from headatlas.views.page.assemble import FOLDERS
 from headatlas.views.page.content import ATLAS_VIEWS, COMPARISON_VIEWS

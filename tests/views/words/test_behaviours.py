@@ -6,7 +6,7 @@ import math
 
 import pandas as pd
 import pytest
-from headatlas.results.schemas import conform
+from headatlas.results.tables import conform
 
 from headatlas.views.words.patterns import BROAD_ENTROPY, behaviours, main_labels
 

@@ -6,7 +6,9 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Survey", 4, "keyphrases.report:report_keyphrases", printing="shared.printing:DrawingOptions")
+ENTRY = Entry(
+    "Survey", 4, "keyphrases.report:report_keyphrases", printing="shared.printing:DrawingOptions", resumes=True
+)
 ADDS = {
     "headatlas.corpora": {"keyphrases": "headatlas.commands.keyphrases.corpus:KeyphraseCorpus"},
 }

@@ -2,4 +2,11 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Survey", 2, "merge.report:report_merge", printing="shared.printing:FigureOptions", arguments="DIR... ")
+ENTRY = Entry(
+    "Survey",
+    2,
+    "merge.report:report_merge",
+    printing="shared.printing:FigureOptions",
+    arguments="DIR... ",
+    resumes=True,
+)
