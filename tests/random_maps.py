@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
+from headatlas.studies import STUDIES
 from headatlas.studies.study import LayerMap, Study
 
 OWN_KINDS = KindTable(np.arange(4, dtype=np.uint8))  # token id k has kind k
@@ -89,3 +90,11 @@ def show(study: Study, batches: list[Batch], layers: int = 2, heads: int = 3) ->
             study.see(layer, LayerMap(weights, batch, None))
         study.end_batch(batch)
     return study
+
+
+TEXT_STUDIES = {name: study for name, study in STUDIES.items() if study.corpus == "text"}
+
+
+def table_of(study):
+    """The first table of a study."""
+    return study.frames()[study.tables[0].name]

@@ -6,7 +6,7 @@ import pandas as pd
 
 from headatlas.encoding.kinds import kind_table
 from headatlas.engine.run import run_studies
-from headatlas.studies import TEXT_STUDIES
+from random_maps import TEXT_STUDIES
 
 TEXTS = (
     "the old man saw a little dog, and the dog ran.\tshe sat by the river.",
@@ -15,6 +15,7 @@ TEXTS = (
     "a dog.\ta cat.",
     "the first look.\tthe tree by the house was old, red and big.",
 )
+from random_maps import table_of
 
 
 def run(model, segments, names=tuple(TEXT_STUDIES), **options):
@@ -22,7 +23,7 @@ def run(model, segments, names=tuple(TEXT_STUDIES), **options):
     studies = {name: TEXT_STUDIES[name]() for name in names}
     options = {"batch_tokens": 40, "kinds": kind_table(model.tokenizer)} | options
     run_studies(model, segments, studies, **options)
-    return {name: study.table() for name, study in studies.items()}
+    return {name: table_of(study) for name, study in studies.items()}
 
 
 def same(left, right):

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from headatlas.results.tables import TABLES
 
 from headatlas.cli import app as cli
 from headatlas.cli.screen import Screen

@@ -15,8 +15,7 @@ from headatlas.engine.checkpoint import FORMAT, Checkpoint, read_state
 from headatlas.errors import AtlasError
 from headatlas.files import safetensors_metadata
 from headatlas.models.stacks import HeadShape
-from headatlas.studies import TEXT_STUDIES
-from random_maps import batch_of, random_segments, show
+from random_maps import TEXT_STUDIES, batch_of, random_segments, show
 
 SETTINGS = {"model": "tiny", "seed": 0}
 

@@ -19,7 +19,7 @@ from headatlas.engine.job import Job
 from headatlas.engine.processes import ProcessPool
 from headatlas.engine.workers import Workers
 from headatlas.errors import ModelError
-from headatlas.studies import TEXT_STUDIES
+from random_maps import TEXT_STUDIES
 from whole_runs import TEXTS, run, same
 
 

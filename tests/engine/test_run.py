@@ -12,7 +12,7 @@ import pytest
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.job import Observer
 from headatlas.errors import SurveyInterruptedError
-from headatlas.studies import TEXT_STUDIES
+from random_maps import TEXT_STUDIES
 from whole_runs import run
 
 

@@ -36,6 +36,7 @@ from headatlas.studies.positions import Positions
 from mutations import damaged_json, damaged_safetensors, many, mutated, only_headatlas_errors, some
 
 OPTIONS = {"segments": 6, "max_tokens": 24, "bootstrap": 5, "examples": 2, "least_count": 1}
+from random_maps import table_of
 
 
 @pytest.fixture(scope="module")
@@ -142,7 +143,7 @@ def test_states_to_be_continued(tmp_path, state, data):
     with only_headatlas_errors():
         done = Checkpoint(path, {"seed": 0}).resume({"positions": study}, 6)
         assert done <= set(range(6))
-        study.table()
+        table_of(study)
 
 
 @pytest.fixture(scope="module")

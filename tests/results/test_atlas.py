@@ -6,7 +6,6 @@ import json
 
 import pandas as pd
 import pytest
-from headatlas.results.tables import TABLES, conform
 
 from headatlas.engine.manifests import write_manifest
 from headatlas.errors import AtlasError
@@ -14,15 +13,14 @@ from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.comparison import Comparison, open_results
 from headatlas.results.folder import Results, write_tables
 from headatlas.results.tables import TABLES, conform
-from headatlas.studies import TEXT_STUDIES
-from random_maps import batch_of, random_segments, show
+from random_maps import TEXT_STUDIES, batch_of, random_segments, show
 
 
 @pytest.fixture
 def tables():
     batches = [batch_of(random_segments([5, 3]))]
     studies = [show(study(replicates=20), batches) for study in TEXT_STUDIES.values()]
-    return {name: table for study in studies for name, table in study.tables().items()}
+    return {name: table for study in studies for name, table in study.frames().items()}
 
 
 @pytest.fixture

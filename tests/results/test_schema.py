@@ -1,6 +1,7 @@
 """The types that tables promise, with every version of pandas."""
 
 import pandas as pd
+
 from headatlas.results.tables import TABLES, conform
 
 

@@ -16,7 +16,7 @@ from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.studies.coreference import RULES, Coreference
 from headatlas.studies.study import LayerMap
-from random_maps import batch_of, random_maps, show
+from random_maps import batch_of, random_maps, show, table_of
 
 TEXT = ("Anna", "she", "king", "the", "it", "dogs", "he", "Anna", "queen", "they")
 RESAMPLING = {"replicates": 20, "permutations": 20}
@@ -86,7 +86,7 @@ def slow_answers(segments, layers=2, heads=3):
 @given(corpora)
 def test_every_head_rule_and_type_against_the_loop(corpus):
     segments = segments_of(corpus)
-    table = show(Coreference(**RESAMPLING), [batch_of(segments)]).table()
+    table = table_of(show(Coreference(**RESAMPLING), [batch_of(segments)]))
     right, asked = slow_answers(segments)
     keys = [tuple(row) for row in table[["layer", "head", "mention_type", "candidates"]].itertuples(index=False)]
     assert set(keys) == set(asked)
@@ -109,13 +109,13 @@ def test_parts_add_up_exactly_in_any_order(corpus, cut, rng):
         restored.start(HeadShape((3, 3)))
         restored.restore(study.state())
         merged.merge(restored)
-    for name, table in whole.tables().items():
-        pd.testing.assert_frame_equal(table, merged.tables()[name], check_exact=True)
+    for name, table in whole.frames().items():
+        pd.testing.assert_frame_equal(table, merged.frames()[name], check_exact=True)
 
 
 def test_baselines_and_the_best_head_stand_beside_each_other():
     one = segment([(0, 1, 0, 0), (1, 2, 1, 0), (2, 3, 2, 1), (6, 7, 6, 1), (7, 8, 7, 0)])
-    tables = show(Coreference(**RESAMPLING), [batch_of([one])]).tables()
+    tables = show(Coreference(**RESAMPLING), [batch_of([one])]).frames()
     rules = tables["coreference_baselines"].set_index(["baseline", "mention_type"])
     assert rules.loc[("nearest", "all"), ["correct", "count"]].tolist() == [
         2,
@@ -139,7 +139,7 @@ def test_a_mention_that_attends_to_no_candidate_selects_none():
     weights[..., 0] = 1  # everything goes to the first special token
     study.see(0, LayerMap(weights, batch, None))
     study.end_batch(batch)
-    assert study.table()["correct"].tolist() == [0] * 2 * len(RULES)
+    assert table_of(study)["correct"].tolist() == [0] * 2 * len(RULES)
 
 
 def test_segments_without_mentions_are_a_programming_error():

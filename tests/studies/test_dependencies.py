@@ -9,7 +9,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from headatlas.results.tables import TABLES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,9 +21,10 @@ from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.run import run_studies
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
+from headatlas.results.tables import TABLES
 from headatlas.studies.dependencies import DIRECTIONS, OFFSETS, Dependencies, instances_of, offsets_right
 from headatlas.studies.study import LayerMap
-from random_maps import batch_of, random_maps, segment, show
+from random_maps import batch_of, random_maps, segment, show, table_of
 
 RELATIONS = ("det", "nsubj", "punct", "root")
 LAYERS, HEADS = 2, 3
@@ -98,7 +98,7 @@ def accuracies_by_hand(segments):
 def test_the_table_is_that_of_the_loop(sizes):
     segments = trees(sizes)
     correct, count = accuracies_by_hand(segments)
-    table = show(study(), [batch_of(segments)], LAYERS, HEADS).table()
+    table = table_of(show(study(), [batch_of(segments)], LAYERS, HEADS))
     assert set(table["relation"]) == set(count)
     assert len(table) == len(count) * LAYERS * HEADS * 2
     for row in table.itertuples():
@@ -113,11 +113,11 @@ def test_batches_order_and_merging_change_nothing(sizes, data):
     segments = trees(sizes)
     order = data.draw(st.permutations(segments))
     cut = data.draw(st.integers(1, len(segments) - 1))
-    whole = show(study(), [batch_of(segments)], LAYERS, HEADS).tables()
-    parts = show(study(), [batch_of(order[:cut]), batch_of(order[cut:])], LAYERS, HEADS).tables()
+    whole = show(study(), [batch_of(segments)], LAYERS, HEADS).frames()
+    parts = show(study(), [batch_of(order[:cut]), batch_of(order[cut:])], LAYERS, HEADS).frames()
     merged = show(study(), [batch_of(order[cut:])], LAYERS, HEADS)
     merged.merge(show(study(), [batch_of(order[:cut])], LAYERS, HEADS))
-    for name, table in merged.tables().items():
+    for name, table in merged.frames().items():
         pd.testing.assert_frame_equal(table, whole[name])
         pd.testing.assert_frame_equal(table, parts[name])
 
@@ -137,7 +137,7 @@ def test_integer_sums_survive_a_checkpoint(tmp_path):
 
 def test_the_best_heads_follow_from_the_table():
     done = show(study(), [batch_of(trees([7] * 30))], LAYERS, HEADS)
-    tables = done.tables()
+    tables = done.frames()
     every, best = tables["dependencies"], tables["dependency_best"]
     assert best["relation"].tolist()[:3] == ["all", "all_but_root", "all_but_root_punct"]
     assert best["count"].iloc[3:].is_monotonic_decreasing
@@ -158,11 +158,11 @@ def test_the_best_heads_follow_from_the_table():
 def test_rare_relations_have_no_best_head():
     done = show(study(least_count=10_000), [batch_of(trees([7] * 5))], LAYERS, HEADS)
     assert done.best()["relation"].tolist() == ["all", "all_but_root", "all_but_root_punct"]
-    assert {"det", "nsubj"} < set(done.table()["relation"])
+    assert {"det", "nsubj"} < set(table_of(done)["relation"])
 
 
 def test_the_tables_have_the_promised_columns():
-    tables = show(study(), [batch_of(trees([5, 6]))], LAYERS, HEADS).tables()
+    tables = show(study(), [batch_of(trees([5, 6]))], LAYERS, HEADS).frames()
     for name, table in tables.items():
         promised = [column for column, _, _ in TABLES[name].columns if column != "control"]
         assert table.columns.tolist() == promised
@@ -245,7 +245,7 @@ def test_a_model_is_studied_in_both_directions(load_tiny, family):
         )
         done = Dependencies(["dep"], least_count=1, replicates=0, permutations=0)
         run_studies(model, [one], {"d": done}, kinds=kind_table(model.tokenizer), batch_tokens=99)
-        table = done.table()
+        table = table_of(done)
         best[side] = table[table["relation"] == "dep"].groupby("direction")["correct"].max()
     if family == "gpt2":
         assert best["right"]["dependent_to_head"] == 0
@@ -256,4 +256,4 @@ def test_a_model_is_studied_in_both_directions(load_tiny, family):
 
 def test_the_batch_may_carry_the_kinds_of_any_tokenizer(load_tiny):
     batch = make_batch(trees([3]), kind_table(load_tiny("bert").tokenizer), 0)
-    assert show(study(), [batch], LAYERS, HEADS).table()["count"].max() == 3
+    assert table_of(show(study(), [batch], LAYERS, HEADS))["count"].max() == 3

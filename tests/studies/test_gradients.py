@@ -10,7 +10,7 @@ import torch
 from headatlas.models.stacks import HeadShape
 from headatlas.studies.gradients import Gradients, admitted_pairs
 from headatlas.studies.study import LayerMap
-from random_maps import batch_of, random_segments, segment
+from random_maps import batch_of, random_segments, segment, table_of
 
 KINDS = {"other": 0, "cls": 1, "sep": 2, "period_comma": 3}
 
@@ -33,7 +33,7 @@ def test_equals_the_loop_over_admitted_pairs(masked_how):
     study.start(HeadShape((2,)))
     study.see(0, LayerMap(gradients, batch, mask))
     study.end_batch(batch)
-    for row in study.table().itertuples():
+    for row in table_of(study).itertuples():
         means = []
         for b, one in enumerate(segments):
             n = len(one)

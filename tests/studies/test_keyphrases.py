@@ -12,7 +12,7 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.resampling import fold_of
 from headatlas.studies.keyphrases import Keyphrases
 from headatlas.studies.study import LayerMap
-from random_maps import batch_of, random_maps
+from random_maps import batch_of, random_maps, table_of
 
 LAYERS, HEADS = 2, 3
 
@@ -64,7 +64,7 @@ def oracle(layer, head, pooling, rows):
 @pytest.mark.parametrize("rows", ["all", "text"])
 @pytest.mark.parametrize("pooling", ["mean", "max"])
 def test_the_table_is_that_of_a_loop(pooling, rows):
-    table = seen(SEGMENTS).table().query("pooling == @pooling and rows == @rows").set_index(["layer", "head"])
+    table = table_of(seen(SEGMENTS)).query("pooling == @pooling and rows == @rows").set_index(["layer", "head"])
     halves = np.array([fold_of(segment.document, 0) for segment in SEGMENTS])
     for layer in range(LAYERS):
         for head in range(HEADS):
@@ -86,7 +86,7 @@ def test_parts_merge_to_the_whole_and_states_come_back():
         np.testing.assert_allclose(one.state()[name], array, rtol=1e-9)
     restored = seen([], ())
     restored.restore(whole.state())
-    assert restored.table().equals(whole.table())
+    assert table_of(restored).equals(table_of(whole))
 
 
 def test_windows_of_one_document_are_drawn_together():
@@ -98,7 +98,7 @@ def test_windows_of_one_document_are_drawn_together():
 
 def test_replicates_are_of_the_average_precision_in_the_rows_order():
     study = seen(SEGMENTS)
-    table, drawn = study.table(), study.replicates()["keyphrase_heads"]
+    table, drawn = table_of(study), study.replicates()["keyphrase_heads"]
     assert drawn.shape == (50, len(table))
     middle = np.nanmean(drawn, axis=0)
     assert np.corrcoef(middle, table["average_precision"])[0, 1] > 0.99

@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.resampling import poisson_weights
-from headatlas.studies import TEXT_STUDIES
 from headatlas.studies.study import LayerMap, SegmentMeans
-from random_maps import batch_of, random_maps, random_segments, segment, show
+from random_maps import TEXT_STUDIES, batch_of, random_maps, random_segments, segment, show, table_of
 
 NAMES = sorted(name for name, study in TEXT_STUDIES.items() if issubclass(study, SegmentMeans))
 lengths_of_several = st.lists(st.integers(1, 9), min_size=2, max_size=6)
@@ -41,8 +40,8 @@ def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
     left_again = show(study_of(name), [batch_of([one]) for one in segments[:cut]])
     left.merge(right)
     other_way.merge(left_again)
-    same_table(left.table(), whole.table())
-    same_table(other_way.table(), whole.table())
+    same_table(table_of(left), table_of(whole))
+    same_table(table_of(other_way), table_of(whole))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -50,11 +49,11 @@ def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
 @given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
 def test_batches_padding_and_order_change_nothing(name, lengths, seed, order):
     segments = random_segments(lengths, seed)
-    one_by_one = show(study_of(name), [batch_of([one]) for one in segments]).table()
-    together = show(study_of(name), [batch_of(segments)]).table()
+    one_by_one = table_of(show(study_of(name), [batch_of([one]) for one in segments]))
+    together = table_of(show(study_of(name), [batch_of(segments)]))
     shuffled = order.sample(segments, len(segments))
     pd.testing.assert_frame_equal(together, one_by_one, rtol=1e-5, atol=1e-6)
-    pd.testing.assert_frame_equal(show(study_of(name), [batch_of(shuffled)]).table(), together, rtol=1e-5, atol=1e-6)
+    pd.testing.assert_frame_equal(table_of(show(study_of(name), [batch_of(shuffled)])), together, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -77,8 +76,8 @@ def test_a_restored_state_goes_on_to_the_same_bits(name):
 def test_long_and_short_segments_weigh_the_same(name):
     """The paper's mean: over the tokens of a segment, then over segments."""
     segments = [segment([1, 0, 3, 0, 0, 3, 0, 2], "0.0.0"), segment([1, 3, 2], "0.1.0")]
-    apart = [show(study_of(name), [batch_of([one])]).table() for one in segments]
-    both = show(study_of(name), [batch_of(segments)]).table()
+    apart = [table_of(show(study_of(name), [batch_of([one])])) for one in segments]
+    both = table_of(show(study_of(name), [batch_of(segments)]))
     column = "nats" if name == "entropy" else "value"
     expected = (apart[0][column] + apart[1][column]) / 2
     counted_twice = both["count"] == 2
@@ -94,7 +93,7 @@ def test_layers_may_have_different_numbers_of_heads(name):
     study.see(0, LayerMap(random_maps(batch, heads=3)[0], batch, None))
     study.see(1, LayerMap(random_maps(batch, heads=1)[0], batch, None))
     study.end_batch(batch)
-    heads = study.table()[["layer", "head"]].drop_duplicates()
+    heads = table_of(study)[["layer", "head"]].drop_duplicates()
     assert list(heads.itertuples(index=False, name=None)) == [(1, 1), (1, 2), (1, 3), (2, 1)]
 
 
@@ -117,10 +116,10 @@ def test_replicates_are_means_over_segments_drawn_anew_and_intervals_their_perce
     segments = random_segments([5, 3, 8, 2, 6])
     study = show(TEXT_STUDIES[name](seed=3, replicates=40), [batch_of(segments[:2]), batch_of(segments[2:])])
     column = "nats" if name == "entropy" else "value"
-    alone = [show(study_of(name), [batch_of([one])]).table() for one in segments]
+    alone = [table_of(show(study_of(name), [batch_of([one])])) for one in segments]
     weights = poisson_weights([one.id for one in segments], 40, 3)
     drawn = study.replicates()[name]
-    table = study.table()
+    table = table_of(study)
     assert drawn.shape == (40, len(table))
     for row in range(len(table)):
         counted = [k for k in range(len(segments)) if alone[k]["count"][row]]

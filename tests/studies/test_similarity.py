@@ -8,17 +8,17 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from headatlas.results.tables import TABLES, conform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
+from headatlas.results.tables import TABLES, conform
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.studies import kept_rows
 from headatlas.studies.similarity import SIMILARITY_SMOOTHING, Similarity
 from headatlas.studies.study import LayerMap
-from random_maps import batch_of, pad, random_maps, random_segments, segment, show
+from random_maps import batch_of, pad, random_maps, random_segments, segment, show, table_of
 
 SHAPE = HeadShape((3, 3))
 lengths_of_several = st.lists(st.integers(1, 9), min_size=2, max_size=5)
@@ -67,7 +67,7 @@ def test_the_table_equals_the_loop(smoothing):
         weights[0, 1, 2] = 0  # all mass of a row went to a sink
         weights[1, 2] *= 0.25
     maps[1][3, 0] = 0  # one segment with nothing from this head
-    table = see(started(smoothing=smoothing), batch, maps).table()
+    table = table_of(see(started(smoothing=smoothing), batch, maps))
     assert len(table) == 15
     for row in table.itertuples():
         a, b = (row.layer_a - 1, row.head_a - 1), (row.layer_b - 1, row.head_b - 1)
@@ -83,7 +83,7 @@ def test_the_table_equals_the_loop(smoothing):
 def test_float64_maps_are_compared_in_float64():
     batch = batch_of(random_segments([6, 4]))
     maps = [weights.double() for weights in random_maps(batch, layers=2)]
-    for row in see(started(), batch, maps).table().itertuples():
+    for row in table_of(see(started(), batch, maps)).itertuples():
         a, b = (row.layer_a - 1, row.head_a - 1), (row.layer_b - 1, row.head_b - 1)
         assert row.value == pytest.approx(by_hand(batch, maps, a, b, False, 0.0)[0], rel=1e-12)
 
@@ -98,17 +98,17 @@ def test_merging_parts_in_any_order_equals_one_pass(lengths, seed, data):
     for first, second in (parts, parts[::-1]):
         merged = show(Similarity(), first)
         merged.merge(show(Similarity(), second))
-        pd.testing.assert_frame_equal(merged.table(), whole.table(), rtol=1e-12, atol=1e-15)
+        pd.testing.assert_frame_equal(table_of(merged), table_of(whole), rtol=1e-12, atol=1e-15)
 
 
 @settings(max_examples=25)
 @given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
 def test_batches_padding_and_order_change_nothing(lengths, seed, order):
     segments = random_segments(lengths, seed)
-    one_by_one = show(Similarity(), [batch_of([one]) for one in segments]).table()
+    one_by_one = table_of(show(Similarity(), [batch_of([one]) for one in segments]))
     shuffled = batch_of(order.sample(segments, len(segments)))
-    pd.testing.assert_frame_equal(show(Similarity(), [shuffled]).table(), one_by_one, rtol=1e-6, atol=1e-9)
-    padded = see(started(), pad(shuffled, 3), random_maps(shuffled, layers=2, extra=3)).table()
+    pd.testing.assert_frame_equal(table_of(show(Similarity(), [shuffled])), one_by_one, rtol=1e-6, atol=1e-9)
+    padded = table_of(see(started(), pad(shuffled, 3), random_maps(shuffled, layers=2, extra=3)))
     pd.testing.assert_frame_equal(padded, one_by_one, rtol=1e-6, atol=1e-9)
 
 
@@ -127,7 +127,7 @@ def test_distances_are_symmetric_bounded_and_a_metric(lengths, seed):
 def test_the_same_maps_have_no_distance():
     batch = batch_of(random_segments([6, 4]))
     maps = random_maps(batch)
-    table = see(started(), batch, [*maps, *maps]).table().set_index(["layer_a", "head_a", "layer_b", "head_b"])
+    table = table_of(see(started(), batch, [*maps, *maps])).set_index(["layer_a", "head_a", "layer_b", "head_b"])
     assert all(table.loc[(1, head, 2, head), "value"] == 0 for head in (1, 2, 3))
     assert table["value"].max() > 0.1
 
@@ -155,7 +155,7 @@ def test_layers_may_have_different_numbers_of_heads():
     study.start(HeadShape((3, 1)))
     batch = batch_of(random_segments([6]))
     see(study, batch, [random_maps(batch, heads=3)[0], random_maps(batch, heads=1, seed=1)[0]])
-    pairs = study.table()[["layer_a", "head_a", "layer_b", "head_b"]]
+    pairs = table_of(study)[["layer_a", "head_a", "layer_b", "head_b"]]
     expected = [(1, 1, 1, 2), (1, 1, 1, 3), (1, 1, 2, 1), (1, 2, 1, 3), (1, 2, 2, 1), (1, 3, 2, 1)]
     assert list(pairs.itertuples(index=False, name=None)) == expected
 
@@ -174,11 +174,13 @@ def test_maps_of_inference_mode_are_taken(dtype):
     batch = batch_of(random_segments([5, 4]))
     with torch.inference_mode():
         maps = [weights.to(dtype) + 0 for weights in random_maps(batch, layers=2)]
-    pd.testing.assert_frame_equal(see(started(), batch, maps).table(), show(Similarity(), [batch]).table(), rtol=1e-5)
+    pd.testing.assert_frame_equal(
+        table_of(see(started(), batch, maps)), table_of(show(Similarity(), [batch])), rtol=1e-5
+    )
 
 
 def test_every_table_is_as_its_schema_says():
-    tables = show(Similarity(clusters=2), [batch_of(random_segments([7, 5]))]).tables()
+    tables = show(Similarity(clusters=2), [batch_of(random_segments([7, 5]))]).frames()
     assert list(tables) == ["head_distances", "head_map", "layer_distances", "similarity"]
     for name, table in tables.items():
         assert list(conform(name, table).columns) == [column for column, _, _ in TABLES[name].columns]
@@ -218,7 +220,7 @@ def test_segments_too_long_for_all_rows_are_compared_on_some(monkeypatch):
     maps = random_maps(batch, layers=2)
     monkeypatch.setattr(kept_rows, "MOST_KEPT", 4 * 6 * 16)  # the maps of four tokens
     study = see(started(), batch, maps)
-    measures = study.tables()["similarity"].set_index("measure")["value"]
+    measures = study.frames()["similarity"].set_index("measure")["value"]
     assert measures["share_of_rows"] == (2 + 4) / 12
     monkeypatch.undo()
     rows = torch.tensor([2, 6])
@@ -226,7 +228,7 @@ def test_segments_too_long_for_all_rows_are_compared_on_some(monkeypatch):
     for n, place, chosen in ((8, 0, rows), (4, 1, torch.arange(4))):
         p, q = (maps[layer][place, head, chosen][:, :n].double().numpy() for layer, head in ((0, 0), (1, 2)))
         expected.append(n * np.mean([divergence(a, b) for a, b in zip(p, q, strict=True)]))
-    found = study.table().query("layer_a == 1 and head_a == 1 and layer_b == 2 and head_b == 3")["value"].item()
+    found = table_of(study).query("layer_a == 1 and head_a == 1 and layer_b == 2 and head_b == 3")["value"].item()
     assert found == pytest.approx(np.mean(expected), rel=1e-5)
 
 

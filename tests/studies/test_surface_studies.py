@@ -33,7 +33,7 @@ def table_of(study):
     study.start(HeadShape((3,)))
     study.see(0, LayerMap(random_maps(batch)[0], batch, None))
     study.end_batch(batch)
-    return study.table()
+    return table_of(study)
 
 
 def mean_over_segments(values):
@@ -81,7 +81,7 @@ def test_kinds_share_out_all_attention():
     batch = batch_of(with_both)
     study.see(0, LayerMap(random_maps(batch)[0], batch, None))
     study.end_batch(batch)
-    shares = study.table().query("kind in ['cls', 'sep', 'period_comma', 'other']").groupby("head")["value"].sum()
+    shares = table_of(study).query("kind in ['cls', 'sep', 'period_comma', 'other']").groupby("head")["value"].sum()
     np.testing.assert_allclose(shares, 1, rtol=1e-6)
 
 
@@ -91,7 +91,7 @@ def test_a_model_without_separator_has_no_value_rather_than_zero():
     batch = batch_of([segment([0, 0, 3, 0])])
     study.see(0, LayerMap(random_maps(batch)[0], batch, None))
     study.end_batch(batch)
-    table = study.table().set_index(["head", "kind"])
+    table = table_of(study).set_index(["head", "kind"])
     for kind in ("cls", "sep", "sep_to_sep", "other_to_sep"):
         assert math.isnan(table.loc[(1, kind), "value"])
         assert table.loc[(1, kind), "count"] == 0
@@ -124,7 +124,7 @@ def test_uniform_entropy_is_that_of_uniform_maps(causal):
     study.start(HeadShape((1,)))
     study.see(0, LayerMap(uniform, batch, None))
     study.end_batch(batch)
-    table = study.table()
+    table = table_of(study)
     np.testing.assert_allclose(table["nats"], table["uniform_nats"], rtol=1e-5, atol=1e-7)
     assert uniform_entropy(batch, causal).shape == (2, 2)
 

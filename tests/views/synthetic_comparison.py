@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from headatlas.results.tables import conform
 
 from headatlas.commands.compare.differences import Side, difference_table
 from headatlas.commands.compare.matching import (
@@ -19,6 +18,7 @@ from headatlas.commands.compare.matching import (
 )
 from headatlas.models.stacks import HeadShape
 from headatlas.results.comparison import Comparison
+from headatlas.results.tables import conform
 from tests.views.synthetic_atlas import similarity_tables
 from tests.views.synthetic_tables import entropy, positions, token_kinds
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from headatlas.results.tables import conform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -17,6 +16,7 @@ from headatlas.commands.compare.differences import (
     group_means,
     rows_in_one_only,
 )
+from headatlas.results.tables import conform
 
 REPLICATES = 21
 FINITE = st.floats(-10, 10, allow_nan=False)

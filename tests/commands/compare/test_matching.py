@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from headatlas.results.tables import conform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
@@ -22,6 +21,7 @@ from headatlas.commands.compare.matching import (
     match_summary,
 )
 from headatlas.models.stacks import HeadShape
+from headatlas.results.tables import conform
 
 
 def cheapest(distances):

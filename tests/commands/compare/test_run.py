@@ -8,10 +8,10 @@ import shutil
 
 import pandas as pd
 import pytest
-from headatlas.results.tables import TABLES
 
 import headatlas as ha
 from headatlas.errors import AtlasError, CorpusError, SettingError
+from headatlas.results.tables import TABLES
 from typed import typed
 
 MATCHED = {"head_matches", "match_summary", "cross_distances"}

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from headatlas.results.tables import TABLES
 
 import headatlas
 from headatlas.commands.layers.options import layers

@@ -63,7 +63,7 @@ def test_what_is_merged_can_be_merged_and_reopened_again(parts, tmp_path):
     merged = ha.merge(parts, out=tmp_path / "atlas")
     finished = merged.manifest["finished"]
     assert ha.merge(parts, out=tmp_path / "atlas").manifest["finished"] == finished
-    found = {name for study in reopen_studies(merged) for name in study.tables()}
+    found = {name for study in reopen_studies(merged) for name in study.frames()}
     assert found == set(merged.tables) - {"behaviours"}
 
 

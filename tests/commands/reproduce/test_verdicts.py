@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from headatlas.results.tables import conform
 from hypothesis import given
 from hypothesis import strategies as some
 
 from headatlas.commands.reproduce.checks import TOLERANCES, WIDEST_INTERVAL, number, table_of
+from headatlas.results.tables import conform
 
 shares = some.floats(0, 100)
 

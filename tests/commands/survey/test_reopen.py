@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from headatlas.results.tables import conform
 
 import headatlas as ha
 from headatlas.commands.survey.reopen import reopen_studies
@@ -40,7 +39,7 @@ def atlas(tiny_folder, tmp_path_factory):
 def test_they_give_the_tables_of_the_survey_again(atlas):
     found = {}
     for study in reopen_studies(atlas):
-        found |= study.tables()
+        found |= study.frames()
     assert found.keys() == set(atlas.tables) - {"behaviours"}
     for name, table in found.items():
         if name == "dependency_best":
@@ -91,4 +90,4 @@ def test_a_treebank_of_a_label_set_that_nobody_knows(tiny_folder, tmp_path):
     assert atlas.manifest["corpora"]["treebank"]["label_set"] == "other"
     assert "mine_nsubj" in set(atlas.tables["dependency_best"]["relation"])
     [study] = reopen_studies(atlas)
-    assert set(study.tables()["dependencies"]["relation"]) == set(atlas.tables["dependencies"]["relation"])
+    assert set(study.frames()["dependencies"]["relation"]) == set(atlas.tables["dependencies"]["relation"])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import playwright
 import pytest
-from headatlas.results.tables import TABLES
 
+from headatlas.results.tables import TABLES
 from headatlas.views.page.assemble import FOLDERS
 from headatlas.views.page.content import ATLAS_VIEWS, COMPARISON_VIEWS
 

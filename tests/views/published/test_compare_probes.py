@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-from headatlas.results.tables import TABLES
 
+from headatlas.results.tables import TABLES
 from headatlas.views.published.compare import compare_probes, summarise_probes
 from headatlas.views.published.tables import published_probes
 

@@ -6,8 +6,8 @@ import math
 
 import pandas as pd
 import pytest
-from headatlas.results.tables import conform
 
+from headatlas.results.tables import conform
 from headatlas.views.words.patterns import BROAD_ENTROPY, behaviours, main_labels
 
 
