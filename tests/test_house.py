@@ -115,7 +115,7 @@ def test_links_of_the_documents_lead_somewhere():
 
 def test_the_documents_name_every_table_and_command():
     from headatlas.cli.commands import COMMANDS
-    from headatlas.results.schemas import TABLES
+    from headatlas.results.tables import TABLES
 
     tables = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
     assert all(f"| `{name}` |" in tables for name in TABLES)

@@ -14,7 +14,7 @@ import pytest
 from headatlas.cli import app as cli
 from headatlas.cli.screen import Screen
 from headatlas.results.atlas import write_manifest, write_tables
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 
 ATTACK = "obj\x1b]0;owned\x07\x9b2J"
 
@@ -24,8 +24,8 @@ def atlas(tmp_path):
     """An atlas with a relation that would change a terminal's title."""
     row = {"relation": ATTACK, "direction": "dependent_to_head", "layer": 1, "head": 2, "accuracy": 0.5}
     row |= {"low": 0.4, "high": 0.6, "held_out": 0.5, "p_value": 0.1, "p_value_offset": 0.1, "count": 9}
-    columns = TABLES["dependency_best"].columns
-    frame = pd.DataFrame({name: [row.get(name, 0 if kind != "str" else ATTACK)] for name, kind, _ in columns})
+    dtypes = TABLES["dependency_best"].dtypes
+    frame = pd.DataFrame({name: [row.get(name, 0 if kind != "str" else ATTACK)] for name, kind in dtypes.items()})
     rows = write_tables(tmp_path, {"dependency_best": frame})
     write_manifest(tmp_path, {"complete": True, "tables": rows, "model": {"name": ATTACK, "heads": [2]}})
     return tmp_path

@@ -9,7 +9,7 @@ import pytest
 
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import open_atlas, write_manifest, write_tables
-from headatlas.results.schemas import TABLES, conform
+from headatlas.results.tables import TABLES
 from headatlas.studies import TEXT_STUDIES
 from random_maps import batch_of, random_segments, show
 
@@ -31,11 +31,11 @@ def folder(tmp_path, tables):
 def test_every_study_has_a_schema_and_keeps_it(tables):
     assert TEXT_STUDIES.keys() <= tables.keys() <= TABLES.keys()
     for name, table in tables.items():
-        assert list(conform(name, table)) == [column for column, _, _ in TABLES[name].columns]
+        assert list(TABLES[name].conform(table)) == TABLES[name].names
 
 
 def test_the_promised_columns():
-    columns = {name: [column for column, _, _ in table.columns] for name, table in TABLES.items()}
+    columns = {name: table.names for name, table in TABLES.items()}
     assert columns["positions"] == ["layer", "head", "offset", "value", "low", "high", "count"]
     assert columns["token_kinds"] == ["layer", "head", "kind", "value", "low", "high", "count"]
     assert columns["entropy"] == ["layer", "head", "source", "nats", "low", "high", "uniform_nats", "count"]
@@ -47,7 +47,7 @@ def test_the_promised_columns():
 
 def test_a_table_with_other_columns_is_refused(tables):
     with pytest.raises(AtlasError, match="positions"):
-        conform("positions", tables["positions"].drop(columns="count"))
+        TABLES["positions"].conform(tables["positions"].drop(columns="count"))
 
 
 def test_parquet_and_csv_hold_the_same_numbers(folder, tables):
@@ -55,7 +55,7 @@ def test_parquet_and_csv_hold_the_same_numbers(folder, tables):
     for name in tables:
         from_csv = pd.read_csv(folder / "tables" / f"{name}.csv")
         pd.testing.assert_frame_equal(atlas.tables[name], from_csv, check_dtype=False)
-        pd.testing.assert_frame_equal(atlas.tables[name], conform(name, tables[name]), check_dtype=False)
+        pd.testing.assert_frame_equal(atlas.tables[name], TABLES[name].conform(tables[name]), check_dtype=False)
 
 
 def test_an_unknown_table_names_those_there_are(folder):

@@ -21,7 +21,7 @@ from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.run import run_studies
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 from headatlas.studies.dependencies import DIRECTIONS, OFFSETS, Dependencies, instances_of, offsets_right
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, random_maps, segment, show
@@ -164,7 +164,7 @@ def test_rare_relations_have_no_best_head():
 def test_the_tables_have_the_promised_columns():
     tables = show(study(), [batch_of(trees([5, 6]))], LAYERS, HEADS).tables()
     for name, table in tables.items():
-        promised = [column for column, _, _ in TABLES[name].columns if column != "control"]
+        promised = [column for column in TABLES[name].names if column != "control"]
         assert table.columns.tolist() == promised
 
 

@@ -11,7 +11,7 @@ import pytest
 
 import headatlas as ha
 from headatlas.errors import AtlasError, CorpusError, SettingError
-from headatlas.results.schemas import TABLES
+from headatlas.results.tables import TABLES
 from typed import typed
 
 MATCHED = {"head_matches", "match_summary", "cross_distances"}
@@ -25,7 +25,7 @@ def compared(compare, atlas, other):
 def test_every_table_is_there_with_its_schema(compared):
     assert set(compared.tables) == {"differences", "behaviour_matches"} | MATCHED
     for name in compared.tables:
-        assert compared.tables[name].columns.tolist() == [column for column, _, _ in TABLES[name].columns]
+        assert compared.tables[name].columns.tolist() == TABLES[name].names
         assert (compared.folder / "tables" / f"{name}.csv").exists()
     assert compared.manifest["tables"] == {name: len(compared.tables[name]) for name in compared.tables}
 
