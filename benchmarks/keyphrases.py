@@ -19,7 +19,7 @@ from headatlas.commands.keyphrases.candidates import (
 )
 from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.evaluation import by_text_rank, by_yake
-from headatlas.commands.keyphrases.word_weights import word_weights
+from headatlas.commands.keyphrases.word_weights import encode_documents, word_weights
 from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
@@ -70,10 +70,11 @@ def _segments(model: Model, documents: list[Document]) -> list[KeyphraseSegment]
 
 def _times(model: Model, documents: list[Document]) -> dict[str, float]:
     """Milliseconds a document, candidates included; what is made at a first call is made before."""
-    options: dict[str, Any] = {"pooling": "mean", "rows": "all", "max_tokens": 512, "batch_tokens": 4096}
+    options: dict[str, Any] = {"pooling": "mean", "rows": "all", "batch_tokens": 4096}
 
     def attention(some: list[Document]) -> None:
-        received, _ = word_weights(model, some, stack=model.default_stack, left_out=Counter(), **options)
+        segments = encode_documents(some, model.tokenizer, 512, Counter())
+        received = word_weights(model, some, segments, stack=model.default_stack, **options)
         for one, weights in zip(some, received, strict=True):
             score_candidates(_candidates(one), combined(weights, [0]))
 

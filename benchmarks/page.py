@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 
 from benchmarks.measuring import Result, SkippedError
+from headatlas.engine.corpora import Tree
 from headatlas.results.atlas import Atlas
-from headatlas.results.example import Example, Tree
+from headatlas.results.example import Example
 from headatlas.views.page import write_page
 
 FIRST_VIEW_SECONDS = 1.5

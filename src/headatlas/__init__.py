@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from headatlas.results.atlas import open_atlas as open_atlas
     from headatlas.results.comparison import Comparison as Comparison
     from headatlas.results.comparison import open_comparison as open_comparison
+    from headatlas.results.comparison import open_results as open_results
+    from headatlas.results.folder import Results as Results
     from headatlas.store.reading import Store as Store
     from headatlas.store.reading import open_store as open_store
     from headatlas.store.word_maps import observe_words as observe_words
@@ -58,6 +60,7 @@ _HOMES = {name: f"commands.{name}.options" for name in _COMMANDS} | {
     "Comparison": "results.comparison",
     "Model": "models.model",
     "NotebookPage": "views.notebook",
+    "Results": "results.folder",
     "Store": "store.reading",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.run",
@@ -66,6 +69,7 @@ _HOMES = {name: f"commands.{name}.options" for name in _COMMANDS} | {
     "observe_words": "store.word_maps",
     "open_atlas": "results.atlas",
     "open_comparison": "results.comparison",
+    "open_results": "results.comparison",
     "open_store": "store.reading",
     "sample_text": "corpora.sample",
     "sample_treebank": "corpora.sample",

@@ -263,6 +263,11 @@ def format_label(
     return _FIELD.sub(word, _OPTIONAL.sub(optional, template))
 
 
+def records(table: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table as dictionaries, by column."""
+    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
+
+
 def interval(of: str, bound_of: str, low: str = "low", high: str = "high") -> tuple[Value, Value]:
     """The two columns of an interval. of: what it is the interval of, and how it is made."""
     return Value(low, f"lower end of {of}", bound_of=bound_of), Value(high, "its upper end", bound_of=bound_of)
@@ -280,3 +285,10 @@ ONE_HEAD = (LAYER, HEAD)
 BEST_HEAD = (Value("layer", LAYER.about, "place"), Value("head", HEAD.about, "place"))
 COUNT = Value("count", "segments in the mean; 0 where the value does not exist", "count")
 VALUE_INTERVAL = interval("its 95 % bootstrap interval, over segments", "value")
+ACCURACY = Value("accuracy", "share of right choices, 0 to 1", "accuracy")
+ACCURACY_INTERVAL = interval("the accuracy's 95 % bootstrap interval, for a head chosen beforehand", "accuracy")
+HELD_OUT = Value(
+    "held_out", "accuracy where the head is chosen on one half of the documents, scored on the other", "accuracy"
+)
+P_VALUE = "permutation test, with the choice among heads part of it, of the null that no head is better than"
+ATTENDS_TO = "What it attends to"  # heading on the card of a head

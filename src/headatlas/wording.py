@@ -42,3 +42,13 @@ def megabytes(number: int) -> str:
         if number >= size:
             return f"{number / size:,.1f} {unit}"
     return f"{number / 1e3:,.1f} kB"
+
+
+def ordinal(number: int) -> str:
+    """A place in a ranking.
+
+    >>> ordinal(2), ordinal(13), ordinal(21)
+    ('2nd', '13th', '21st')
+    """
+    suffix = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}{'th' if number % 100 in (11, 12, 13) else suffix}"

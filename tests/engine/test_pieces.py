@@ -8,11 +8,11 @@ import signal
 import numpy as np
 import pandas as pd
 import pytest
+from headatlas.engine.pieces import Pieces
 
 from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.task_run import RemovalCurves
 from headatlas.corpora.sample import sample_text
-from headatlas.engine.pieces import Pieces
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.models.replay import LayerReplay
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from headatlas.engine.pieces import Pieces
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,7 +20,6 @@ from headatlas.commands.probe.jobs import Record
 from headatlas.commands.shared.records import load_record, save_record
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.engine.checkpoint import Checkpoint
-from headatlas.engine.pieces import Pieces
 from headatlas.errors import AtlasError
 from headatlas.models.sources import (
     ADAPTER_CONFIG,

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from headatlas.commands.survey.stored import stored_subject
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headatlas.commands.extract.run import import_maps
 from headatlas.commands.survey.options import SurveyOptions
-from headatlas.commands.survey.stored import stored_subject
 from headatlas.errors import CorpusError, HeadatlasError
 from headatlas.store.importing import read_maps
 from headatlas.store.pickles import load_numbers

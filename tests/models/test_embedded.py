@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 import torch
+from headatlas.commands.survey.subject import why_no_gradients
 from torch import Tensor
 
 import headatlas as ha
-from headatlas.commands.survey.subject import why_no_gradients
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
 from headatlas.models import embedded

@@ -12,14 +12,15 @@ import pandas as pd
 from headatlas.cli.screen import as_warning
 from headatlas.commands.fit_mlm.run import Fit
 from headatlas.commands.prune.run import PrunedFolder
-from headatlas.commands.survey.stored import stored_unknown
 from headatlas.corpora.files import name_files
+from headatlas.manifest import BeforeAndAfter
 from headatlas.remote import is_url, send
-from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
+from headatlas.results.folder import Results
 from headatlas.results.naming import layers_and_heads, model_named
 from headatlas.results.rendering import render
 from headatlas.store.reading import Store
+from headatlas.store.stored_model import stored_unknown
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
 from headatlas.views.published.views import view_of
@@ -34,7 +35,7 @@ _MB = 1e6
 
 
 def finish(
-    results: Atlas | Comparison,
+    results: Results,
     report: Iterable[str],
     *,
     draw: bool,
@@ -67,7 +68,7 @@ def finish(
         print(f"Next: {next_step}")
 
 
-def finish_atlas(atlas: Atlas, draw: bool, out: str | Path | None = None) -> None:
+def finish_atlas(atlas: Results, draw: bool, out: str | Path | None = None) -> None:
     """Finish a survey, or what was measured of layers."""
     about = atlas.manifest["model"]
     live = draw and "layer_mix" not in atlas.tables and about.get("kind") != "imported maps"
@@ -75,7 +76,7 @@ def finish_atlas(atlas: Atlas, draw: bool, out: str | Path | None = None) -> Non
     finish(atlas, _atlas_report(atlas), draw=draw, out=out, next_step=explore if live else "")
 
 
-def _atlas_report(atlas: Atlas) -> Iterator[str]:
+def _atlas_report(atlas: Results) -> Iterator[str]:
     manifest = atlas.manifest
     yield f"\n{_model_and_size(manifest['model'])}, on"
     yield from (f"  {corpus}" for corpus in corpora_read(manifest))
@@ -95,8 +96,8 @@ def with_omissions(report: Iterable[str], manifest: Mapping[str, Any]) -> Iterat
 def comparison_report(comparison: Comparison) -> Iterator[str]:
     """What differs, and what was not compared."""
     manifest = comparison.manifest
-    for end, name in zip("ab", models_of(manifest), strict=True):
-        yield f"{end.upper()}: {name}, {layers_and_heads(manifest[end]['model'])}"
+    for end, side, name in zip("AB", (manifest["a"], manifest["b"]), models_of(manifest), strict=True):
+        yield f"{end}: {name}, {layers_and_heads(side['model'])}"
     yield from map(as_warning, comparison_warnings(manifest))
     yield from (f"  - {finding}" for finding in comparison_findings(comparison))
     yield from not_compared(manifest)
@@ -119,7 +120,7 @@ def store_report(store: Store, checked: bool = False) -> Iterator[str]:
     yield f"Next: headatlas survey --maps {store.folder} --out DIR"
 
 
-def probe_report(results: Atlas) -> Iterator[str]:
+def probe_report(results: Results) -> Iterator[str]:
     """The scores of all probes, and how far the treebanks limit them."""
     yield render(view_of(results, "probes"), "terminal").rstrip("\n")
     for name, about in results.manifest["corpora"].items():
@@ -165,7 +166,7 @@ def _list_some(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_MOST_NAMED])}{more}"
 
 
-def _before_and_after(sizes: Mapping[str, float]) -> str:
+def _before_and_after(sizes: BeforeAndAfter) -> str:
     return f"{sizes['before'] / _MB:,.1f} MB before, {sizes['after'] / _MB:,.1f} MB after"
 
 
@@ -186,7 +187,7 @@ def fit_report(fit: Fit) -> Iterator[str]:
     yield f"Next: headatlas survey {fit.folder} --text FILE --out DIR"
 
 
-def ablation_report(results: Atlas) -> Iterator[str]:
+def ablation_report(results: Results) -> Iterator[str]:
     """What removing heads did to every task."""
     manifest, tables = results.manifest, results.tables
     yield f"\n{_model_and_size(manifest['model'])}, on"
@@ -237,7 +238,7 @@ def _causal_findings(table: pd.DataFrame, summary: Mapping[str, Any]) -> Iterato
     yield f"  - largest leads: {named}"
 
 
-def keyphrase_report(results: Atlas) -> Iterator[str]:
+def keyphrase_report(results: Results) -> Iterator[str]:
     """The heads, the first phrases, and scores beside those of other methods."""
     manifest, tables = results.manifest, results.tables
     chosen = manifest["heads_chosen"]

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.checksums import pack_tensors, unpack_tensors
-from headatlas.engine.settings import differences
+from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
 from headatlas.limits import LARGEST_STATE, read_within
-from headatlas.studies import Study
-from headatlas.studies.study import State
+from headatlas.studies.state import Arrays
+from headatlas.studies.study import Study
 
-FORMAT = "headatlas-state-3"
+FORMAT = "headatlas-state-4"
 START_AGAIN = "Delete this file to start the survey again in this folder."
 
 
@@ -29,8 +29,9 @@ class SavedRun:
     """The content of a state file."""
 
     batches: tuple[range, ...]
-    states: dict[str, State]
+    states: dict[str, Arrays]
     settings: dict[str, Any]
+    failures: dict[str, str]  # of studies without a state
 
 
 class Checkpoint:
@@ -40,30 +41,38 @@ class Checkpoint:
         self.path = path
         self._settings = json.loads(json.dumps(settings))
 
-    def save(self, studies: Mapping[str, Study], batches: Iterable[int]) -> None:
-        """Replace the saved state by the studies' current one, which includes the batches of these numbers."""
+    def save(
+        self, studies: Mapping[str, Study], batches: Iterable[int], failures: Mapping[str, str] | None = None
+    ) -> None:
+        """Replace the saved state by the studies' current one, which includes the batches of these numbers.
+
+        failures: the studies without a state, and how they failed.
+        """
         arrays = {f"{name}/{key}": array for name, study in studies.items() for key, array in study.state().items()}
         metadata = {"format": FORMAT, "batches": json.dumps(_spans(batches)), "settings": json.dumps(self._settings)}
+        metadata["failures"] = json.dumps(dict(failures or {}))
         content = pack_tensors(arrays, metadata)
         write_atomically(self.path, lambda temporary: temporary.write_bytes(content))
 
-    def resume(self, studies: Mapping[str, Study], batches: int) -> set[int]:
-        """Restore the studies from the saved state, if there is one; return which of the run's batches it includes."""
+    def resume(self, studies: Mapping[str, Study], batches: int) -> tuple[set[int], dict[str, str]]:
+        """Restore the studies from the saved state, if there is one.
+
+        Returns:
+            Which of the run's batches it includes, and the studies that have failed before, with how.
+        """
         if not self.path.exists():
-            return set()
+            return set(), {}
         saved = read_state(self.path)
-        if differing := differences(saved.settings, self._settings):
-            raise AtlasError(
-                f"{self.path}: holds the state of another run ({'; '.join(differing)}). "
-                "Use the same settings to resume it, or choose another --out folder."
-            )
+        refuse_other(self.path, "the state of another run", saved.settings, self._settings)
         for name, study in studies.items():
+            if name in saved.failures:
+                continue
             if not fits(study, saved.states.get(name, {})):
                 raise _damaged(self.path, f"the sums of {name} do not have the shape of this model")
             study.restore(saved.states[name])
         if any(span.stop > batches for span in saved.batches):
             raise _damaged(self.path, f"it holds more than the {batches} batches of this run")
-        return {number for span in saved.batches for number in span}
+        return {number for span in saved.batches for number in span}, saved.failures
 
 
 def read_state(path: Path, remedy: str = START_AGAIN) -> SavedRun:
@@ -78,23 +87,24 @@ def read_state(path: Path, remedy: str = START_AGAIN) -> SavedRun:
         if any(span.start < 0 for span in batches):
             raise ValueError("it counts batches below 0")
         settings = parse_json(metadata["settings"])
-        if not isinstance(settings, dict):
-            raise ValueError("its settings are not an object")
+        failures = parse_json(metadata["failures"])
+        if not isinstance(settings, dict) or not isinstance(failures, dict):
+            raise ValueError("its settings or failures are not an object")
     except (OSError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}", remedy) from error
-    states: dict[str, State] = {}
+    states: dict[str, Arrays] = {}
     for key, array in arrays.items():
         study, _, name = key.partition("/")
         states.setdefault(study, {})[name] = array
-    return SavedRun(batches, states, settings)
+    return SavedRun(batches, states, settings, failures)
 
 
-def fits(study: Study, state: State) -> bool:
+def fits(study: Study, state: Arrays) -> bool:
     """Whether a saved state has the same sums as a started study, in shape and type."""
     return _layout(study.state()) == _layout(state)
 
 
-def _layout(state: State) -> dict[str, tuple[tuple[int, ...], str]]:
+def _layout(state: Arrays) -> dict[str, tuple[tuple[int, ...], str]]:
     return {key: (array.shape, array.dtype.str) for key, array in state.items()}
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 
 from torch import Tensor
 
@@ -14,28 +15,42 @@ from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.masking import Masker
 from headatlas.encoding.segments import Segment
 from headatlas.engine.memory import is_out_of_memory, out_of_memory
-from headatlas.errors import ModelError
+from headatlas.errors import ModelError, PluginError, first_line
 from headatlas.models.model import Model, Observable, SeeMap
-from headatlas.studies import Study
-from headatlas.studies.study import LayerMap, State
+from headatlas.studies.state import Arrays
+from headatlas.studies.study import LayerMap, Study
+
+Sums = dict[str, Arrays]
+Failures = dict[str, str]
+"""Studies of other packages that failed, and how. The others go on without them."""
+
+
+def is_own(study: Study) -> bool:
+    """Whether a study is one of headatlas, whose failure ends a run."""
+    return type(study).__module__.partition(".")[0] == "headatlas"
+
+
+def describe_failure(error: Exception) -> str:
+    """Say in a phrase how a study of another package failed."""
+    return first_line(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {first_line(error)}"
 
 
 class Observer:
-    """Runs the model on batches and lets the studies see its maps: attention in one pass, gradients in another."""
+    """Runs the model on batches and lets the studies see its maps: attention in one pass, gradients in another.
+
+    Attributes:
+        failures: The studies of other packages that failed; they see nothing more.
+    """
 
     def __init__(
-        self,
-        model: Observable,
-        studies: Mapping[str, Study],
-        stack: Stack | None = None,
-        smoothing: float = 0.0,
-        seed: int = 0,
+        self, model: Observable, studies: Mapping[str, Study], stack: Stack | None = None, seed: int = 0
     ) -> None:
-        self._model, self._stack, self._smoothing = model, stack, smoothing
-        self._attention = [study for study in studies.values() if study.watches == "attention"]
-        self._gradients = [study for study in studies.values() if study.watches == "gradients"]
-        self._differentiated = model if self._gradients and isinstance(model, Model) else None
-        if self._gradients and self._differentiated is None:
+        self._model, self._stack = model, stack
+        self._studies = dict(studies)
+        self.failures: Failures = {}
+        gradients = any(study.watches == "gradients" for study in studies.values())
+        self._differentiated = model if gradients and isinstance(model, Model) else None
+        if gradients and self._differentiated is None:
             raise ModelError(f"{model.name}: stored maps have no loss to differentiate.")
         masked = self._differentiated is not None and self._differentiated.language_model == "masked"
         self._masker = Masker(self._differentiated.tokenizer, seed) if self._differentiated and masked else None
@@ -43,12 +58,12 @@ class Observer:
     def observe(self, batch: Batch) -> None:
         """Run one batch: every study sees all layers, then ends the batch."""
         try:
-            if self._attention:
-                self._model.observe(batch, self._seen_by(batch, self._attention), self._stack)
-            if self._differentiated:
-                self._differentiated.observe_gradients(batch, self._seen_by(batch, self._gradients), self._masker)
-            for study in (*self._attention, *self._gradients):
-                study.end_batch(batch)
+            if any(study.watches == "attention" for study in self._studies.values()):
+                self._model.observe(batch, self._seen_by(batch, "attention"), self._stack)
+            if self._differentiated and any(study.watches == "gradients" for study in self._studies.values()):
+                self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
+            for name, study in list(self._studies.items()):
+                self._attempt(name, study, partial(study.end_batch, batch))
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -58,17 +73,31 @@ class Observer:
                 f"in a batch of {inputs} x {tokens} tokens of {self._model.name} on {device}"
             ) from error
 
-    def _seen_by(self, batch: Batch, studies: Sequence[Study]) -> SeeMap:
+    def _seen_by(self, batch: Batch, watching: str) -> SeeMap:
         copies = {batch.mask.device: batch}  # the layers of a large model may be on several devices
 
         def see(layer: int, weights: Tensor, mask: Tensor | None) -> None:
             if weights.device not in copies:
                 copies[weights.device] = batch.to(weights.device)
-            layer_map = LayerMap(weights, copies[weights.device], mask, self._smoothing)
-            for study in studies:
-                study.see(layer, layer_map)
+            layer_map = LayerMap(weights, copies[weights.device], mask)
+            for name, study in list(self._studies.items()):
+                if study.watches == watching:
+                    self._attempt(name, study, partial(study.see, layer, layer_map))
 
         return see
+
+    def _attempt(self, name: str, study: Study, call: Callable[[], None]) -> None:
+        """Let a study do something. If it is not one of ours and fails, leave it out from now on."""
+        if is_own(study):
+            call()
+            return
+        try:
+            call()
+        except Exception as error:
+            if is_out_of_memory(error):
+                raise
+            self.failures[name] = describe_failure(error)
+            del self._studies[name]
 
 
 @dataclass(frozen=True)
@@ -89,12 +118,11 @@ class Job:
     studies: Mapping[str, Study]  # without sums
     kinds: KindTable
     stack: Stack
-    smoothing: float = 0.0
     seed: int = 0
 
     def observer(self, studies: Mapping[str, Study]) -> Observer:
         """An observer for these studies."""
-        return Observer(self.model, studies, self.stack, self.smoothing, self.seed)
+        return Observer(self.model, studies, self.stack, self.seed)
 
     def blank(self) -> dict[str, Study]:
         """The studies, started, before they have seen anything."""
@@ -103,10 +131,11 @@ class Job:
             study.start(self.model.shapes[self.stack])
         return studies
 
-    def sums(self, batches: Sequence[Sequence[Segment]]) -> dict[str, State]:
-        """The studies' sums over some batches."""
+    def sums(self, batches: Sequence[Sequence[Segment]]) -> tuple[Sums, Failures]:
+        """The studies' sums over some batches, without those of studies that failed."""
         studies = self.blank()
         observer = self.observer(studies)
         for segments in batches:
             observer.observe(make_batch(segments, self.kinds, self.model.pad_id).to(self.model.device))
-        return {name: study.state() for name, study in studies.items()}
+        sums = {name: study.state() for name, study in studies.items() if name not in observer.failures}
+        return sums, observer.failures

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import errno
-import functools
 import json
 import logging
 import os
 import platform
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from filelock import FileLock, Timeout
 
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, parse_json
-from headatlas.remote import local_folder
+from headatlas.remote import local_folder, send
 from headatlas.versions import moment
 
 LOCK, HOLDER = ".lock", ".lock.json"  # the lock itself, and who holds it
@@ -27,29 +26,23 @@ _NO_LOCKS = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.EINVAL)
 _READ_ONLY = (errno.EROFS, errno.EACCES, errno.EPERM)
 _log = logging.getLogger(__name__)
 _held: ContextVar[frozenset[Path]] = ContextVar("held", default=frozenset())  # by this run
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
-def alone_in_out(command: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Make a function that writes into its keyword `out` hold that folder's lock while it runs.
+@contextmanager
+def output_folder(out: str | Path, command: str) -> Iterator[Path]:
+    """Hold the lock of the folder that results are made in; if nothing fails, send it to its URL at the end.
 
     Args:
+        out: The folder to write to, or its URL.
         command: The command as typed, for the error message of a second run.
+
+    Yields:
+        The folder on this machine.
     """
-
-    def decorate(function: Callable[P, T]) -> Callable[P, T]:
-        @functools.wraps(function)
-        def locked(*args: P.args, **kwargs: P.kwargs) -> T:
-            if "out" not in kwargs:
-                return function(*args, **kwargs)  # which reports the missing argument
-            out: Any = kwargs["out"]
-            with lock_folder(local_folder(out), command):
-                return function(*args, **kwargs)
-
-        return locked
-
-    return decorate
+    folder = local_folder(out)
+    with lock_folder(folder, command):
+        yield folder
+        send(folder, out)
 
 
 @contextmanager

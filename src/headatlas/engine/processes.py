@@ -30,10 +30,9 @@ from torch import multiprocessing
 
 import headatlas.errors as errors
 from headatlas.encoding.segments import Segment
-from headatlas.engine.job import Job
+from headatlas.engine.job import Failures, Job, Sums
 from headatlas.engine.workers import Reply
 from headatlas.errors import HeadatlasError, ModelError
-from headatlas.studies.study import State
 
 GRACE_SECONDS = 5.0  # for a worker to end when asked to
 SILENCE_SECONDS = 60.0  # until a silent worker is named, and again after twice as long
@@ -193,7 +192,7 @@ def _work(pipe: Connection, threads: int) -> None:
     torch.set_num_threads(threads)
     job: Job | None = None
     while True:
-        message: dict[str, State] | _Failure
+        message: tuple[Sums, Failures] | _Failure
         try:
             if job is None:
                 job = pipe.recv()

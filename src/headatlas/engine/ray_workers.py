@@ -15,11 +15,10 @@ from typing import Any
 import torch
 
 from headatlas.encoding.segments import Segment
-from headatlas.engine.job import Job
+from headatlas.engine.job import Failures, Job, Sums
 from headatlas.engine.workers import Reply
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.model import Model
-from headatlas.studies.study import State
 from headatlas.wording import counted
 
 LOCAL = "local"  # the address that starts a cluster on this machine
@@ -106,6 +105,6 @@ class _Worker:
             device = torch.device("cuda")
             self._job = replace(job, model=replace(job.model, network=job.model.network.to(device), device=device))
 
-    def sums(self, batches: Sequence[Sequence[Segment]]) -> dict[str, State]:
+    def sums(self, batches: Sequence[Sequence[Segment]]) -> tuple[Sums, Failures]:
         """The studies' sums over some batches."""
         return self._job.sums(batches)

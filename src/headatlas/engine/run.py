@@ -13,13 +13,14 @@ from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
 from headatlas.engine.checkpoint import Checkpoint
-from headatlas.engine.job import Job, Work
+from headatlas.engine.job import Failures, Job, Work, describe_failure, is_own
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.stopping import ctrl_c
 from headatlas.engine.workers import Workers, observe_with_workers
-from headatlas.errors import SurveyInterruptedError
+from headatlas.errors import PluginError, SurveyInterruptedError
 from headatlas.models.model import Observable
-from headatlas.studies import Study
+from headatlas.models.stacks import HeadShape
+from headatlas.studies.study import Study
 
 SECONDS_BETWEEN_SAVES = 30.0
 
@@ -33,30 +34,49 @@ def run_studies(
     batch_tokens: int,
     seed: int = 0,
     stack: Stack | None = None,
-    smoothing: float = 0.0,
     checkpoint: Checkpoint | None = None,
     seconds_between_saves: float = SECONDS_BETWEEN_SAVES,
     workers: Workers | None = None,
     description: str | None = None,
     show_progress: bool = False,
-) -> None:
+) -> Failures:
     """Let every study see every segment once; resume from the checkpoint's state if there is one.
 
-    workers: run the batches in place of this process. Ctrl-C lets the current batch end, saves, and raises
-    SurveyInterruptedError.
+    Args:
+        model: The model, or stored maps, to observe.
+        segments: What it reads.
+        studies: The studies by name; they are started here.
+        kinds: The kind of every token.
+        batch_tokens: Tokens per batch, including padding.
+        seed: Seed of the masking.
+        stack: The attention to observe; by default the model's first.
+        checkpoint: Where the state is saved.
+        seconds_between_saves: How often.
+        workers: Who runs the batches; by default this process.
+        description: What the progress bar is called.
+        show_progress: Whether there is one.
+
+    Returns:
+        The studies of other packages that failed, and how. What the others saw is not affected.
+
+    Raises:
+        SurveyInterruptedError: Ctrl-C was pressed. The current batch was finished and everything saved.
     """
     stack = stack or model.default_stack
-    job = Job(model, deepcopy(dict(studies)), kinds, stack, smoothing, seed)
-    for study in studies.values():
-        study.start(model.shapes[stack])
-    limits = [pairs for study in studies.values() if (pairs := study.batch_pairs()) is not None]
+    blank = deepcopy(dict(studies))
+    failures = _start(studies, model.shapes[stack])
+    job = Job(model, _without(blank, failures), kinds, stack, seed)
+    limits = [pairs for name in studies if name not in failures and (pairs := studies[name].batch_pairs()) is not None]
     plan = plan_batches(segments, batch_tokens, min(limits, default=None))
-    done = checkpoint.resume(studies, len(plan)) if checkpoint else set()
+    done: set[int] = set()
+    if checkpoint:
+        done, saved_failures = checkpoint.resume(_without(studies, failures), len(plan))
+        failures |= saved_failures
     sizes = [sum(len(segments[index]) for index in indices) for indices in plan]
     left = [number for number in range(len(plan)) if number not in done]
     work = Work(segments, plan, left, sizes)
     if checkpoint and not plan:
-        checkpoint.save(studies, done)
+        checkpoint.save(_without(studies, failures), done, failures)
     saved_at = time.monotonic()
     with (
         ctrl_c() as stop,
@@ -64,7 +84,9 @@ def run_studies(
             description or Path(model.name).name, sum(sizes), sum(sizes[number] for number in done), show_progress
         ) as progress,
         closing(
-            observe_with_workers(workers, job, work, studies) if workers else _observe_here(job, work, studies)
+            observe_with_workers(workers, job, work, studies, failures)
+            if workers
+            else _observe_here(job, work, studies, failures)
         ) as blocks,
     ):
         for block in blocks:
@@ -72,17 +94,38 @@ def run_studies(
             progress.advance(sum(sizes[number] for number in block))
             due = time.monotonic() - saved_at >= seconds_between_saves
             if checkpoint and (due or stop.is_set() or len(done) == len(plan)):
-                checkpoint.save(studies, done)
+                checkpoint.save(_without(studies, failures), done, failures)
                 saved_at = time.monotonic()
             if stop.is_set():
                 saved = f" after {len(done)} of {len(plan)} batches; the same command continues" if checkpoint else ""
                 raise SurveyInterruptedError(f"Stopped{saved}.")
+    return failures
 
 
-def _observe_here(job: Job, work: Work, studies: Mapping[str, Study]) -> Generator[Sequence[int]]:
-    """Observe one batch after another in this process, and yield the number of each."""
-    observer = job.observer(studies)
+def _start(studies: Mapping[str, Study], shape: HeadShape) -> Failures:
+    """Start every study; return those of other packages that cannot be started."""
+    failures: Failures = {}
+    for name, study in studies.items():
+        try:
+            study.start(shape)
+            if not study.state():
+                raise PluginError("it declares no State, so that nothing could be merged, saved or resumed")
+        except Exception as error:
+            if is_own(study):
+                raise
+            failures[name] = describe_failure(error)
+    return failures
+
+
+def _without(studies: Mapping[str, Study], failures: Failures) -> dict[str, Study]:
+    return {name: study for name, study in studies.items() if name not in failures}
+
+
+def _observe_here(job: Job, work: Work, studies: Mapping[str, Study], failures: Failures) -> Generator[Sequence[int]]:
+    """Observe one batch after another in this process, and yield the number of each. Adds to the failures."""
+    observer = job.observer(_without(studies, failures))
     plan = [work.plan[number] for number in work.left]
     for number, batch in zip(work.left, iterate_batches(work.segments, plan, job.kinds, job.model.pad_id), strict=True):
         observer.observe(batch.to(job.model.device))
+        failures |= observer.failures
         yield [number]

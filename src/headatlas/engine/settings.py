@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+from headatlas.errors import AtlasError
 
 LONGEST_SHOWN = 60  # characters of a value
 _HASH = re.compile(r"\b[0-9a-f]{40,64}\b")
@@ -34,6 +37,25 @@ def differences(before: Any, now: Mapping[str, Any], version: str | None = None)
     if dropped:
         phrases.append(f"made by {maker}, which had the setting {', '.join(dropped)}")
     return phrases
+
+
+def refuse_other(place: Path, holds: str, before: Any, now: Mapping[str, Any], version: str | None = None) -> None:
+    """Refuse to resume a run with other settings.
+
+    Args:
+        place: The folder or file of the earlier run.
+        holds: What it holds then, for example "other results".
+        before: The settings of the earlier run, as read from its file.
+        now: The settings of this run, as JSON would return them.
+        version: The version of headatlas that made the earlier run.
+
+    Raises:
+        AtlasError: The settings differ.
+    """
+    if differing := differences(before, now, version):
+        raise AtlasError(
+            f"{place}: holds {holds} ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+        )
 
 
 def _differing(name: str, before: Any, now: Any) -> list[str]:

@@ -15,11 +15,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headatlas.encoding.segments import Segment
-from headatlas.engine.job import Job, Work
+from headatlas.engine.job import Failures, Job, Sums, Work
 from headatlas.engine.memory import REMEDY
 from headatlas.errors import ModelError
-from headatlas.studies import Study
-from headatlas.studies.study import State
+from headatlas.studies.study import Study
 
 BLOCKS_EACH = 16  # per worker: many, so that all end at about the same time; few, since each sends its sums
 MOST_ATTEMPTS = 3  # per block
@@ -31,10 +30,10 @@ Block = tuple[int, ...]  # numbers of batches
 
 @dataclass(frozen=True)
 class Reply:
-    """What a worker sends: the sums of its block, or None if the worker was lost, and how."""
+    """What a worker sends: the sums of its block and what failed, or None if the worker was lost, and how."""
 
     worker: int
-    sums: dict[str, State] | None
+    result: tuple[Sums, Failures] | None
     loss: str = "was lost"
 
 
@@ -83,9 +82,12 @@ class Workers:
 
 
 def observe_with_workers(
-    workers: Workers, job: Job, work: Work, studies: Mapping[str, Study]
+    workers: Workers, job: Job, work: Work, studies: Mapping[str, Study], failures: Failures
 ) -> Generator[Sequence[int]]:
-    """Divide the remaining batches among workers, merge their sums into the studies, and yield each finished block."""
+    """Divide the remaining batches among workers, merge their sums into the studies, and yield each finished block.
+
+    A study that fails in one block is left out of all: it is added to the failures.
+    """
     waiting = deque(make_blocks(work, workers.workers))
     if not waiting:
         return
@@ -101,7 +103,7 @@ def observe_with_workers(
             reply = pool.receive()
             block = running.pop(reply.worker)
             idle.append(reply.worker)
-            if reply.sums is None:
+            if reply.result is None:
                 attempts[block] += 1
                 loss = f"Worker {reply.worker + 1} {reply.loss}"
                 if attempts[block] == MOST_ATTEMPTS:
@@ -110,10 +112,12 @@ def observe_with_workers(
                 pool.replace(reply.worker)
                 waiting.appendleft(block)
                 continue
-            blank = job.blank()
-            for name, study in studies.items():
-                blank[name].restore(reply.sums[name])
-                study.merge(blank[name])
+            sums, new_failures = reply.result
+            failures |= new_failures
+            for name, study in job.blank().items():
+                if name not in failures:
+                    study.restore(sums[name])
+                    studies[name].merge(study)
             yield block
 
 

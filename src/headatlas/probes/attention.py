@@ -97,11 +97,11 @@ class AttentionProbe(AttentionParser):
         super().__init__(heads)
         self.weight = nn.Parameter(torch.empty(2 * heads).normal_(std=FIRST_SPREAD))  # u, then w
 
-    def pair_scores(self, maps: Tensor, batch: ProbeBatch) -> Tensor:  # noqa: ARG002
+    def pair_scores(self, maps: Tensor, batch: ProbeBatch) -> Tensor:
         up, down = (maps @ self.weight.view(2, self.heads).T).unbind(-1)
         return up + down.transpose(1, 2)
 
-    def coefficients(self, batch: ProbeBatch) -> Tensor:  # noqa: ARG002
+    def coefficients(self, batch: ProbeBatch) -> Tensor:
         return self.weight[None, None, None]
 
 

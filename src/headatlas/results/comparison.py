@@ -12,25 +12,27 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from headatlas.errors import AtlasError
-from headatlas.results.atlas import COMPARISON, Atlas, Results, Tables, open_atlas, read_manifest
+from headatlas.engine.manifests import read_manifest
+from headatlas.results.atlas import Atlas
+from headatlas.results.folder import Results, Tables
 from headatlas.results.naming import model_named
 
 
 class Comparison(Results):
     """The open folder of a comparison."""
 
-    kind = COMPARISON
+    command, called = "compare", "a comparison"
 
     @cached_property
     def sides(self) -> tuple[Tables, Tables]:
         """The tables of A and of B that have a row per head, as stored in this folder."""
-        a, b = (Tables(self.folder / end / "tables", self.manifest[end].get("tables", {})) for end in "ab")
-        return a, b
+        a, b = self.manifest["a"], self.manifest["b"]
+        return Tables(self.folder / "a" / "tables", a["tables"]), Tables(self.folder / "b" / "tables", b["tables"])
 
     @property
     def title(self) -> str:
-        return f"Comparison of {' and '.join(model_named(self.manifest[side]['model']) for side in 'ab')}"
+        models = [self.manifest["a"]["model"], self.manifest["b"]["model"]]
+        return f"Comparison of {' and '.join(map(model_named, models))}"
 
 
 def open_comparison(folder: str | Path) -> Comparison:
@@ -39,13 +41,13 @@ def open_comparison(folder: str | Path) -> Comparison:
     >>> comparison = open_comparison("base-and-tuned")                  # doctest: +SKIP
     >>> comparison.tables["differences"].query("scope == 'head'").nlargest(5, "difference")   # doctest: +SKIP
     """
-    read_manifest(Path(folder), COMPARISON)
-    return Comparison(Path(folder))
+    return Comparison.open(folder)
 
 
-def open_results(folder: str | Path) -> Atlas | Comparison:
-    """Open an atlas or a comparison, whichever the folder holds."""
-    try:
-        return open_comparison(folder)
-    except AtlasError:
-        return open_atlas(folder)
+def open_results(folder: str | Path) -> Results:
+    """Open the folder of any finished command: an `Atlas` of a survey, a `Comparison`, or plain `Results`.
+
+    >>> open_results("layers").tables["layer_summary"]                  # doctest: +SKIP
+    """
+    opened: dict[str, type[Results]] = {kind.command: kind for kind in (Atlas, Comparison)}
+    return opened.get(read_manifest(Path(folder))["command"], Results).open(folder)

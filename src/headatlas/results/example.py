@@ -20,20 +20,12 @@ from safetensors import numpy as safetensors_numpy
 from headatlas.corpora.coreference.mentions import Mention
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.template import SPECIAL
+from headatlas.engine.corpora.kind import Tree
 from headatlas.errors import AtlasError
 from headatlas.files import json_text, parse_json, safetensors_metadata, write_atomically
 from headatlas.limits import LARGEST_EXAMPLES, read_within
 
 Made = TypeVar("Made")
-
-
-@dataclass(frozen=True)
-class Tree:
-    """The gold tree of an example's words."""
-
-    heads: tuple[int, ...]  # index of each word's head, or ROOT
-    relations: tuple[str, ...]
-    counts_as: tuple[int, ...]  # the word whose prediction counts for this one; nearly always itself
 
 
 @dataclass(frozen=True)

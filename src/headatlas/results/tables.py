@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 from headatlas.errors import PluginError
 from headatlas.plugins import command_folders
-from headatlas.results.survey_tables import BEHAVIOURS, SURVEY
-from headatlas.studies import STUDIES, Study
+from headatlas.studies import STUDIES
+from headatlas.studies.labels import BEHAVIOURS
+from headatlas.studies.study import Study
 from headatlas.tables import Table
 
 
@@ -64,8 +65,7 @@ class KnownTables(Mapping[str, Table]):
 
 
 def _add_study(made: dict[str, Made], study: type[Study]) -> None:
-    tables = study.tables if isinstance(study.tables, tuple) else SURVEY[study.name]
-    for table in tables:
+    for table in study.tables:
         made.setdefault(table.name, Made(table, "survey", study.corpus))
 
 

@@ -60,11 +60,6 @@ def plain_view(frame: pd.DataFrame, *title: str) -> View:
     return View(frame, columns, tuple(zip(*texts, strict=True)), title, keys=max(1, keys))
 
 
-def records(table: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the rows of a table as dictionaries, by column."""
-    return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
-
-
 def sort_order(frame: pd.DataFrame, sort: str) -> list[int]:
     """Row numbers by a column: numbers from the largest, text from A; a leading `-` turns it round. Missing last."""
     name = sort.removeprefix("-")

@@ -47,6 +47,11 @@ class Store:
         """Whether every example has a dependency tree."""
         return all(example.words is not None for example in self.examples)
 
+    @property
+    def left_out(self) -> dict[str, int]:
+        """What was left out of the corpora that the maps come from: reason -> how many."""
+        return {reason: count for about in self.index.corpora.values() for reason, count in about["left_out"].items()}
+
     def __len__(self) -> int:
         return len(self.examples)
 

@@ -13,15 +13,18 @@ import torch
 from numpy.typing import NDArray
 
 from headatlas.choices import Level
+from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, TokenKind
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_input
 from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.errors import AtlasError
 from headatlas.models.model import SeeMap
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.store.examples import SPECIAL_UNITS, StoredExample, units_of
+from headatlas.store.index import INDEX
 from headatlas.store.reading import Store
 
 OWN_KINDS = KindTable(np.arange(max(TokenKind) + 1, dtype=np.uint8))
@@ -87,6 +90,36 @@ def parsed_segment(
         heads=example.heads.astype(np.int32),
         relations=np.array([relations[relation] for relation in example.relations], dtype=np.int32),
         counts_as=np.asarray(counts_as, dtype=np.int32),
+    )
+
+
+def stored_sentences(store: Store) -> list[Sentence]:
+    """The trees of a store's examples, as sentences of a treebank without parts of speech."""
+    return [
+        Sentence(
+            id=example.id,
+            path=store.folder / INDEX,
+            line=0,
+            words=example.words or (),
+            heads=tuple(example.heads.tolist()) if example.heads is not None else (),
+            relations=example.relations or (),
+            tags=("",) * len(example.words or ()),
+        )
+        for example in store.examples
+    ]
+
+
+def stored_unknown(store: Store) -> UnknownCounts:
+    """Count the stored tokens that the tokenizer did not know, by the name of its unknown token."""
+    special = store.model.get("special_tokens")
+    name = special.get("unk") if isinstance(special, dict) else None
+    return add_up(
+        count_in_input(
+            example.word_of,
+            np.array([token == name for token in example.tokens], dtype=np.bool_),
+            None if example.words is None else len(example.words),
+        )
+        for example in store.examples
     )
 
 

@@ -1,26 +1,27 @@
-"""One question per file: its numbers and its tables. A new study is a new file and a line in `STUDIES`."""
+"""One question per file: its numbers, tables, labels and sentences. A new study is a new file and a line here."""
 
 from __future__ import annotations
 
-from headatlas.studies.coreference import Coreference
-from headatlas.studies.dependencies import Dependencies
-from headatlas.studies.entropy import Entropy
-from headatlas.studies.gradients import Gradients
-from headatlas.studies.keyphrases import Keyphrases
-from headatlas.studies.max_attention import MaxAttention
-from headatlas.studies.positions import Positions
-from headatlas.studies.similarity import Similarity
-from headatlas.studies.study import Study
-from headatlas.studies.token_kinds import TokenKinds
+from typing import TYPE_CHECKING
 
-STUDIES: dict[str, type[Study]] = {
-    study.name: study
-    for study in (
-        *(Positions, TokenKinds, Entropy, MaxAttention, Similarity, Gradients),
-        *(Dependencies, Coreference, Keyphrases),
-    )
-}
+from headatlas.plugins import Registry
 
-TEXT_STUDIES = {name: study for name, study in STUDIES.items() if study.corpus == "text"}
+if TYPE_CHECKING:
+    from headatlas.studies.study import Study
 
-__all__ = ["STUDIES", "TEXT_STUDIES", "Study"]
+STUDIES: Registry[type[Study]] = Registry(
+    "headatlas.studies",
+    "study",
+    {
+        "positions": "headatlas.studies.positions:Positions",
+        "token_kinds": "headatlas.studies.token_kinds:TokenKinds",
+        "entropy": "headatlas.studies.entropy:Entropy",
+        "max_attention": "headatlas.studies.max_attention:MaxAttention",
+        "similarity": "headatlas.studies.similarity:Similarity",
+        "gradients": "headatlas.studies.gradients:Gradients",
+        "dependencies": "headatlas.studies.dependencies:Dependencies",
+        "coreference": "headatlas.studies.coreference:Coreference",
+        "keyphrases": "headatlas.studies.keyphrases:Keyphrases",
+    },
+)
+"""The studies by name, in the order of their tables. Each is imported when it is first used."""

@@ -14,8 +14,9 @@ documents.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,9 +32,73 @@ from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import WordIndex, segments_of, word_index
 from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
-from headatlas.studies.study import LayerMap, WordStudy, join_layers
+from headatlas.studies.labels import Label, Tables
+from headatlas.studies.study import Frames, LayerMap, WordStudy, join_layers
+from headatlas.tables import (
+    ACCURACY,
+    ACCURACY_INTERVAL,
+    BEST_HEAD,
+    HELD_OUT,
+    NO_EFFECT,
+    ONE_HEAD,
+    P_VALUE,
+    Key,
+    Table,
+    Value,
+    records,
+)
+from headatlas.wording import percent
 
+RIVAL = "head_match"  # the baseline that a coreference head must beat
 RULES = ("preceding", "mentions", "words")
+
+
+MENTION_TYPE = Key("mention_type", "all, or by the part of speech of its head word: pronoun, proper, nominal")
+CANDIDATES = Key("candidates", "among which the head chooses: words, mentions, or preceding (mentions)")
+MENTIONS = Value("count", "mentions of this type that have an antecedent in the window", "count")
+CHOSEN_ANTECEDENTS = (
+    Value("correct", "mentions whose chosen antecedent is a true one", "count"),
+    MENTIONS,
+    ACCURACY,
+    *ACCURACY_INTERVAL,
+)
+COREFERENCE = Table(
+    "coreference",
+    "How often does a head find an antecedent, by type of mention?",
+    (*ONE_HEAD, MENTION_TYPE, CANDIDATES, *CHOSEN_ANTECEDENTS),
+    section="4.3",
+    label="antecedent: {mention_type} among {candidates}",
+    short="{mention_type} among {candidates}",
+    card=None,
+)
+
+COREFERENCE_BEST = Table(
+    "coreference_best",
+    "Which head is best for each type of mention, held out?",
+    (
+        MENTION_TYPE,
+        CANDIDATES,
+        MENTIONS,
+        *BEST_HEAD,
+        ACCURACY,
+        *ACCURACY_INTERVAL,
+        HELD_OUT,
+        Value("p_nearest", f"{P_VALUE} the nearest mention", "probability", why_not=NO_EFFECT),
+        Value("p_head_match", f"{P_VALUE} the nearest with the same head word", "probability", why_not=NO_EFFECT),
+        Value("p_sieves", f"{P_VALUE} the four sieves", "probability", why_not=NO_EFFECT),
+    ),
+    section="4.3, table 2",
+)
+COREFERENCE_BASELINES = Table(
+    "coreference_baselines",
+    "How often do simple rules find an antecedent: nearest mention, same head word, four sieves?",
+    (
+        Key("baseline", "nearest mention; head_match: nearest with the same head word; sieves: four in order"),
+        MENTION_TYPE,
+        *CHOSEN_ANTECEDENTS,
+    ),
+    section="4.3, table 2",
+)
 
 
 @dataclass(frozen=True)
@@ -90,11 +155,13 @@ class Coreference(WordStudy):
     """How often each head selects an antecedent, by type of mention and rule of candidates, beside the baselines."""
 
     name = "coreference"
+    tables = (COREFERENCE, COREFERENCE_BEST, COREFERENCE_BASELINES)
     corpus = "coreference"
 
     def start(self, shape: HeadShape) -> None:
+        super().start(shape)
         self._heads = shape.numbered
-        self.start_tallies(RULES, len(self._heads), len(BASELINES), len(MENTION_TYPES))
+        self._tallies = self.start_tallies(RULES, len(self._heads), len(BASELINES), len(MENTION_TYPES))
         self._asked: tuple[WordIndex, Questions] | None = None
         self._right: dict[int, dict[str, Tensor]] = {}
 
@@ -126,19 +193,19 @@ class Coreference(WordStudy):
         self._asked = None
         self._right.clear()
 
-    def tables(self) -> dict[str, pd.DataFrame]:
+    def frames(self) -> Frames:
         """Every head (`coreference`), the best (`coreference_best`), and the rules (`coreference_baselines`)."""
-        return {self.name: self.table(), "coreference_best": self.best(), "coreference_baselines": self.baselines()}
+        frames = {"coreference": self.every_head(), "coreference_best": self.best()}
+        return frames | {"coreference_baselines": self.baselines()}
 
-    def table(self) -> pd.DataFrame:
-        """layer, head, mention_type, candidates, correct, count, accuracy, low, high."""
+    def every_head(self) -> pd.DataFrame:
+        """The accuracy of every head, by type of mention and rule of candidates."""
         heads = pd.DataFrame(self._heads, columns=["layer", "head"])
         frames = [
             heads.assign(mention_type=mention_type, candidates=rule, **scores.table())
             for rule, mention_type, scores in self._scored()
         ]
-        columns = ["layer", "head", "mention_type", "candidates", "correct", "count", "accuracy", "low", "high"]
-        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=columns)
+        return pd.concat(frames, ignore_index=True) if frames else COREFERENCE.from_rows([])
 
     def best(self) -> pd.DataFrame:
         """The best head for each type and rule, with p-values against each baseline."""
@@ -149,11 +216,10 @@ class Coreference(WordStudy):
             values = (scores.accuracy(scores.right[best]), low[best], high[best], scores.held_out())
             tests = (scores.p_value(baseline) for baseline in range(len(BASELINES)))
             rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *tests))
-        columns = ["mention_type", "candidates", "count", "layer", "head", "accuracy", "low", "high", "held_out"]
-        return pd.DataFrame(rows, columns=[*columns, *(f"p_{baseline}" for baseline in BASELINES)])
+        return pd.DataFrame(rows, columns=COREFERENCE_BEST.names)
 
     def baselines(self) -> pd.DataFrame:
-        """baseline, mention_type, correct, count, accuracy, low, high."""
+        """How often each rule is right, by type of mention."""
         rows = []
         for rule, mention_type, scores in self._scored():
             if rule == RULES[0]:
@@ -162,8 +228,7 @@ class Coreference(WordStudy):
                     right = scores.baselines_right[number]
                     accuracy = scores.accuracy(right)
                     rows.append((baseline, mention_type, right, scores.count, accuracy, low[number], high[number]))
-        columns = ["baseline", "mention_type", "correct", "count", "accuracy", "low", "high"]
-        return pd.DataFrame(rows, columns=columns)
+        return pd.DataFrame(rows, columns=COREFERENCE_BASELINES.names)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap accuracies of the rows of each table, [R, rows]; NaN where no such mention was drawn."""
@@ -184,6 +249,39 @@ class Coreference(WordStudy):
             for name, numbers in types.items()
         ]
         return [(rule, name, scores) for rule, name, scores in scored if scores.count]
+
+    @classmethod
+    def labels(cls, tables: Tables) -> Iterator[Label]:
+        """The best head, if its held-out accuracy is above the interval of the nearest mention with its head word."""
+        rules = tables["coreference_baselines"]
+        rival = rules[(rules["baseline"] == RIVAL) & (rules["mention_type"] == "all")]
+        for row in _best_of_all(tables):
+            bar = rival["high"].item()
+            if row["held_out"] > bar:
+                evidence = (
+                    f"best head for antecedents: right {row['held_out']:.0%} held out, "
+                    f"nearest with the same head word {rival['accuracy'].item():.0%} (at most {bar:.0%})"
+                )
+                yield Label(row["layer"], row["head"], cls.name, row["held_out"], evidence)
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        rules = tables["coreference_baselines"]
+        rule = rules[(rules["baseline"] == RIVAL) & (rules["mention_type"] == "all")]["accuracy"]
+        for row in _best_of_all(tables):
+            missing = pd.isna(row["held_out"])
+            held_out = "too few documents to hold any out" if missing else f"held out {percent(row['held_out'])}"
+            yield (
+                f"Head {row['layer']}-{row['head']} picks an antecedent among the preceding mentions for "
+                f"{percent(row['accuracy'])} of mentions ({held_out}; nearest with the same head word "
+                f"{percent(rule.item())})."
+            )
+
+
+def _best_of_all(tables: Tables) -> list[dict[str, Any]]:
+    """The best head for mentions of all types, among preceding mentions."""
+    best = tables["coreference_best"]
+    return records(best[(best["mention_type"] == "all") & (best["candidates"] == "preceding")])
 
 
 def _mask(places: NDArray[np.int64], width: int) -> NDArray[np.bool_]:

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -29,6 +29,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.corpora.treebanks.label_sets import punctuation_of
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.word_segments import ParsedSegment
@@ -37,12 +38,114 @@ from headatlas.statistics.classifier import predictions
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import FromTokens, WordIndex, segments_of, word_index
-from headatlas.studies.study import LayerMap, WordStudy, join_layers
+from headatlas.studies.labels import Label, Tables
+from headatlas.studies.study import REPLICATES, Frames, LayerMap, Setup, WordStudy, join_layers
+from headatlas.tables import (
+    ACCURACY,
+    ACCURACY_INTERVAL,
+    BEST_HEAD,
+    HELD_OUT,
+    NO_EFFECT,
+    ONE_HEAD,
+    P_VALUE,
+    Key,
+    Table,
+    Value,
+    interval,
+    records,
+)
+from headatlas.wording import counted, percent
 
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
 OFFSETS = (*range(-5, 0), *range(1, 6))
+WORDS_OF_DIRECTION = {"dependent_to_head": "from dependent to head", "head_to_dependent": "from head to dependent"}
+SIGNIFICANT = 0.01  # of tests for many relations
+MOST_RELATIONS = 5
 READINGS = ("all", "all_but_root", "all_but_root_punct")
 _NOWHERE = -2  # neither a word nor ROOT
+
+
+def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
+    """By how much a head is right more often than a baseline; 0 where it is not.
+
+    A head that is worse than a fixed offset tells nothing that the offset does not, however far it stays behind. So two
+    models that attend by position alone, each in its own way, have the same lead: none.
+    """
+    return np.maximum(accuracy - baseline, 0)
+
+
+def _add_lead(best: pd.DataFrame) -> pd.DataFrame:
+    """Add how far each relation's best head is above the best fixed offset."""
+    return best.assign(lead=lead_over(best["baseline"].to_numpy(float), best["accuracy"].to_numpy(float)))
+
+
+RELATION = Key(
+    "relation",
+    "the treebank's own name; or all: every word, roots never found; all_but_root; all_but_root_punct: nor punctuation",
+)
+
+DIRECTION = Key(
+    "direction",
+    "dependent_to_head or head_to_dependent: which of the two attends",
+    labels={"dependent_to_head": "dependent → head", "head_to_dependent": "head → dependent"},
+    short={"dependent_to_head": "→", "head_to_dependent": "←"},
+)
+DEPENDENTS = Value("count", "dependents with this relation", "count")
+NOT_OF_THE_HEAD = "they are not measures of the best head"
+DEPENDENCIES = Table(
+    "dependencies",
+    "How often does a head find the other end of a dependency, for every relation and direction?",
+    (
+        RELATION,
+        *ONE_HEAD,
+        DIRECTION,
+        Value("correct", "dependents for which the most attended word is the right one", "count"),
+        DEPENDENTS,
+        ACCURACY,
+        *ACCURACY_INTERVAL,
+    ),
+    section="4.2",
+    label="{relation}, {direction}",
+    short="{relation} {direction}",
+    card=None,
+)
+DEPENDENCY_BEST = Table(
+    "dependency_best",
+    "Which head is best for each relation, held out, beside the best fixed offset?",
+    (
+        RELATION,
+        DEPENDENTS,
+        *BEST_HEAD,
+        Value(DIRECTION.name, DIRECTION.about, "text"),
+        ACCURACY,
+        *ACCURACY_INTERVAL,
+        HELD_OUT,
+        Value(
+            "baseline",
+            "accuracy of always choosing the word at the best fixed offset",
+            "accuracy",
+            why_not=NOT_OF_THE_HEAD,
+        ),
+        Value("baseline_offset", "that offset from the dependent in words, -1 the word before", "place"),
+        *interval("the 95 % bootstrap interval of that offset's accuracy", "baseline", "baseline_low", "baseline_high"),
+        Value(
+            "baseline_held_out",
+            "accuracy where the offset is chosen on one half and scored on the other",
+            "accuracy",
+            why_not=NOT_OF_THE_HEAD,
+        ),
+        Value("p_value", f"{P_VALUE} the baseline", "probability", why_not=NO_EFFECT),
+        Value(
+            "control",
+            "accuracy of the best head of the same network with random weights; empty if not run",
+            "accuracy",
+            why_not=NOT_OF_THE_HEAD,
+        ),
+    ),
+    section="4.2, table 1, figure 5",
+    prepare=_add_lead,
+    derived=(Value("lead", "how far the best head is above the best fixed offset, 0 where it is not", "accuracy"),),
+)
 
 
 @dataclass(frozen=True)
@@ -88,15 +191,6 @@ def offsets_right(words: Instances, clamp: bool) -> NDArray[np.bool_]:
     return np.asarray(predicted == words.head[:, None])
 
 
-def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much a head is right more often than a baseline; 0 where it is not.
-
-    A head that is worse than a fixed offset tells nothing that the offset does not, however far it stays behind. So two
-    models that attend by position alone, each in its own way, have the same lead: none.
-    """
-    return np.maximum(accuracy - baseline, 0)
-
-
 class Dependencies(WordStudy):
     """How often each head finds the heads of words, by relation, beside fixed offsets.
 
@@ -106,11 +200,13 @@ class Dependencies(WordStudy):
     """
 
     name = "dependencies"
+    tables = (DEPENDENCIES, DEPENDENCY_BEST)
     corpus = "treebank"
+    takes_control = True
 
     def __init__(
         self,
-        relations: Sequence[str],
+        relations: Sequence[str] = (),
         *,
         punctuation: Collection[str] = ("punct",),
         how: FromTokens = "mean",
@@ -118,19 +214,26 @@ class Dependencies(WordStudy):
         least_count: int = 100,
         folds_by: Literal["document", "sentence"] = "document",
         seed: int = 0,
-        replicates: int = 1000,
-        permutations: int = 1000,
+        replicates: int = REPLICATES,
+        permutations: int = REPLICATES,
         causal: bool = False,
     ) -> None:
         super().__init__(causal, how=how, seed=seed, replicates=replicates, permutations=permutations)
         self._relations, self._punctuation = tuple(relations), frozenset(punctuation)
         self._clamp, self._least_count, self._folds_by = clamp_offsets, least_count, folds_by
 
+    def configure(self, setup: Setup) -> None:
+        super().configure(setup)
+        self._relations = tuple(setup.corpus["relations"])
+        self._punctuation = frozenset(punctuation_of(setup.corpus["label_set"]))
+        self._least_count, self._folds_by = setup.least_count, setup.corpus["halved_by"]
+
     def start(self, shape: HeadShape) -> None:
+        super().start(shape)
         self._candidates = [(*head, direction) for head in shape.numbered for direction in DIRECTIONS]
         categories = len(self._relations) + 1  # the last one: roots
-        self.start_tallies([self.name], len(self._candidates), len(OFFSETS), categories)
-        self._tally = self._tallies[self.name]
+        tallies = self.start_tallies([self.name], len(self._candidates), len(OFFSETS), categories)
+        self._tally = tallies[self.name]
         self._words: tuple[WordIndex, Instances] | None = None
         self._right: dict[int, Tensor] = {}
 
@@ -161,16 +264,18 @@ class Dependencies(WordStudy):
         self._words = None
         self._right.clear()
 
-    def tables(self) -> dict[str, pd.DataFrame]:
+    def frames(self) -> Frames:
         """Every head's accuracy (`dependencies`), and the best head of each relation (`dependency_best`)."""
-        return {self.name: self.table(), "dependency_best": self.best()}
+        best = self.best()
+        control = self.control.best().set_index("relation")["accuracy"] if self.control else pd.Series(dtype=float)
+        best["control"] = best["relation"].map(control).astype(float)
+        return {"dependencies": self.every_head(), "dependency_best": best}
 
-    def table(self) -> pd.DataFrame:
-        """relation, layer, head, direction, correct, count, accuracy, low, high."""
+    def every_head(self) -> pd.DataFrame:
+        """The accuracy of every head and direction, for each relation."""
         heads = pd.DataFrame(self._candidates, columns=["layer", "head", "direction"])
         frames = [heads.assign(relation=relation, **scores.table()) for relation, scores in self._scored()]
-        columns = ["relation", "layer", "head", "direction", "correct", "count", "accuracy", "low", "high"]
-        return pd.concat(frames, ignore_index=True)[columns] if frames else pd.DataFrame(columns=columns)
+        return pd.concat(frames, ignore_index=True)[DEPENDENCIES.names] if frames else DEPENDENCIES.from_rows([])
 
     def best(self) -> pd.DataFrame:
         """The best head and direction of each relation, `all` first, then by count."""
@@ -179,9 +284,7 @@ class Dependencies(WordStudy):
             for relation, scores in self._scored()
             if self._has_best(relation, scores)
         ]
-        columns = ["relation", "count", "layer", "head", "direction", "accuracy", "low", "high", "held_out"]
-        columns += ["baseline", "baseline_offset", "baseline_low", "baseline_high", "baseline_held_out", "p_value"]
-        return pd.DataFrame(rows, columns=columns)
+        return pd.DataFrame(rows, columns=[name for name in DEPENDENCY_BEST.names if name != "control"])
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap accuracies of the rows of both tables, [R, rows]; NaN where a relation was not drawn.
@@ -227,3 +330,61 @@ class Dependencies(WordStudy):
         for name, numbers in [*zip(READINGS, readings, strict=True), *single]:
             if sum(counts[number] for number in numbers):
                 yield name, self._tally.scores(numbers)
+
+    @classmethod
+    def labels(cls, tables: Tables) -> Iterator[Label]:
+        """The best head of a relation, if its held-out accuracy is above the interval of the best fixed offset."""
+        table = tables["dependency_best"]
+        relations = table[~table["relation"].isin(READINGS)]
+        for row in records(relations[relations["held_out"] > relations["baseline_high"]]):
+            evidence = (
+                f"best head for {row['relation']} ({WORDS_OF_DIRECTION[row['direction']]}): right "
+                f"{row['held_out']:.0%} held out, offset {row['baseline_offset']:+d} {row['baseline']:.0%} (at most "
+                f"{row['baseline_high']:.0%})"
+            )
+            yield Label(row["layer"], row["head"], row["relation"], row["held_out"], evidence)
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        """Quotes held-out scores, since the best of many heads looks better than it is; says so if there are none."""
+        table = tables["dependency_best"]
+        yield _best_overall(table[table["relation"] == "all"].iloc[0])
+        yield _best_by_relation(table[~table["relation"].str.startswith("all")])
+
+
+def _best_overall(row: pd.Series[Any]) -> str:
+    name = f"{row['layer']}-{row['head']}"
+    if pd.isna(row["held_out"]):
+        return (
+            f"The treebank is too small to hold half of it out: the best head, {name}, finds the heads of "
+            f"{percent(row['accuracy'])} of all words (best fixed offset {percent(row['baseline'])}; both chosen on "
+            "the same words)."
+        )
+    return (
+        f"No single head parses: the best one, {name}, finds the heads of {percent(row['held_out'])} of all words "
+        f"(held out; best fixed offset {percent(row['baseline_held_out'])})."
+    )
+
+
+def _best_by_relation(relations: pd.DataFrame) -> str:
+    tested = relations.dropna(subset=["held_out", "p_value"])
+    if tested.empty:
+        return (
+            f"No relation is tested: none of {len(relations)} with enough words for a best head occurs in both halves "
+            "of the treebank."
+            if len(relations)
+            else "No relation has enough words for a best head (see --least-count)."
+        )
+    better = relations[(relations["p_value"] < SIGNIFICANT) & (relations["held_out"] > relations["baseline_held_out"])]
+    clearest = better.assign(lead=better["held_out"] - better["baseline_held_out"]).nlargest(MOST_RELATIONS, "lead")
+    names = ", ".join(
+        f"{row['relation']} {row['layer']}-{row['head']} {percent(row['held_out'])} "
+        f"(offset {percent(row['baseline_held_out'])})"
+        for row in records(clearest)
+    )
+    untested = f", {len(relations) - len(tested)} not tested" if len(tested) < len(relations) else ""
+    have = "has" if len(better) == 1 else "have"
+    return (
+        f"{len(better)} of {counted(len(relations), 'relation')} {have} a head that beats every fixed offset "
+        f"(p < {SIGNIFICANT}{untested})." + (f" Furthest ahead, held out: {names}." if names else "")
+    )

@@ -7,19 +7,56 @@ nothing but for models with a learned sink, whose rows sum to less.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
+
 import numpy as np
-import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
-from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import Sum
-from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.studies.labels import Pattern, Tables
+from headatlas.studies.state import State
+from headatlas.studies.study import LayerMap, SegmentMeans, Setup
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, Key, Table, Value, interval
 
+ENTROPY = Table(
+    "entropy",
+    "How broadly does a head attend, from all tokens and from [CLS]?",
+    (
+        *ONE_HEAD,
+        Key(
+            "source",
+            "all: rows of all tokens; cls: rows of [CLS] alone",
+            labels={"all": "all tokens", "cls": "{cls}"},
+            usual="all",
+            minor=("cls",),
+        ),
+        Value("nats", "mean entropy of the rows, each scaled to sum 1", "nats"),
+        *interval("its 95 % bootstrap interval, over segments", "nats"),
+        Value(
+            "uniform_nats",
+            "entropy of uniform attention to every token the row may attend to",
+            "nats",
+            why_not="it depends on the length of the text, not on a head",
+        ),
+        COUNT,
+    ),
+    section="3.3, figure 4",
+    label="entropy[ from {source}] (nats)",
+    card=ATTENDS_TO,
+    panels=("all",),
+    panels_at=3,
+    figure=("figure4_entropy", "headatlas.views.figures.layers:entropy_figure"),
+)
 SOURCES = ("all", "cls")
 ENTROPY_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
+
+BROAD_ENTROPY = 3.8 / math.log(128)  # of the uniform entropy: the paper's 3.8 nats in segments of 128 tokens
+BROAD = Pattern("broad", "all tokens", "entropy", "source", "all", BROAD_ENTROPY, "nats", "uniform_nats")
 
 
 def mean_entropy(sums: Tensor, lengths: Tensor, cls_rows: Tensor) -> Tensor:
@@ -40,18 +77,22 @@ def uniform_entropy(batch: Batch, causal: bool) -> Tensor:
 
 
 class Entropy(SegmentMeans):
-    """Mean entropy in nats, for every head."""
+    """Mean entropy in nats, for every head. smoothing: that of the paper's released code, or none."""
 
     name = "entropy"
-    columns = SOURCES
+    tables = (ENTROPY,)
+    patterns = (BROAD,)
+    uniform = State("columns")
 
-    def start(self, shape: HeadShape) -> None:
-        super().start(shape)
-        self._uniform = self.add("uniform", (len(SOURCES),))
+    smoothing = 0.0
+
+    def configure(self, setup: Setup) -> None:
+        super().configure(setup)
+        self.smoothing = ENTROPY_SMOOTHING if setup.as_published else 0.0
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch
-        return mean_entropy(layer_map.surface, batch.lengths, _cls_rows(batch))
+        return mean_entropy(layer_map.smoothed_surface(self.smoothing), batch.lengths, _cls_rows(batch))
 
     def counted(self, batch: Batch) -> Tensor:
         """``[CLS]`` entropy needs a ``[CLS]``."""
@@ -63,15 +104,25 @@ class Entropy(SegmentMeans):
         """Add the batch's entropies and those of uniform rows."""
         super().end_batch(batch)
         here = batch.to(torch.device("cpu"))
-        self._uniform += (uniform_entropy(here, self.causal) * self.counted(here)).sum(0).numpy()
+        self.uniform += (uniform_entropy(here, self.causal) * self.counted(here)).sum(0).numpy()
 
-    def table(self) -> pd.DataFrame:
-        """layer, head, source, nats, low, high, uniform_nats, count."""
+    def further_values(self) -> dict[str, NDArray[np.float64]]:
         with np.errstate(invalid="ignore"):
-            uniform = dict(zip(SOURCES, self._uniform / self._count, strict=True))
-        table = self.means().rename(columns={"column": "source", "value": "nats"})
-        table.insert(6, "uniform_nats", table["source"].map(uniform))
-        return table
+            return {"uniform_nats": np.tile(self.uniform / self.count, self.shape.total)}
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        table = tables["entropy"]
+        last = table["layer"].max()
+        for source, name in (("all", "all tokens"), ("cls", "[CLS]")):
+            rows = table[table["source"] == source].dropna(subset="nats")
+            if rows.empty:
+                continue
+            layers = rows.groupby("layer")["nats"].mean()
+            yield (
+                f"Entropy from {name}: {layers.iloc[0]:.2f} nats in layer 1, {layers.iloc[-1]:.2f} in layer {last} "
+                f"(uniform attention: {rows['uniform_nats'].iloc[0]:.2f})."
+            )
 
 
 def _cls_rows(batch: Batch) -> Tensor:

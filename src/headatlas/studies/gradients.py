@@ -7,14 +7,37 @@ over segments. L is the masked language model loss (BERT's masking) or, for caus
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import widest
+from headatlas.studies.labels import Tables
 from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.studies.token_kinds import CLS, SEP, TO_KIND
+from headatlas.tables import COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
 
+GRADIENTS = Table(
+    "gradients",
+    "Would the loss change if a head attended more to a kind of token?",
+    (
+        *ONE_HEAD,
+        Key("kind", "kind of the token attended to: cls, sep, period_comma, other", labels=TO_KIND),
+        Value("value", "mean |dL/da| over pairs of tokens, L a segment's mean loss in nats"),
+        *VALUE_INTERVAL,
+        COUNT,
+    ),
+    section="3.2, figure 3",
+    label="|dL/da| towards {kind}",
+    short="{kind}",
+    card="How much the loss depends on it, |dL/da|",
+    panels=("sep", "other"),
+    panels_at=4,
+    figure=("figure3_gradients", "headatlas.views.figures.layers:gradients_figure"),
+)
 KINDS = {"cls": TokenKind.CLS, "sep": TokenKind.SEP, "period_comma": TokenKind.PERIOD_COMMA, "other": TokenKind.OTHER}
 
 
@@ -44,8 +67,7 @@ class Gradients(SegmentMeans):
 
     name = "gradients"
     watches = "gradients"
-    columns = tuple(KINDS)
-    column_name = "kind"
+    tables = (GRADIENTS,)
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch
@@ -56,3 +78,14 @@ class Gradients(SegmentMeans):
         """A kind counts where the segment has such a token."""
         kinds = torch.where(batch.mask, batch.kinds, 255)
         return torch.stack([(kinds == kind).any(1) for kind in KINDS.values()], -1)
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        layers = tables["gradients"].pivot_table(index="layer", columns="kind", values="value")
+        for pattern in (SEP, CLS):
+            if pattern.key in layers and "other" in layers:
+                ratio = layers[pattern.key] / layers["other"]
+                yield (
+                    f"|dL/da| towards {pattern.target} is {ratio.iloc[0]:.2f} times that towards other tokens in layer "
+                    f"1, {ratio.iloc[-1]:.2f} times in layer {ratio.index[-1]}."
+                )

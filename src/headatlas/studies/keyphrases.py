@@ -13,6 +13,7 @@ Average precision is kept for both halves of the documents too, so that heads ch
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import product
 
 import numpy as np
@@ -29,8 +30,65 @@ from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
 from headatlas.statistics.resampling import fold_of
 from headatlas.statistics.words import segments_of
-from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.studies.labels import Tables
+from headatlas.studies.study import Frames, LayerMap, SegmentMeans
+from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
 
+PART_OF_PRECISION = "they are parts of the average precision"
+KEY_WORDS = "key words: {}[, {{pooling}} of {{rows}} rows]"
+KEYPHRASE_HEADS = Table(
+    "keyphrase_heads",
+    "How much does a head attend to the words of keyphrases, compared with other words?",
+    (
+        *ONE_HEAD,
+        Key(
+            "pooling",
+            "attention that a token receives: the mean or the max of its column",
+            usual="mean",
+            minor=("max",),
+        ),
+        Key(
+            "rows",
+            "over all rows, or over those of text alone (no special tokens)",
+            usual="all",
+            minor=("text",),
+        ),
+        Value(
+            "relative_attention",
+            "mean received by tokens of keyphrases, less that by other text tokens",
+            label=KEY_WORDS.format("relative attention"),
+        ),
+        *interval("its 95 % bootstrap interval, over documents", "relative_attention", "relative_low", "relative_high"),
+        Value(
+            "average_precision",
+            "of text tokens ranked by what they receive, 0 to 1; mean over documents",
+            label=KEY_WORDS.format("average precision"),
+        ),
+        *interval("its 95 % bootstrap interval, for a head given beforehand", "average_precision"),
+        Value(
+            "first_half",
+            "average precision on one half of the documents, to choose heads on",
+            why_not=PART_OF_PRECISION,
+        ),
+        Value("second_half", "on the other half, to score them on, or vice versa", why_not=PART_OF_PRECISION),
+        Value(
+            "key_share",
+            "share of text tokens in keyphrases: about the average precision of chance",
+            "share",
+            why_not=PART_OF_PRECISION,
+        ),
+        Value(
+            "cross_entropy",
+            "mean surprise, in nats, of key tokens, received attention scaled to sum 1",
+            "nats",
+            label=KEY_WORDS.format("cross-entropy (nats)"),
+        ),
+        Value("count", "documents, or windows of them, in the means", "count"),
+    ),
+    main="average_precision",
+    card="Keyphrases",
+    figure=("keyphrase_heads", "headatlas.views.figures.keyphrases:keyphrase_heads_figure"),
+)
 FORMS = tuple((pooling, rows) for rows, pooling in product(ROWS, POOLINGS))
 MEASURES = ("relative_attention", "average_precision", "cross_entropy", "first_half", "second_half", "key_share")
 INTERVALS = {"average_precision": ("low", "high"), "relative_attention": ("relative_low", "relative_high")}
@@ -57,6 +115,7 @@ class Keyphrases(SegmentMeans):
     """How far each head's attention goes to keyphrases."""
 
     name = "keyphrases"
+    tables = (KEYPHRASE_HEADS,)
     corpus = "keyphrases"
     columns = tuple("/".join((measure, *form)) for measure, form in product(MEASURES, FORMS))
     _tokens: tuple[Batch, KeyTokens] | None = None
@@ -76,7 +135,7 @@ class Keyphrases(SegmentMeans):
         tokens = self._tokens_of(batch)
         both = tokens.key.any(1) & tokens.other.any(1)
         counted = both[:, None].repeat(1, len(MEASURES))
-        fold = torch.tensor([fold_of(name, self._seed) for name in self.units(batch)], device=both.device)
+        fold = torch.tensor([fold_of(name, self.seed) for name in self.units(batch)], device=both.device)
         for half in (0, 1):
             counted[:, _HALVES + half] &= fold == half
         return counted.repeat_interleave(len(FORMS), 1)
@@ -85,18 +144,14 @@ class Keyphrases(SegmentMeans):
         """Documents are resampled, with all their windows."""
         return [segment.document for segment in segments_of(batch, KeyphraseSegment)]
 
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """One table, under its own name."""
-        return {"keyphrase_heads": self.table()}
-
-    def table(self) -> pd.DataFrame:
-        """layer, head, pooling, rows, the measures with intervals, count."""
+    def frames(self) -> Frames:
+        """The measures with intervals, by head and form of received attention."""
         means = self._named_means()
         table = means.pivot(index=KEYS, columns="measure", values="value")
         for measure, names in INTERVALS.items():
             table[list(names)] = means[means["measure"] == measure].set_index(KEYS)[["low", "high"]]
         table["count"] = means[means["measure"] == "average_precision"].set_index(KEYS)["count"]
-        return table.rename_axis(columns=None).reset_index()
+        return {"keyphrase_heads": table.rename_axis(columns=None).reset_index()}
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap values of the average precision, [R, rows]."""
@@ -106,10 +161,27 @@ class Keyphrases(SegmentMeans):
 
     def _named_means(self) -> pd.DataFrame:
         means = self.means()
-        means[["measure", "pooling", "rows"]] = means["column"].str.split("/", expand=True).to_numpy()
-        return means
+        names = pd.Series(self.columns * self.shape.total).str.split("/", expand=True)
+        means[["measure", "pooling", "rows"]] = names.to_numpy()
+        return means.rename(columns={means.columns[3]: "value"})
 
     def _tokens_of(self, batch: Batch) -> KeyTokens:
         if self._tokens is None or self._tokens[0] is not batch:
             self._tokens = batch, KeyTokens(batch)
         return self._tokens[1]
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        """The head that is best on one half of the documents, scored on the other, and vice versa."""
+        table = tables["keyphrase_heads"]
+        halves = table.dropna(subset=["first_half", "second_half"])
+        if halves.empty:
+            yield "No head can be chosen for keyphrases: there are too few documents to choose it on half of them."
+            return
+        on_first, on_second = (halves.nlargest(1, name) for name in ("first_half", "second_half"))
+        names = dict.fromkeys(f"{row.layer}-{row.head}" for best in (on_first, on_second) for row in best.itertuples())
+        score = (on_first["second_half"].item() + on_second["first_half"].item()) / 2
+        yield (
+            f"Ranked by the attention they receive from head {' or '.join(names)}, keyphrase tokens come first with an "
+            f"average precision of {score:.2f} (held out; chance {table['key_share'].mean():.2f})."
+        )

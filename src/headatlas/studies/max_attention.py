@@ -6,25 +6,54 @@ The paper's broad heads "put at most 10 % on any one word". `value` is the mean 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
-import pandas as pd
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import Sum
+from headatlas.studies.labels import Tables, named, put
+from headatlas.studies.state import State
 from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Table, Value
+from headatlas.wording import percent
+
+MAX_ATTENTION = Table(  # the paper: "at most 10 % of their attention mass on any single word"
+    "max_attention",
+    "How much attention goes to the most attended token?",
+    (
+        *ONE_HEAD,
+        Value("value", "mean over rows of the largest weight, 0 to 1", "share"),
+        *VALUE_INTERVAL,
+        Value(
+            "highest",
+            "the largest weight in any row of any segment",
+            "probability",
+            label="largest weight anywhere",
+            minor=True,
+        ),
+        COUNT,
+    ),
+    section="3.3",
+    label="largest weight per row, mean",
+    short="largest weight per row",
+    card=ATTENDS_TO,
+)
+BROAD_WEIGHT = 0.1  # mean largest weight of the paper's broad heads: at most 10 % on any one word
 
 
 class MaxAttention(SegmentMeans):
     """The largest weight of a row, for every head."""
 
     name = "max_attention"
-    columns = ("max",)
+    tables = (MAX_ATTENTION,)
+    highest = State("layers", "heads", reduce="max")
 
     def start(self, shape: HeadShape) -> None:
         super().start(shape)
-        self._highest = self.add("highest", (shape.layers, shape.most_heads), reduce="max")
         self._highest_seen: dict[int, Tensor] = {}
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
@@ -37,13 +66,15 @@ class MaxAttention(SegmentMeans):
     def end_batch(self, batch: Batch) -> None:
         super().end_batch(batch)
         for layer, values in self._highest_seen.items():
-            known = self._highest[layer, : len(values)]
+            known = self.highest[layer, : len(values)]
             np.maximum(known, values.cpu().double().numpy(), out=known)
         self._highest_seen.clear()
 
-    def table(self) -> pd.DataFrame:
-        """layer, head, value, low, high, highest, count."""
-        table = self.means().drop(columns="column")
-        places = zip(table["layer"], table["head"], strict=True)
-        table.insert(5, "highest", [self._highest[layer - 1, head - 1] for layer, head in places])
-        return table
+    def further_values(self) -> dict[str, NDArray[np.float64]]:
+        return {"highest": self.in_rows(self.highest[..., None])}
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        table = tables["max_attention"]
+        heads = table[table["value"] <= BROAD_WEIGHT]
+        yield f"{put(heads, f'at most {percent(BROAD_WEIGHT)} of')} any one token, on average{named(heads)}."

@@ -5,12 +5,33 @@ A row whose neighbour would lie outside the segment counts with 0: the paper's m
 
 from __future__ import annotations
 
-import pandas as pd
 from torch import Tensor
 
 from headatlas.statistics.surface import Sum
+from headatlas.studies.labels import Pattern
 from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
 
+POSITIONS = Table(
+    "positions",
+    "How much attention goes to the previous, current and next token?",
+    (
+        *ONE_HEAD,
+        Key("offset", "-1 previous, 0 current, 1 next token", "int64", {-1: "previous", 0: "current", 1: "next"}),
+        Value("value", "mean attention, 0 to 1; a token without such a neighbour counts with 0", "share"),
+        *VALUE_INTERVAL,
+        COUNT,
+    ),
+    section="3.1",
+    label="attention to the {offset} token",
+    short="{offset} token",
+    card=ATTENDS_TO,
+    panels=(-1, 1),
+    panels_at=2,
+    figure=("figure2_positions", "headatlas.views.figures.layers:positions_figure"),
+)
+PREVIOUS = Pattern("previous token", "the previous token", "positions", "offset", -1)
+NEXT = Pattern("next token", "the next token", "positions", "offset", 1)
 OFFSETS = {-1: Sum.PREVIOUS, 0: Sum.CURRENT, 1: Sum.NEXT}
 
 
@@ -23,11 +44,8 @@ class Positions(SegmentMeans):
     """Mean attention to the token at each offset, for every head."""
 
     name = "positions"
-    columns = tuple(map(str, OFFSETS))
+    tables = (POSITIONS,)
+    patterns = (PREVIOUS, NEXT)
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         return attention_to_neighbours(layer_map.surface, layer_map.batch.lengths)
-
-    def table(self) -> pd.DataFrame:
-        """layer, head, offset, value, low, high, count."""
-        return self.means().rename(columns={"column": "offset"}).astype({"offset": int})

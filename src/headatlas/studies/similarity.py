@@ -13,6 +13,8 @@ only as many rows as fit in memory are compared, and the table `similarity` says
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from itertools import accumulate
 
 import numpy as np
@@ -29,10 +31,95 @@ from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.statistics.surface import widest
 from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
-from headatlas.studies.study import REPLICATES, LayerMap, Study, refuse_non_finite
+from headatlas.studies.labels import Tables
+from headatlas.studies.state import State
+from headatlas.studies.study import REPLICATES, Frames, LayerMap, Setup, Study, refuse_non_finite
+from headatlas.tables import NO_EFFECT, ONE_HEAD, Key, Table, Value
+from headatlas.wording import ordinal
 
 SIMILARITY_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
+DISTANCE_SETTINGS = ("as_published",)
+HEAD_DISTANCES = Table(
+    "head_distances",
+    "How differently do two heads attend, for every pair? (Jensen-Shannon divergence)",
+    (
+        Key("layer_a", "layer of one head, from 1", "int64"),
+        Key("head_a", "that head within its layer, from 1", "int64"),
+        Key("layer_b", "layer of the other head, which comes after the first", "int64"),
+        Key("head_b", "that head within its layer", "int64"),
+        Value(
+            "value",
+            "Jensen-Shannon divergence of their rows in nats, summed over a segment's tokens, mean over segments",
+            "nats",
+        ),
+        Value(
+            "per_token",
+            "the same, but the mean over a segment's tokens: 0 to log 2",
+            "nats",
+            why_not="it is the value in another unit",
+        ),
+        Value("count", "segments in the mean: those with a token from which both heads attend to something", "count"),
+    ),
+    section="6",
+    same="heads",
+    settings=DISTANCE_SETTINGS,
+)
+HEAD_MAP = Table(
+    "head_map",
+    "Where do their distances place the heads in the plane, and in which cluster?",
+    (
+        *ONE_HEAD,
+        Value("x", "place in the plane, by multidimensional scaling; empty where a distance is missing"),
+        Value("y", "the other coordinate"),
+        Value(
+            "cluster", "cluster of the head, from 1, by average linkage; 0 if it has no place", "place", dtype="int64"
+        ),
+    ),
+    section="6, figure 6",
+    why_not="places in the plane and cluster numbers mean nothing outside their own map",
+)
+LAYER_DISTANCES = Table(
+    "layer_distances",
+    "Which layers have similar heads? With a permutation test.",
+    (
+        Key("layer_a", "one layer, from 1", "int64"),
+        Key("layer_b", "the same layer, or one after it", "int64"),
+        Value("value", "mean distance of their pairs of heads, as in head_distances", "nats"),
+        Value("count", "pairs of heads", "count"),
+        Value(
+            "p_value",
+            "permutation test of the null that heads drawn from all layers are as close",
+            "probability",
+            why_not=NO_EFFECT,
+        ),
+        Value("p_adjusted", "the same, adjusted for the number of pairs of layers", "probability", why_not=NO_EFFECT),
+    ),
+    section="6",
+    same="layers",
+    settings=DISTANCE_SETTINGS,
+)
+
+SIMILARITY = Table(
+    "similarity",
+    "How far can the map and the clusters be trusted, and do layers matter?",
+    (
+        Key(
+            "measure",
+            "stress (Kruskal's stress-1) and disparity (Procrustes', median from other starts) of the map; number "
+            "of clusters and their silhouette; within_layers, between_layers: mean distance of heads of one layer, "
+            "of two; p_layers: permutation test of their difference; heads_left_out: heads without a place; "
+            "share_of_rows: compared, where segments are too long for all",
+            not_compared=("clusters", "p_layers", "heads_left_out", "share_of_rows"),
+            why_not="they are settings, p-values and counts",
+        ),
+        Key("distance", "js: the value of head_distances; sqrt_js: its root, a metric"),
+        Value("value", "the measure"),
+    ),
+    section="6",
+    settings=DISTANCE_SETTINGS,
+)
 CLUSTERS = 8
+LIKELY_CHANCE = 0.05  # a single test with at least this p value is not evidence
 
 
 def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
@@ -50,6 +137,14 @@ class Similarity(Study):
     """
 
     name = "similarity"
+    tables = (HEAD_DISTANCES, HEAD_MAP, LAYER_DISTANCES, SIMILARITY)
+
+    summed = State("all_heads", "all_heads")
+    averaged = State("all_heads", "all_heads")
+    count = State("all_heads", "all_heads")
+    drawn_value = State("replicates", "layers", "layers")
+    drawn_count = State("replicates", "layers", "layers")
+    rows = State(2)  # compared, and all
 
     def __init__(
         self,
@@ -64,16 +159,15 @@ class Similarity(Study):
         super().__init__(causal, seed=seed, replicates=replicates)
         self._smoothing, self._clusters, self._map_distance = smoothing, clusters, map_distance
 
+    def configure(self, setup: Setup) -> None:
+        super().configure(setup)
+        if setup.as_published:
+            self._smoothing, self._map_distance = SIMILARITY_SMOOTHING, "js"
+
     def start(self, shape: HeadShape) -> None:
-        self._shape = shape
+        super().start(shape)
         self._heads = shape.places
         self._layer_of = np.eye(shape.layers)[[layer for layer, _ in self._heads]]  # [H, L]
-        pairs, layers = (shape.total, shape.total), (shape.layers, shape.layers)
-        for name in ("sum", "mean", "count"):
-            self.add(name, pairs)
-        for name in ("drawn_value", "drawn_count"):
-            self.add(name, (self._replicates, *layers))
-        self.add("rows", (2,))  # compared, and all
         self._kept = KeptRows(shape.total)
         self._first = list(accumulate(shape.heads, initial=0))  # head of every layer
 
@@ -98,54 +192,82 @@ class Similarity(Study):
                 masses += mass.sum(1)
             means.append(mean.cpu().double().numpy())
             counts.append(counted.cpu().numpy())
-        ends = np.cumsum(self._shape.heads)
+        ends = np.cumsum(self.shape.heads)
         for layer, of_heads in enumerate(np.split(masses.cpu().double().numpy(), ends[:-1])):
             refuse_non_finite(layer, of_heads[:, None])
         self._add(batch, np.stack(means), np.stack(counts))
 
-    def tables(self) -> dict[str, pd.DataFrame]:
+    def frames(self) -> Frames:
         """Distances of heads and of layers, the map of heads, and what the map and the test are worth."""
         from headatlas.studies.head_map import map_tables  # needs scikit-learn, which takes a second to import
 
         heads = np.array(self._heads)
-        derived = map_tables(self.distances(), heads, self._clusters, self._map_distance, self._seed)
-        compared, rows = self._sums["rows"]
+        derived = map_tables(self.distances(), heads, self._clusters, self._map_distance, self.seed)
+        compared, rows = self.rows
         share = pd.DataFrame([("share_of_rows", "js", compared / rows)], columns=derived["similarity"].columns)
         derived["similarity"] = pd.concat([derived["similarity"], share], ignore_index=True)
-        return {"head_distances": self.table(), **derived}
+        return {"head_distances": self._pairs(), **derived}
 
-    def table(self) -> pd.DataFrame:
-        """layer_a, head_a, layer_b, head_b, value, per_token, count: each pair once, in the order of the heads."""
+    def _pairs(self) -> pd.DataFrame:
+        """Each pair of heads once, in the order of the heads."""
         heads = np.array(self._heads) + 1  # [H, 2]
         a, b = np.triu_indices(len(heads), 1)
         columns = {"layer_a": heads[a, 0], "head_a": heads[a, 1], "layer_b": heads[b, 0], "head_b": heads[b, 1]}
         values = {"value": self.distances()[a, b], "per_token": self.distances(per_token=True)[a, b]}
-        values["count"] = self._sums["count"][a, b].astype(np.int64)
+        values["count"] = self.count[a, b].astype(np.int64)
         return pd.DataFrame(columns | values)
 
     def distances(self, *, per_token: bool = False) -> NDArray[np.float64]:
         """The divergence of every pair, summed or averaged over tokens, [H, H]; NaN where no segment counts."""
         with np.errstate(invalid="ignore"):
-            upper = np.triu(self._sums["mean" if per_token else "sum"] / self._sums["count"], 1)
-        return upper + upper.T
+            upper: NDArray[np.float64] = np.triu((self.averaged if per_token else self.summed) / self.count, 1)
+        return np.asarray(upper + upper.T)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap values of the distances of layers, [R, rows]. Those of all pairs of heads would be too many."""
-        a, b = np.triu_indices(self._shape.layers)
+        a, b = np.triu_indices(self.shape.layers)
         with np.errstate(invalid="ignore", divide="ignore"):
-            return {"layer_distances": (self._sums["drawn_value"] / self._sums["drawn_count"])[:, a, b]}
+            return {"layer_distances": (self.drawn_value / self.drawn_count)[:, a, b]}
 
     def _add(self, batch: Batch, means: NDArray[np.float64], counts: NDArray[np.bool_]) -> None:
         """Add segments' mean divergences [B, H, H], where they count, to the sums."""
         lengths = np.array([len(segment) for segment in batch.segments])
         sums = means * lengths[:, None, None]
-        self._sums["sum"] += sums.sum(0)
-        self._sums["mean"] += means.sum(0)
-        self._sums["count"] += counts.sum(0)
-        self._sums["rows"] += [sum(len(rows_compared(n, len(self._heads))) for n in lengths), lengths.sum()]
+        self.summed += sums.sum(0)
+        self.averaged += means.sum(0)
+        self.count += counts.sum(0)
+        self.rows += [sum(len(rows_compared(n, len(self._heads))) for n in lengths), lengths.sum()]
         upper = np.triu(counts, 1).astype(np.float64)
         names = [segment.id for segment in batch.segments]
-        weights = poisson_weights(names, self._replicates, self._seed).T.astype(np.float64)  # [R, B]
-        for name, added in (("drawn_value", sums), ("drawn_count", upper)):
+        weights = poisson_weights(names, self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
+        for drawn, added in ((self.drawn_value, sums), (self.drawn_count, upper)):
             by_layer = self._layer_of.T @ added @ self._layer_of  # [B, L, L]
-            self._sums[name] += np.tensordot(weights, by_layer, 1)
+            drawn += np.tensordot(weights, by_layer, 1)
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        table = tables["similarity"]
+        measures = table[table["distance"] == "js"].set_index("measure")["value"]
+        within, between, p_value = (float(measures[name]) for name in ("within_layers", "between_layers", "p_layers"))
+        if not math.isnan(p_value):
+            chance = within >= between or p_value >= LIKELY_CHANCE
+            yield (
+                f"{'There is no evidence that heads' if chance else 'Heads'} of one layer are closer to each other "
+                f"than to heads of other layers: mean distance {within:.3g} within layers, {between:.3g} between "
+                f"(p = {p_value:.3f})."
+            )
+        yield from _similar_layers(tables["layer_distances"])
+
+
+def _similar_layers(table: pd.DataFrame) -> Iterator[str]:
+    """Which two layers are the most similar, and how similar the first and the last are."""
+    pairs = table[table["layer_a"] < table["layer_b"]].dropna(subset="value")
+    if pairs.empty:
+        return
+    ranked = pairs.sort_values("value", ignore_index=True)
+    sentence = f"Layers {ranked['layer_a'].iloc[0]} and {ranked['layer_b'].iloc[0]} are the most similar pair"
+    first, last = ranked["layer_a"].min(), ranked["layer_b"].max()
+    ends = ranked.index[(ranked["layer_a"] == first) & (ranked["layer_b"] == last)]
+    if len(ranked) > 1 and len(ends):
+        sentence += f"; the first and last layers rank {ordinal(ends[0] + 1)} of {len(ranked)}"
+    yield f"{sentence}."

@@ -7,8 +7,8 @@ table of one, and a run that was killed continues from its last state.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -17,57 +17,118 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from headatlas.choices import FromTokens
 from headatlas.encoding.batches import Batch
-from headatlas.errors import ModelError
+from headatlas.errors import ModelError, PluginError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 from headatlas.statistics.surface import surface_sums
 from headatlas.statistics.tally import Tally
-from headatlas.statistics.words import FromTokens, WordIndex, word_attention
+from headatlas.statistics.words import WordIndex, word_attention
+from headatlas.studies.labels import Label, Pattern, Tables
+from headatlas.studies.state import State, Stateful
+from headatlas.tables import Table
 
 REPLICATES = 1000
-State = dict[str, NDArray[Any]]  # floats, or integers where sums are counts
-Reduce = Literal["sum", "max"]  # how the sums of two parts of a corpus become those of both
+Frames = dict[str, pd.DataFrame]
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What decides the results of a study, apart from the model and the corpus.
+
+    Attributes:
+        causal: Whether a token attends only to itself and those before it.
+        seed: Seed of the bootstrap.
+        bootstrap: Number of bootstrap replicates, and of permutations.
+        least_count: Relations with fewer words get no best head.
+        as_published: Compute as the paper's released code does.
+        corpus: What is known of the corpus, as its kind describes it for the manifest.
+    """
+
+    causal: bool = False
+    seed: int = 0
+    bootstrap: int = REPLICATES
+    least_count: int = 100
+    as_published: bool = False
+    corpus: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def words_from(self) -> FromTokens:
+        """How the attention from a word follows from that of its tokens."""
+        return "first" if self.as_published else "mean"
 
 
 class LayerMap:
-    """One layer's maps of a batch as studies see them: the weights, or the gradient of the loss to them."""
+    """One layer's maps of a batch as studies see them: the weights, or the gradient of the loss to them.
 
-    def __init__(self, weights: Tensor, batch: Batch, mask: Tensor | None, smoothing: float = 0.0) -> None:
-        self.weights = weights  # [B, H, Q, K]
-        self.batch = batch
-        self.mask = mask  # additive, [B or 1, 1, Q, K], or None
-        self._smoothing = smoothing
+    Attributes:
+        weights: [B, H, Q, K].
+        batch: The batch, on the device of the weights.
+        mask: The model's additive mask, [B or 1, 1, Q, K], or None.
+    """
 
-    @cached_property
+    def __init__(self, weights: Tensor, batch: Batch, mask: Tensor | None) -> None:
+        self.weights, self.batch, self.mask = weights, batch, mask
+        self._surface: dict[float, Tensor] = {}
+
+    @property
     def surface(self) -> Tensor:
-        """The fused sums, taken once however many studies ask. [B, H, len(Sum)]"""
-        return surface_sums(self.weights, self.batch, self._smoothing)
+        """The fused sums of `statistics.surface.Sum`: [B, H, len(Sum)]."""
+        return self.smoothed_surface(0.0)
+
+    def smoothed_surface(self, smoothing: float) -> Tensor:
+        """The fused sums with smoothed entropies, taken once however many studies ask. [B, H, len(Sum)]"""
+        if smoothing not in self._surface:
+            self._surface[smoothing] = surface_sums(self.weights, self.batch, smoothing)
+        return self._surface[smoothing]
 
 
-class Study(ABC):
-    """One question asked of every head."""
+class Study(Stateful, ABC):
+    """One question asked of every head.
+
+    A subclass declares its name, its tables and its states, takes in maps (`see`, `end_batch`) and makes the tables
+    (`frames`). If the answer is a mean over segments, derive from `SegmentMeans` instead.
+
+    Attributes:
+        name: What people type after --studies.
+        tables: The declarations of the tables that `frames` makes.
+        corpus: The kind of corpus that it needs.
+        watches: What it sees: attention, or gradients of the loss to attention.
+        patterns: Patterns of attention that its tables measure, for labels and findings.
+        takes_control: Whether it shows the results of random weights beside its own, in `control`.
+    """
 
     name: ClassVar[str]
+    tables: ClassVar[tuple[Table, ...]]
+    corpus: ClassVar[str] = "text"
     watches: ClassVar[Literal["attention", "gradients"]] = "attention"
-    corpus: ClassVar[Literal["text", "treebank", "coreference", "keyphrases"]] = "text"  # the kind of corpus it needs
+    patterns: ClassVar[tuple[Pattern, ...]] = ()
+    takes_control: ClassVar[bool] = False
+
+    control: Self | None = None  # the same study of the same network with random weights, if it was run
 
     def __init__(self, causal: bool = False, *, seed: int = 0, replicates: int = REPLICATES) -> None:
-        self.causal = causal  # whether a token attends only to itself and those before it
-        self._seed, self._replicates = seed, replicates  # of the bootstrap
-        self._sums: State = {}
-        self._reduce: dict[str, Reduce] = {}
+        self.causal, self.seed, self.replicate_count = causal, seed, replicates
 
-    @abstractmethod
+    def configure(self, setup: Setup) -> None:
+        """Take over the settings of a survey."""
+        self.causal, self.seed, self.replicate_count = setup.causal, setup.seed, setup.bootstrap
+
+    def sizes(self, shape: HeadShape) -> dict[str, int]:
+        """The lengths of the axes that states may name."""
+        return {
+            "layers": shape.layers,
+            "heads": shape.most_heads,
+            "all_heads": shape.total,
+            "replicates": self.replicate_count,
+        }
+
     def start(self, shape: HeadShape) -> None:
         """Prepare empty sums for a stack of heads."""
-
-    def add(self, name: str, shape: tuple[int, ...], reduce: Reduce = "sum") -> NDArray[np.float64]:
-        """Declare a sum, zeros at first, to be changed in place; merging, saving and restoring it follow from that."""
-        self._reduce[name] = reduce
-        self._sums[name] = np.zeros(shape)
-        return self._sums[name]
+        self.shape = shape
+        self.reset(self.sizes(shape))
 
     def batch_pairs(self) -> int | None:
         """How many pairs of tokens a batch may have so that what is kept of it fits the memory; None: any."""
@@ -79,49 +140,51 @@ class Study(ABC):
 
     @abstractmethod
     def end_batch(self, batch: Batch) -> None:
-        """Add what was seen of the batch to the sums, all layers at once."""
-
-    def merge(self, other: Self) -> None:
-        """Add another study's sums to these."""
-        for name, sums in self._sums.items():
-            combine = np.add if self._reduce[name] == "sum" else np.maximum
-            combine(sums, other._sums[name], out=sums)
-
-    def state(self) -> State:
-        """The sums, to be saved."""
-        return self._sums
-
-    def restore(self, state: State) -> None:
-        """Take over saved sums."""
-        for name, sums in self._sums.items():
-            sums[...] = state[name]
+        """Add what was seen of the batch to the states, all layers at once."""
 
     @abstractmethod
-    def table(self) -> pd.DataFrame:
-        """The answer as a tidy table."""
-
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """All tables of the study, by name; most have one."""
-        return {self.name: self.table()}
+    def frames(self) -> Frames:
+        """Make the declared tables, by name."""
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap values of the rows of each table that has them, [R, rows], in the rows' order.
 
-        Under a table's name are those of its first value; under "table/value" those of another, or of one that follows
-        from the table's columns.
+        Under a table's name are those of its first measure; under "table/measure" those of another.
         """
         return {}
+
+    @classmethod
+    def labels(cls, tables: Tables) -> Iterator[Label]:
+        """What heads are called because of these tables; by default, after the declared patterns."""
+        for pattern in cls.patterns:
+            yield from pattern.labels(tables[pattern.table])
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        """What the tables show, in sentences; by default, which heads show the declared patterns."""
+        for pattern in cls.patterns:
+            yield f"{pattern.finding(tables[pattern.table])}."
 
 
 class SegmentMeans(Study):
     """A study of means over the tokens of a segment, then over segments (paper, section 3).
 
-    A subclass names its columns and computes, for each segment and head, one mean a column; a segment where a
-    column has no meaning (no ``[SEP]`` row, say) does not count for it.
+    A subclass declares one table. If the table has a third key, there is one value for each of its labels. The subclass
+    computes, for each segment and head, one mean per column; a segment in which a column has no meaning (no ``[SEP]``
+    row, say) does not count for it.
     """
 
-    columns: ClassVar[tuple[str, ...]]
-    column_name: ClassVar[str] = "column"  # in the table
+    columns: ClassVar[tuple[Any, ...]]
+
+    total = State("layers", "heads", "columns")
+    count = State("columns")
+    drawn_total = State("replicates", "layers", "heads", "columns")
+    drawn_count = State("replicates", "columns")
+
+    def __init_subclass__(cls) -> None:
+        if "columns" not in vars(cls) and "tables" in vars(cls):
+            keys = cls.tables[0].keys[2:]
+            cls.columns = tuple(keys[0].labels) if keys else ("",)
 
     @abstractmethod
     def segment_means(self, layer_map: LayerMap) -> Tensor:
@@ -135,22 +198,28 @@ class SegmentMeans(Study):
         """What the bootstrap resamples: the name of each segment's unit."""
         return [segment.id for segment in batch.segments]
 
+    def sizes(self, shape: HeadShape) -> dict[str, int]:
+        return super().sizes(shape) | {"columns": len(self.columns)}
+
     def start(self, shape: HeadShape) -> None:
-        self.shape = shape
-        self._total = self.add("total", (shape.layers, shape.most_heads, len(self.columns)))
-        self._count = self.add("count", (len(self.columns),))
-        self._drawn_total = self.add("drawn_total", (self._replicates, *self._total.shape))
-        self._drawn_count = self.add("drawn_count", (self._replicates, *self._count.shape))
+        super().start(shape)
         self._seen: dict[int, Tensor] = {}
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep the layer's values, on their device, until the batch ends."""
         counted = self.counted(layer_map.batch)[:, None]  # [B, 1, C]
-        self._seen[layer] = self.segment_means(layer_map).masked_fill(~counted, 0)  # [B, H, C]
+        means = self.segment_means(layer_map)
+        expected = (*layer_map.weights.shape[:2], len(self.columns))
+        if tuple(means.shape) != expected:
+            raise PluginError(
+                f"segment_means of the study '{self.name}' returned shape {list(means.shape)}. It must return one "
+                f"value for each segment, head and column: {list(expected)}."
+            )
+        self._seen[layer] = means.masked_fill(~counted, 0)  # [B, H, C]
 
     def end_batch(self, batch: Batch) -> None:
         """Add the batch's values to the sums, and to those of each bootstrap replicate."""
-        values = np.zeros((len(batch.segments), *self._total.shape))
+        values = np.zeros((len(batch.segments), *self.total.shape))
         for layer, seen in sorted(self._seen.items()):
             values[:, layer, : seen.shape[1]] = seen.cpu().double().numpy()
         self._seen.clear()
@@ -158,45 +227,43 @@ class SegmentMeans(Study):
         for layer, of_heads in enumerate(total):
             refuse_non_finite(layer, of_heads)
         counted = self.counted(batch).cpu().double().numpy()
-        weights = poisson_weights(self.units(batch), self._replicates, self._seed).T.astype(np.float64)  # [R, B]
-        self._total += total
-        self._count += counted.sum(0)
-        drawn = torch.from_numpy(self._drawn_total).view(self._replicates, -1)
+        weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
+        self.total += total
+        self.count += counted.sum(0)
+        drawn = torch.from_numpy(self.drawn_total).view(self.replicate_count, -1)
         with one_thread():
             drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
-        self._drawn_count += weights @ counted
+        self.drawn_count += weights @ counted
 
-    def table(self) -> pd.DataFrame:
-        return self.means()
+    def frames(self) -> Frames:
+        return {self.tables[0].name: self.means().assign(**self.further_values())}
+
+    def further_values(self) -> dict[str, NDArray[np.float64]]:
+        """The declared values besides the mean, its interval and the count: one number per row."""
+        return {}
 
     def means(self) -> pd.DataFrame:
-        """One row per head and column: layer, head (from 1), column, value, low, high, count; NaN where count is 0."""
+        """One row per head (from 1) and column, with the mean, its interval and the count; NaN where count is 0."""
+        table = self.tables[0]
         with np.errstate(invalid="ignore", divide="ignore"):
-            values = self._in_rows(self._total / self._count)
+            values = self.in_rows(self.total / self.count)
         low, high = percentile_interval(self._drawn_means())
         places = self.shape.numbered
         layer, head = np.repeat(np.array(places), len(self.columns), axis=0).T
-        return pd.DataFrame(
-            {
-                "layer": layer,
-                "head": head,
-                self.column_name: list(self.columns) * len(places),
-                "value": values,
-                "low": low,
-                "high": high,
-                "count": np.tile(self._count.astype(np.int64), len(places)),
-            }
-        )
+        keys = {key.name: list(self.columns) * len(places) for key in table.keys[2:3]}
+        count = np.tile(self.count.astype(np.int64), len(places))
+        columns = {"layer": layer, "head": head, **keys, table.measures[0].name: values, "low": low, "high": high}
+        return pd.DataFrame({**columns, "count": count})
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap values of the rows, [R, rows]; NaN where no segment that counts was drawn."""
-        return {self.name: self._drawn_means()}
+        return {self.tables[0].name: self._drawn_means()}
 
     def _drawn_means(self) -> NDArray[np.float64]:
         with np.errstate(invalid="ignore", divide="ignore"):
-            return self._in_rows(self._drawn_total / self._drawn_count[:, None, None])
+            return self.in_rows(self.drawn_total / self.drawn_count[:, None, None])
 
-    def _in_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+    def in_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """Values [..., L, H, C] of the heads there are, in the order of the table's rows: [..., rows]."""
         exists = np.arange(self.shape.most_heads) < np.array(self.shape.heads)[:, None]  # [L, H]
         of_heads = values[..., exists, :]
@@ -216,17 +283,21 @@ class WordStudy(Study):
         permutations: int = REPLICATES,
     ) -> None:
         super().__init__(causal, seed=seed, replicates=replicates)
-        self._how, self._permutations = how, permutations
+        self.how, self.permutations = how, permutations
 
-    def start_tallies(self, names: Sequence[str], candidates: int, baselines: int, categories: int) -> None:
+    def configure(self, setup: Setup) -> None:
+        super().configure(setup)
+        self.how, self.permutations = setup.words_from, setup.bootstrap
+
+    def start_tallies(self, names: Sequence[str], candidates: int, baselines: int, categories: int) -> dict[str, Tally]:
         """Prepare an empty tally under each name."""
-        resampling = {"seed": self._seed, "replicates": self._replicates, "permutations": self._permutations}
-        self._tallies = {name: Tally(candidates, baselines, categories, **resampling) for name in names}
+        resampling = {"seed": self.seed, "replicates": self.replicate_count, "permutations": self.permutations}
         self._mass: dict[int, Tensor] = {}
+        return {name: self.keep(name, Tally(candidates, baselines, categories, **resampling)) for name in names}
 
     def word_maps(self, layer: int, layer_map: LayerMap, index: WordIndex) -> Tensor:
         """The layer's attention between words, [B, H, W, W]; `refuse_damaged` checks it when the batch ends."""
-        maps = word_attention(layer_map.weights, index.index, index.size, self._how)
+        maps = word_attention(layer_map.weights, index.index, index.size, self.how)
         with one_thread():
             self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
         return maps
@@ -236,17 +307,6 @@ class WordStudy(Study):
         for layer, mass in sorted(self._mass.items()):
             refuse_non_finite(layer, mass.cpu().double().numpy())
         self._mass.clear()
-
-    def merge(self, other: Self) -> None:
-        for name, tally in self._tallies.items():
-            tally.merge(other._tallies[name])
-
-    def state(self) -> State:
-        return {name: tally.state()["sums"] for name, tally in self._tallies.items()}
-
-    def restore(self, state: State) -> None:
-        for name, tally in self._tallies.items():
-            tally.restore({"sums": state[name]})
 
 
 def join_layers(of_layers: Mapping[int, Tensor]) -> Tensor:

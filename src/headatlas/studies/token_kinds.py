@@ -7,14 +7,55 @@ the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
+from headatlas.studies.labels import MOSTLY, Pattern, Tables
 from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
+from headatlas.wording import percent
 
+TO_KIND = {
+    "cls": "{cls}",
+    "sep": "{sep}",
+    "period_comma": "periods and commas",
+    "other": "other tokens",
+}
+TOKEN_KINDS = Table(
+    "token_kinds",
+    "How much attention goes to [CLS], [SEP], periods and commas, and other tokens? Does [SEP] attend to itself?",
+    (
+        *ONE_HEAD,
+        Key(
+            "kind",
+            "cls, sep, period_comma, other: to such tokens from all rows (together 1, less what a learned sink "
+            "takes); sep_to_sep: from [SEP] rows to [SEP]; other_to_sep: from all other rows to [SEP]",
+            labels=TO_KIND | {"sep_to_sep": "{sep}, from {sep}", "other_to_sep": "{sep}, from other tokens"},
+            minor=("sep_to_sep", "other_to_sep"),
+        ),
+        Value("value", "mean attention, 0 to 1", "share"),
+        *VALUE_INTERVAL,
+        COUNT,
+    ),
+    section="3.2, figure 2",
+    label="attention to {kind}",
+    short="{kind}",
+    card=ATTENDS_TO,
+    panels=("cls", "sep", "period_comma"),
+    panels_at=1,
+    figure=("figure2_token_kinds", "headatlas.views.figures.layers:token_kinds_figure"),
+)
+KIND_NAMES = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": "periods and commas", "other": "other"}
+DEVOTED = 0.6  # of a head's attention, for a label after a kind of token
+CLS, SEP, PERIOD_COMMA = (
+    Pattern(KIND_NAMES[kind], KIND_NAMES[kind], "token_kinds", "kind", kind, DEVOTED)
+    for kind in ("cls", "sep", "period_comma")
+)
 KINDS = ("cls", "sep", "period_comma", "other", "sep_to_sep", "other_to_sep")
 
 
@@ -41,8 +82,8 @@ class TokenKinds(SegmentMeans):
     """Mean attention to each kind of token, for every head."""
 
     name = "token_kinds"
-    columns = KINDS
-    column_name = "kind"
+    tables = (TOKEN_KINDS,)
+    patterns = (CLS, SEP, PERIOD_COMMA)
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch
@@ -56,6 +97,24 @@ class TokenKinds(SegmentMeans):
         counted[:, [KINDS.index("sep"), KINDS.index("sep_to_sep")]] = (sep_rows > 0)[:, None]
         counted[:, KINDS.index("other_to_sep")] = (sep_rows > 0) & (batch.lengths > sep_rows)
         return counted
+
+    @classmethod
+    def findings(cls, tables: Tables) -> Iterator[str]:
+        table = tables["token_kinds"]
+        for pattern in (SEP, CLS, PERIOD_COMMA):
+            by_layer = pattern.strengths(table).groupby("layer")["strength"].mean()
+            if by_layer.isna().all():
+                yield f"The input has no {pattern.target}."
+                continue
+            yield (
+                f"{pattern.finding(table)}; the mean over heads is highest in layer {by_layer.idxmax()} "
+                f"({percent(by_layer.max())})."
+            )
+        wide = table.pivot(index=["layer", "head"], columns="kind", values="value")
+        devoted = wide[wide["other_to_sep"] > MOSTLY]
+        if len(devoted):
+            share = percent(devoted["sep_to_sep"].mean())
+            yield f"In heads that attend mostly to [SEP], [SEP] itself puts {share} of its attention on [SEP]."
 
 
 def _rows_of(kind: TokenKind, batch: Batch) -> Tensor:

@@ -15,8 +15,7 @@ from headatlas.models.identity import describe_model
 from headatlas.models.loading import open_model
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
-from headatlas.results.atlas import Atlas
-from headatlas.results.comparison import Comparison
+from headatlas.results.folder import Results
 from headatlas.views.figures.sentence import check_texts, read_sentence, sentence_example
 from headatlas.views.page import page_html
 from headatlas.views.page.assemble import assemble
@@ -49,7 +48,7 @@ class NotebookPage:
         return f"NotebookPage of {len(self.html.encode()):,} bytes; a notebook shows it, .save('page.html') keeps it"
 
 
-def show_atlas(atlas: Atlas | Comparison, height: int = HEIGHT) -> NotebookPage:
+def show_atlas(atlas: Results, height: int = HEIGHT) -> NotebookPage:
     """Show the page of an atlas or a comparison in a notebook."""
     return NotebookPage(page_html(atlas), height)
 

@@ -16,7 +16,7 @@ from headatlas.commands.keyphrases.candidates import (
     score_candidates,
 )
 from headatlas.commands.keyphrases.choosing import shipped
-from headatlas.commands.keyphrases.word_weights import word_weights
+from headatlas.commands.keyphrases.word_weights import encode_documents, word_weights
 from headatlas.corpora.keyphrases.phrases import is_sign
 from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
@@ -29,8 +29,11 @@ DOCUMENTS = [document(text, name=f"0.{number}") for number, (text, _) in enumera
 
 
 def weights_of(model, documents, **options):
-    usual = {"pooling": "mean", "rows": "all", "max_tokens": 64, "batch_tokens": 60, "left_out": Counter()}
-    return word_weights(model, documents, stack=model.default_stack, **usual | options)[0]
+    usual = {"pooling": "mean", "rows": "all", "batch_tokens": 60}
+    segments = encode_documents(
+        documents, model.tokenizer, options.pop("max_tokens", 64), options.pop("left_out", Counter())
+    )
+    return word_weights(model, documents, segments, stack=model.default_stack, **usual | options)
 
 
 def by_hand(model, one, pooling, rows):

@@ -25,7 +25,7 @@ import torch
 
 from headatlas.commands.ablate.matched_words import MatchedWords, RelationWords, Word, match_words, word_classes
 from headatlas.commands.ablate.options import FEWEST_PAIRS, AblateOptions
-from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, Replaying, compute_once
+from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replaying
 from headatlas.commands.ablate.replacement import find_replacement
 from headatlas.commands.ablate.task import ExampleBatch
 from headatlas.commands.ablate.task_run import NO_TABLES, SIGNIFICANT, TaskResult
@@ -40,8 +40,8 @@ from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import WordSegment, parsed_segments
-from headatlas.engine.pieces import Arrays, Floats, Pieces
 from headatlas.engine.progress import TokenProgress
+from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import CorpusError, SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
@@ -54,7 +54,7 @@ from headatlas.studies.dependencies import READINGS
 CANDIDATES = "preceding"  # mentions: the coreference heads compared with the paper choose among these
 
 
-def run_causal(model: Model, files: Mapping[str, list[Path]], options: AblateOptions, pieces: Pieces) -> TaskResult:
+def run_causal(model: Model, files: Mapping[str, list[Path]], options: AblateOptions, pieces: RunPart) -> TaskResult:
     """Test every relation that has enough words with a match; count the rest."""
     require_language_model(model, "masked", "causal")
     atlas = _open_atlas_of(model, options.atlas or "")
@@ -77,7 +77,7 @@ def run_causal(model: Model, files: Mapping[str, list[Path]], options: AblateOpt
                     continue
                 words = matched[relation.name]
                 left_out["word_without_match"] += words.unmatched
-                of_relation = pieces.of(f"{corpus.name}-{number:04}")
+                of_relation = pieces.part(f"{corpus.name}-{number:04}")
                 rows.append(try_relation(model, corpus.segments, relation, words, options, replaying, of_relation))
                 bar.advance(sizes[relation.name], relation.name)
     if shard is not None:  # its pieces are kept; the table needs all relations
@@ -246,7 +246,7 @@ def try_relation(
     matched: MatchedWords,
     options: AblateOptions,
     replaying: Replaying | None = None,
-    pieces: Pieces | None = None,
+    pieces: RunPart = UNSAVED,
 ) -> dict[str, object]:
     """Make a row of the table, without the correction for several relations.
 
@@ -259,7 +259,7 @@ def try_relation(
     def make() -> Arrays:
         return {"nats": loss_rises(model, segments, words, heads, options, replaying)}
 
-    rises = compute_once(pieces, "rises", make)["nats"]
+    rises = pieces.compute_once("rises", make)["nats"]
     of_head = rises[:, 0].reshape(-1, 2)  # [pairs, in relation or matched]
     control = rises[:, 1:].mean(1).reshape(-1, 2)
     effect, control_effect = of_head[:, 0] - of_head[:, 1], control[:, 0] - control[:, 1]

@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 import torch
 
-from headatlas.commands.ablate.passes import compute_once
+from headatlas.commands.ablate.passes import Floats
 from headatlas.commands.ablate.task import ExampleBatch, Task
-from headatlas.engine.pieces import Arrays, Floats, Pieces
 from headatlas.engine.progress import TokenProgress
+from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.models.gates import Gates
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means
@@ -31,13 +31,13 @@ def gate_gradients(task: Task, examples: ExampleBatch, stack: Stack) -> Floats:
     return of_gates
 
 
-def batch_importance(task: Task, number: int, stack: Stack, pieces: Pieces | None = None) -> Floats:
+def batch_importance(task: Task, number: int, stack: Stack, pieces: RunPart = UNSAVED) -> Floats:
     """|dL(x) / d xi_h| of every example of one batch: [E, L, H]."""
 
     def make() -> Arrays:
         return {"importance": np.abs(gate_gradients(task, task.batches[number].to(task.model.device), stack))}
 
-    return compute_once(pieces, f"importance-{number:05}", make)["importance"]
+    return pieces.compute_once(f"importance-{number:05}", make)["importance"]
 
 
 def example_importance(task: Task, stack: Stack, bar: TokenProgress | None = None) -> Floats:

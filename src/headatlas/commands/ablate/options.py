@@ -27,7 +27,7 @@ from headatlas.commands.shared.parallel import ShardOptions
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
-    from headatlas.results.atlas import Atlas
+    from headatlas.results.folder import Results
 
 
 FEWEST_PAIRS = 20  # of words; with fewer, the causal test leaves a relation out
@@ -188,8 +188,8 @@ def _check_tasks(tasks: list[str], given: set[str]) -> None:
         raise SettingError(f"--{unused[0]} is given, but none of the chosen tasks reads it: {', '.join(tasks)}.")
 
 
-@command(AblateOptions, locks="ablate")
-def ablate(options: AblateOptions) -> Atlas:
+@command(AblateOptions)
+def ablate(options: AblateOptions) -> Results:
     """Find out which heads a model needs, by removing them.
 
     Removes each head alone, with a test; measures the importance of each head from gradients; and removes more and more

@@ -8,22 +8,19 @@ from functools import cache, partial
 
 import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.ablate.replacement import Replacement
 from headatlas.commands.ablate.task import ExampleBatch, Task
-from headatlas.engine.pieces import Arrays, Floats, Pieces
+from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.models.gates import Gates, all_open
 from headatlas.models.replay import LayerReplay
 from headatlas.models.stacks import Stack
 
+Floats = NDArray[np.float64]
 HeadPlace = tuple[int, int]  # layer and head, from 0
 _SAME, _SAME_IN_HALF = 1e-3, 5e-2  # between a replay and a whole pass, which may round differently
-
-
-def compute_once(pieces: Pieces | None, name: str, make: Callable[[], Arrays]) -> Arrays:
-    """Return the piece of this name, read or made; without a folder of pieces, make it."""
-    return make() if pieces is None else pieces(name, make)
 
 
 @dataclass
@@ -86,18 +83,16 @@ class HeadRemoval:
         plain, without = (np.concatenate(parts) for parts in zip(*batches, strict=True))
         return plain, without
 
-    def batch_scores(
-        self, number: int, heads: Sequence[HeadPlace], pieces: Pieces | None = None
-    ) -> tuple[Floats, Floats]:
+    def batch_scores(self, number: int, heads: Sequence[HeadPlace], pieces: RunPart = UNSAVED) -> tuple[Floats, Floats]:
         """The same for one batch. A piece is what a batch gives with all heads, or without those of a layer."""
         examples = self._task.batches[number].to(self._task.model.device)
         recorded = cache(partial(self._recorded, number, examples))
-        plain = compute_once(pieces, f"plain-{number:05}", recorded)["scores"]
+        plain = pieces.compute_once(f"plain-{number:05}", recorded)["scores"]
         without: dict[HeadPlace, Floats] = {}
         for layer in sorted({layer for layer, _ in heads}):
             of_layer = [head for head in heads if head[0] == layer]
             make = partial(self._without, number, of_layer, examples, recorded)
-            scores = compute_once(pieces, f"without-{number:05}-{layer + 1:03}", make)["scores"]
+            scores = pieces.compute_once(f"without-{number:05}-{layer + 1:03}", make)["scores"]
             without |= zip(of_layer, scores, strict=True)
         self._replay.forget()
         return plain, np.stack([without[head] for head in heads], axis=1)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,19 +22,14 @@ from headatlas.commands.ablate.translation import Translation
 from headatlas.commands.shared.heads import parse_heads
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
-from headatlas.engine.pieces import Pieces
-from headatlas.engine.stopping import ctrl_c
+from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import SettingError
-from headatlas.files import make_folder
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
-from headatlas.remote import local_folder, send
-from headatlas.results.atlas import ATLAS, SHARD, Atlas, already_done, write_manifest, write_tables
-from headatlas.versions import moment, versions
+from headatlas.results.folder import Results, write_tables
 
-STATE = "state"  # folder of what is finished, while a run lasts
 READERS: dict[str, Callable[[Model, Mapping[str, list[Path]], AblateOptions, Path], Task]] = {
     MaskedLM.name: MaskedLM.read,
     NextToken.name: NextToken.read,
@@ -55,10 +48,15 @@ _HEADS: dict[str, TaskHead] = {
 }
 
 
-def run_ablate(options: AblateOptions) -> Atlas:
+def run_ablate(options: AblateOptions) -> Results:
     """Remove heads on every task; write the tables, or for a shard the scores of its batches."""
-    started = time.monotonic()
-    folder, tasks, shard = local_folder(options.out), options.tasks, options.shard
+    with RunFolder(options.out, "ablate") as run:
+        _ablate(options, run)
+        return Results(run.folder)
+
+
+def _ablate(options: AblateOptions, run: RunFolder) -> None:
+    tasks = options.tasks
     files = {
         name: find_files(getattr(options, name), name, folders=name == "data" and "keyphrases" in tasks)
         for name in dict.fromkeys([*CORPUS_OF_TASK.values(), *TRAINED_ON.values(), "coreference"])
@@ -68,61 +66,34 @@ def run_ablate(options: AblateOptions) -> Atlas:
     head = next((_HEADS[name] for name in tasks if name in _HEADS), None)
     model = options.load(options.model, seed=options.seed, task_head=head)
     stack = _choose_stack(model, options)
-    if shard is not None:
+    if options.shard is not None:
         _check_sharing(tasks, model)
     check_length(options.max_tokens, model.longest_input, model.name)
     removed = parse_heads(list_names(options.heads) or [], model.shapes[stack], model.name)
     described = {name: describe_files(paths) for name, paths in files.items()}
-    settings = {
-        **model_identity(model, stack),
-        **options.settings(),
-        "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},
-    }
-    folder_kind = ATLAS if shard is None else SHARD
-    if already_done(folder, settings, folder_kind):
-        send(folder, options.out)
-        return Atlas(folder)
-    make_folder(folder)
-    manifest: dict[str, Any] = {
-        "complete": False,
-        "started": moment(),
-        "settings": settings,
-        "model": describe_model(model, stack),
-        "versions": versions("pandas", "scikit-learn", "scipy"),
-    }
-    write_manifest(folder, manifest, folder_kind)
+    hashes = {name: [record["sha256"] for record in records] for name, records in described.items()}
+    if run.finished(model_identity(model, stack) | options.settings() | {"corpora": hashes}):
+        return
+    run.begin(model=describe_model(model, stack))
     tables: dict[str, list[pd.DataFrame]] = {}
     corpora: dict[str, Any] = {}
     summary: dict[str, Any] = {}
-    with ctrl_c() as stop:
-        pieces = Pieces(folder / STATE, stop.is_set)
-        for name in tasks:
-            if name == "causal":
-                result = run_causal(model, files, options, pieces.of(name))
-            else:
-                task = READERS[name](model, files, options, folder / STATE / name)
-                result = run_task(task, stack, removed, options, pieces.of(name))
-            for table, frame in result.tables.items():
-                tables.setdefault(table, []).append(frame)
-            records = [record for option in result.reads for record in described.get(option, [])]
-            corpora[name] = {"files": records, **result.about, "left_out": result.left_out}
-            summary[name] = result.summary
-    manifest |= {"complete": True, "finished": moment()}
-    frames = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
-    if shard is not None:
-        manifest["pieces"] = sum(1 for _ in (folder / STATE).rglob("*.safetensors"))
+    for name in tasks:
+        part = run.part(name)
+        if name == "causal":
+            result = run_causal(model, files, options, part)
+        else:
+            result = run_task(READERS[name](model, files, options, part.state), stack, removed, options, part)
+        for table, frame in result.tables.items():
+            tables.setdefault(table, []).append(frame)
+        records = [record for option in result.reads for record in described.get(option, [])]
+        corpora[name] = {"files": records, **result.about, "left_out": result.left_out}
+        summary[name] = result.summary
+    if options.shard is not None:
+        run.finish(pieces=sum(1 for _ in run.state.rglob("*.safetensors")))
     else:
-        manifest |= {
-            "seconds": round(time.monotonic() - started, 1),
-            "corpora": corpora,
-            "summary": summary,
-            "tables": write_tables(folder, frames),
-        }
-    write_manifest(folder, manifest, folder_kind)
-    if shard is None:
-        shutil.rmtree(folder / STATE, ignore_errors=True)
-    send(folder, options.out)
-    return Atlas(folder)
+        frames = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+        run.finish(keep_state=False, corpora=corpora, summary=summary, tables=write_tables(run.folder, frames))
 
 
 def _choose_stack(model: Model, options: AblateOptions) -> Stack:

@@ -25,12 +25,12 @@ from torch import Tensor
 
 from headatlas.commands.ablate.importance import batch_importance, halves_of, importance_table
 from headatlas.commands.ablate.options import CORPUS_OF_TASK, TRAINED_ON, AblateOptions
-from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, compute_once, gated_scores
+from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, gated_scores
 from headatlas.commands.ablate.replacement import Replacement, find_replacement
 from headatlas.commands.ablate.task import Task
 from headatlas.encoding.shards import Shard
-from headatlas.engine.pieces import Arrays, Floats, Pieces
 from headatlas.engine.progress import TokenProgress
+from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.models.gates import all_open
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.statistics.paired import bootstrap_means, paired_changes
@@ -54,7 +54,7 @@ NO_TABLES = TaskResult({}, (), {}, {})  # of a shard: tables need all of them
 
 
 def run_task(
-    task: Task, stack: Stack, removed: Sequence[tuple[int, int]], options: AblateOptions, pieces: Pieces
+    task: Task, stack: Stack, removed: Sequence[tuple[int, int]], options: AblateOptions, pieces: RunPart
 ) -> TaskResult:
     """Make all tables of a task; of a shard, only the scores of the batches whose first example is in it.
 
@@ -98,7 +98,7 @@ def _draw_curves(
     options: AblateOptions,
     single: RemovedOne,
     importance: Floats,
-    pieces: Pieces,
+    pieces: RunPart,
 ) -> pd.DataFrame:
     passes = 3 * options.steps + options.random_orders * (options.steps - 1) + 1
     total = passes * sum(batch.size for batch in task.batches)
@@ -209,7 +209,7 @@ class RemovalCurves:
         steps: int,
         seed: int,
         resamplings: int,
-        pieces: Pieces | None = None,
+        pieces: RunPart = UNSAVED,
         bar: TokenProgress | None = None,
     ) -> None:
         self._task, self._stack, self._replacement = task, stack, replacement
@@ -257,7 +257,7 @@ class RemovalCurves:
             of_batches = [gates[half] for half in halves]
             return {"scores": gated_scores(self._task, of_batches, self._stack, self._replacement)}
 
-        scores = compute_once(self._pieces, f"curve-{name}-{gone:05}", make)["scores"]
+        scores = self._pieces.compute_once(f"curve-{name}-{gone:05}", make)["scores"]
         if self._bar:
             self._bar.advance(sum(batch.size for batch in self._task.batches))
         return scores

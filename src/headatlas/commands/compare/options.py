@@ -40,7 +40,7 @@ class CompareOptions(LoadOptions, BatchOptions, FormatOptions):
     """Show progress."""
 
 
-@command(CompareOptions, locks="compare")
+@command(CompareOptions)
 def compare(options: CompareOptions) -> Comparison:
     """Compare two atlases: base and fine-tuned, trained and random, small and large.
 

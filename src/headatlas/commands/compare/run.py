@@ -6,7 +6,6 @@ changed weights, different tokenizers) is a `NotSharedError` with the reason; th
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -40,26 +39,33 @@ from headatlas.commands.compare.options import CompareOptions
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.corpora.text import TextFormat, read_text
 from headatlas.encoding.segments import Segment, sample_segments
+from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, ModelError
 from headatlas.files import sha256
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
-from headatlas.results.atlas import COMPARISON, Atlas, write_manifest, write_tables
-from headatlas.results.comparison import Comparison, open_comparison
+from headatlas.results.atlas import Atlas
+from headatlas.results.comparison import Comparison
+from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 from headatlas.studies.kept_rows import rows_compared
-from headatlas.versions import moment, versions
 
 Tables = dict[str, pd.DataFrame]
 
 
 def run_compare(options: CompareOptions) -> Comparison:
-    """Compare two finished surveys, match their heads, and write the tables and the manifest."""
-    started = time.monotonic()
+    """Compare two finished surveys, match their heads, and write the tables and the manifest.
+
+    An older comparison is replaced when all is done.
+    """
+    with RunFolder(options.out, "compare") as run:
+        _compare(options, run)
+        return Comparison(run.folder)
+
+
+def _compare(options: CompareOptions, run: RunFolder) -> None:
     choose_device(options.placed_on)
     files = None if options.text is None else find_files(options.text, "text")
-    folder = Path(options.out)
-    _refuse_other(folder)
     atlases = [open_side(side.folder if isinstance(side, Atlas) else side) for side in (options.a, options.b)]
     manifest_a, manifest_b = (atlas.manifest for atlas in atlases)
     (side_a, problem_a), (side_b, problem_b) = map(side_of, atlases)
@@ -75,29 +81,22 @@ def run_compare(options: CompareOptions) -> Comparison:
         tables["behaviour_matches"] = behaviour_match_table(
             side_a.tables["behaviours"], side_b.tables["behaviours"], _pairs(tables.get("cross_distances"))
         )
-    rows = write_tables(folder, tables)
-    rows_a, rows_b = (write_tables(folder / end, _of_heads(side)) for end, side in (("a", side_a), ("b", side_b)))
-    write_manifest(
-        folder,
-        {
-            "finished": moment(),
-            "seconds": round(time.monotonic() - started, 1),
-            "a": {"folder": str(atlases[0].folder), "model": manifest_a["model"], "tables": rows_a},
-            "b": {"folder": str(atlases[1].folder), "model": manifest_b["model"], "tables": rows_b},
-            "corpora": _corpora(manifest_a, manifest_b),
-            "settings_that_differ": differing_settings(manifest_a, manifest_b),
-            "without_intervals": {end: why for end, why in (("a", problem_a), ("b", problem_b)) if why},
-            "not_compared": left_out,
-            "rows_in_one_only": {
-                name: only for name in names if any((only := rows_in_one_only(side_a, side_b, name)).values())
-            },
-            "distances": about,
-            "versions": versions("numba", "pandas", "scipy"),
-            "tables": rows,
+    rows = write_tables(run.folder, tables)
+    rows_a, rows_b = (write_tables(run.folder / end, _of_heads(side)) for end, side in (("a", side_a), ("b", side_b)))
+    run.settings = options.settings()
+    run.finish(
+        a={"folder": str(atlases[0].folder), "model": manifest_a["model"], "tables": rows_a},
+        b={"folder": str(atlases[1].folder), "model": manifest_b["model"], "tables": rows_b},
+        corpora=_corpora(manifest_a, manifest_b),
+        settings_that_differ=differing_settings(manifest_a, manifest_b),
+        without_intervals={end: why for end, why in (("a", problem_a), ("b", problem_b)) if why},
+        not_compared=left_out,
+        rows_in_one_only={
+            name: only for name in names if any((only := rows_in_one_only(side_a, side_b, name)).values())
         },
-        COMPARISON,
+        distances=about,
+        tables=rows,
     )
-    return open_comparison(folder)
 
 
 def _matched(a: Manifest, b: Manifest, reading: Reading, options: CompareOptions) -> tuple[Tables, dict[str, Any]]:
@@ -173,17 +172,6 @@ def _pairs(cross_distances: pd.DataFrame | None) -> dict[tuple[tuple[int, int], 
         return {}
     columns = (cross_distances[name].tolist() for name in ("layer_a", "head_a", "layer_b", "head_b", "value"))
     return {((la, ha), (lb, hb)): value for la, ha, lb, hb, value in zip(*columns, strict=True)}
-
-
-def _refuse_other(folder: Path) -> None:
-    """Refuse a folder that holds something else; an older comparison is replaced."""
-    if (folder / "manifest.json").exists():
-        try:
-            open_comparison(folder)
-        except AtlasError as error:
-            raise AtlasError(
-                f"{folder}: holds something other than a comparison. Choose another --out folder."
-            ) from error
 
 
 class NotSharedError(Exception):

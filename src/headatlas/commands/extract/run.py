@@ -21,16 +21,15 @@ from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import parsed_segments
-from headatlas.engine.locking import alone_in_out, lock_folder
+from headatlas.engine.locking import output_folder
 from headatlas.engine.progress import TokenProgress
-from headatlas.engine.settings import differences
+from headatlas.engine.settings import refuse_other
 from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
-from headatlas.remote import local_folder, send
 from headatlas.store.examples import StoredExample, Tensors, example_of
 from headatlas.store.importing import read_maps
 from headatlas.store.index import INDEX, Index, check_index, read_index
@@ -49,11 +48,8 @@ SHARD_MEGABYTES = 256
 
 def run_extract(options: ExtractOptions) -> Store:
     """Extract maps, or resume an extraction; open it if it has finished."""
-    folder = local_folder(options.out)
-    with lock_folder(folder, "extract"):
-        store = _extract(options, folder)
-        send(store.folder, options.out)
-        return store
+    with output_folder(options.out, "extract") as folder:
+        return _extract(options, folder)
 
 
 def _extract(options: ExtractOptions, folder: Path) -> Store:
@@ -94,7 +90,6 @@ def check_maps(folder: Path) -> Store:
     return store
 
 
-@alone_in_out("extract --import")
 def import_maps(
     files: Files,
     *,
@@ -117,6 +112,11 @@ def import_maps(
     Returns:
         The store, opened.
     """
+    with output_folder(out, "extract --import") as folder:
+        return _import(files, folder, dtype_stored, shard_megabytes, progress)
+
+
+def _import(files: Files, folder: Path, dtype_stored: StoredType, shard_megabytes: int, progress: bool) -> Store:
     settings = StoreOptions(dtype_stored=dtype_stored, shard_megabytes=shard_megabytes).settings()
     paths = find_files(files, "import")
     described = describe_files(paths)
@@ -147,7 +147,7 @@ def import_maps(
             advance(len(maps.example))
             yield maps.tensors(dtype_stored)
 
-    return fill_store(Path(out), index, produce, progress=progress)
+    return fill_store(folder, index, produce, progress=progress)
 
 
 def keep_inputs(
@@ -296,10 +296,7 @@ def _continued(folder: Path, index: Index) -> Index:
     if not (folder / INDEX).exists():
         return index
     before = read_index(folder)
-    if differing := differences(before.settings, index.settings):
-        raise AtlasError(
-            f"{folder}: holds other maps ({'; '.join(differing)}). Choose another --out folder, or delete this one."
-        )
+    refuse_other(folder, "other maps", before.settings, index.settings)
     files = list(takewhile(lambda file: _size(folder / file.file) == file.bytes, before.files))
     return replace(index, files=files, complete=before.complete and len(files) == len(before.files))
 

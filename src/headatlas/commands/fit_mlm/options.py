@@ -78,7 +78,7 @@ class FitOptions(AdapterOptions, FormatOptions):
             raise SettingError("--tokens and --epochs both set the length of the training. Remove one of the two.")
 
 
-@command(FitOptions, locks="fit-mlm")
+@command(FitOptions)
 def fit_mlm(options: FitOptions) -> Fit:
     """Fit a masked language model head, and small LoRA adapters, to an encoder without one.
 

@@ -20,14 +20,15 @@ from headatlas.commands.fit_mlm.corpus import FitCorpus, read_corpus
 from headatlas.commands.fit_mlm.network import FitNetwork
 from headatlas.commands.fit_mlm.options import FitOptions
 from headatlas.commands.fit_mlm.scores import score, unigram_scores
-from headatlas.commands.fit_mlm.state import refuse_other_settings
 from headatlas.commands.fit_mlm.training import train
 from headatlas.commands.shared.models import split_revision
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.encoding.template import require_fast
 from headatlas.encoding.unknown import much_unknown
+from headatlas.engine.locking import output_folder
+from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError, ModelError
-from headatlas.files import json_text, make_folder, parse_json, sha256, write_atomically, write_text
+from headatlas.files import json_text, parse_json, sha256, write_atomically, write_text
 from headatlas.models.inspection import check_weights
 from headatlas.models.loading import choose_device
 from headatlas.models.model import check_length, longest_input
@@ -54,8 +55,13 @@ class Fit:
 
 def run_fit(options: FitOptions) -> Fit:
     """Train the head and the adapters on the text, from the saved state if there is one, and write the folder."""
+    with output_folder(options.out, "fit-mlm") as folder:
+        return _fit(options, folder)
+
+
+def _fit(options: FitOptions, folder: Path) -> Fit:
     files = find_files(options.text, "text")
-    device, folder = choose_device(options.device), Path(options.out)
+    device = choose_device(options.device)
     require_peft()
     name, revision = split_revision(options.model)
     base = load_base(name, revision, force=options.force, trust_remote_code=options.trust_remote_code)
@@ -79,7 +85,6 @@ def run_fit(options: FitOptions) -> Fit:
         hold_out=options.hold_out,
         vocabulary=base.network.get_input_embeddings().weight.shape[0],
     )
-    make_folder(folder)
     record: dict[str, Any] = {
         "complete": False,
         "started": moment(),
@@ -210,7 +215,7 @@ def _already_done(folder: Path, settings: dict[str, Any]) -> Fit | None:
         record = dict(parse_json(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete it, or choose another --out folder.") from error
-    refuse_other_settings(path, record.get("settings", {}), settings)
+    refuse_other(path, "another fit", record.get("settings", {}), settings)
     return Fit(folder, record) if record.get("complete") else None
 
 

@@ -15,7 +15,7 @@ import torch
 from torch import nn
 
 from headatlas.checksums import pack_tensors, unpack_tensors
-from headatlas.engine.settings import differences
+from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
 
@@ -68,7 +68,7 @@ def restore_state(
         state, before = _fit_state(parse_json(metadata["state"])), parse_json(metadata["settings"])
     except (OSError, AttributeError, KeyError, ValueError, TypeError) as error:
         raise _damaged(path, f"{type(error).__name__}: {error}") from error
-    refuse_other_settings(path, before, settings)
+    refuse_other(path, "the state of another fit", before, settings)
     for name, parameter in learning.items():
         saved = tensors.get(f"weight/{name}")
         if saved is None or saved.shape != parameter.shape:
@@ -89,15 +89,6 @@ def _fit_state(found: dict[str, Any]) -> FitState:
     if not (type(state.step) is type(state.tokens) is int and state.step >= 0 and isinstance(state.history, list)):
         raise ValueError("its step, tokens or history are not valid")
     return replace(state, seconds=float(state.seconds))
-
-
-def refuse_other_settings(path: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
-    """Refuse a folder that belongs to another fit."""
-    if differing := differences(before, json.loads(json.dumps(now))):
-        raise AtlasError(
-            f"{path}: belongs to another fit ({'; '.join(differing)}). "
-            "Use the same settings to resume it, or another --out folder."
-        )
 
 
 def _damaged(path: Path, why: str) -> AtlasError:

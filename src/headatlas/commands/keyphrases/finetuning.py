@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,9 @@ from headatlas.encoding.batches import Batch, make_batch, plan_batches
 from headatlas.encoding.keyphrase_segments import KeyphraseSegment, keyphrase_segments
 from headatlas.encoding.masking import IGNORED
 from headatlas.engine.progress import TokenProgress
+from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import CorpusError, ModelError
-from headatlas.files import make_folder, write_text
+from headatlas.files import make_folder, others_write, write_text
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.models.observing import quiet_transformers
@@ -47,8 +49,22 @@ WARMING = 0.1  # share of the steps in which the rate rises
 WEIGHT_DECAY, LONGEST_STEP = 0.01, 1.0
 
 
-def fine_tune(model: Model, segments: Sequence[KeyphraseSegment], folder: Path, options: KeyphraseOptions) -> None:
-    """Train a tagger on the segments, starting from the model's weights, and save it in the folder."""
+@dataclass(frozen=True)
+class Tuned:
+    """A tagger that is trained and saved: the number of documents it has learned from, and of those held back."""
+
+    trained_on: int
+    held_back: int
+
+
+def fine_tune(
+    model: Model,
+    segments: Sequence[KeyphraseSegment],
+    folder: Path,
+    options: KeyphraseOptions,
+    tick: Callable[[], None],
+) -> None:
+    """Train a tagger on the segments, starting from the model's weights, and save it. tick: called after each batch."""
     network = new_tagger(model, options.seed)
     network.train()
     plan = plan_batches(segments, TUNING_TOKENS)
@@ -69,8 +85,9 @@ def fine_tune(model: Model, segments: Sequence[KeyphraseSegment], folder: Path, 
             optimizer.step()
             schedule.step()
             bar.advance(batch.tokens, f"loss {loss.item():.3f}")
+            tick()
     make_folder(folder)
-    with quiet_transformers():
+    with quiet_transformers(), others_write(folder):
         network.eval().save_pretrained(folder)
         model.tokenizer.save_pretrained(folder)
 
@@ -110,18 +127,22 @@ def tune_and_question(
     data: Sequence[KeyphraseDocument],
     options: KeyphraseOptions,
     max_tokens: int,
+    run: RunFolder,
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Train on most training documents, remove heads on the rest of them, and score all on `data`: table and manifest.
 
     The documents held back lie in the folder, and the results of `ablate` and `prune` in folders of their own.
     """
-    folder = Path(options.out)
-    make_folder(folder)
+    folder, tagger = run.folder, run.folder / TAGGER
     learned, held_back = split(train, options.seed)
-    write_text(folder / HELD_BACK, "".join(map(json_line, held_back)))
-    segments = keyphrase_segments(learned, model.tokenizer, max_tokens=max_tokens).segments
-    tagger = folder / TAGGER
-    fine_tune(model, segments, tagger, options)
+
+    def tune() -> Tuned:
+        write_text(folder / HELD_BACK, "".join(map(json_line, held_back)))
+        segments = keyphrase_segments(learned, model.tokenizer, max_tokens=max_tokens).segments
+        fine_tune(model, segments, tagger, options, run.check_stop)
+        return Tuned(len(learned), len(held_back))
+
+    tuned = run.record_once("tagger", Tuned, tune)
     shared: dict[str, Any] = {"device": str(model.device), "progress": options.progress}
     ablation = ablate(
         str(tagger),
@@ -146,8 +167,8 @@ def tune_and_question(
     )
     scored = keyphrase_segments(data, model.tokenizer, max_tokens=max_tokens).segments
     table = _taggers_table({"whole": tagger, "pruned": folder / PRUNED}, scored, str(model.device), options)
-    about = {"trained_on": len(learned), "held_back": len(held_back), "heads_pruned": pruned.manifest["removed"]}
-    return table, about | {"on_held_back": ablation.manifest["summary"][KeyphraseTagging.name]}
+    about = {"heads_pruned": pruned.manifest["removed"]}
+    return table, vars(tuned) | about | {"on_held_back": ablation.manifest["summary"][KeyphraseTagging.name]}
 
 
 def split(documents: Sequence[KeyphraseDocument], seed: int) -> tuple[list[KeyphraseDocument], list[KeyphraseDocument]]:

@@ -23,7 +23,7 @@ from headatlas.commands.shared.options import (
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
-    from headatlas.results.atlas import Atlas
+    from headatlas.results.folder import Results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,8 +106,8 @@ class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
         return super().settings() | more
 
 
-@command(KeyphraseOptions, locks="keyphrases")
-def keyphrases(options: KeyphraseOptions) -> Atlas:
+@command(KeyphraseOptions)
+def keyphrases(options: KeyphraseOptions) -> Results:
     """Find the keyphrases of documents by the attention that their words receive.
 
     The embedded model needs no training; for other models, name heads or give documents to find them on with --train.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,125 +24,156 @@ from headatlas.commands.keyphrases.documents import Document, of_texts, with_key
 from headatlas.commands.keyphrases.evaluation import rank_all, score_table
 from headatlas.commands.keyphrases.finetuning import tune_and_question
 from headatlas.commands.keyphrases.options import KeyphraseOptions
-from headatlas.commands.keyphrases.word_weights import WordWeights, word_weights
+from headatlas.commands.keyphrases.word_weights import WordWeights, encode_documents, word_weights
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
 from headatlas.corpora.keyphrases.read import KeyphraseDocument, read_keyphrases
 from headatlas.corpora.sampling import sample
 from headatlas.corpora.text import read_text
-from headatlas.errors import SettingError
-from headatlas.files import make_folder
+from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+from headatlas.encoding.unknown import count_unknown
+from headatlas.engine.run_folder import RunFolder
+from headatlas.manifest import HeadsChosen, Produced
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import HeadShape
 from headatlas.probes.keyphrases import Combination, combine_heads
-from headatlas.results.atlas import Atlas, already_done, open_atlas, write_manifest, write_tables
-from headatlas.versions import moment, versions
+from headatlas.results.atlas import open_atlas
+from headatlas.results.folder import Results, write_tables
 
 LONGEST_WINDOW = 512  # tokens; longer documents are read in windows, and models of longer inputs are slow on them
 SHOWN = 12  # documents whose words are kept, to be drawn
 Behaviours = Mapping[tuple[int, int], Sequence[str]]
 
 
-def run_keyphrases(options: KeyphraseOptions) -> Atlas:
+def run_keyphrases(options: KeyphraseOptions) -> Results:
     """Choose heads, score the candidates of every document by them, compare with other methods, write the tables."""
-    started, began = time.monotonic(), moment()
-    folder = Path(options.out)
+    with RunFolder(options.out, "keyphrases") as run:
+        _find_keyphrases(options, run)
+        return Results(run.folder)
+
+
+def _find_keyphrases(options: KeyphraseOptions, run: RunFolder) -> None:
     files = {
         name: find_files(getattr(options, name), name, folders=name != "text")
-        for name in ("text", "data", "train")
+        for name in ("train", "data", "text")
         if getattr(options, name) is not None
     }
     choose_device(options.placed_on)
     model = options.load(options.model, seed=options.seed)
     described = {name: describe_files(paths) for name, paths in files.items()}
-    settings = {
-        **model_identity(model, model.default_stack),
-        **options.settings(),
-        "corpora": {name: [record["sha256"] for record in records] for name, records in described.items()},
-    }
-    if already_done(folder, settings):
-        return Atlas(folder)
+    hashes = {name: [record["sha256"] for record in records] for name, records in described.items()}
+    if run.finished(model_identity(model, model.default_stack) | options.settings() | {"corpora": hashes}):
+        return
     max_tokens = options.max_tokens or min(model.longest_input or LONGEST_WINDOW, LONGEST_WINDOW)
     check_length(max_tokens, model.longest_input, model.name)
-    tables, about = _find_phrases(model, files, options, max_tokens, _read_behaviours(options.atlas))
+    behaviours = _read_behaviours(options.atlas)
+    choice = _named_or_shipped(model, options)
+    corpora = {name: _read_corpus(name, paths, model, options, max_tokens) for name, paths in files.items()}
+    run.begin(model=describe_model(model, model.default_stack))
+    tables, found = _find_phrases(model, corpora, choice, options, behaviours, run)
     if options.finetune:
-        train, data = (_read_documents(files[name], options)[0] for name in ("train", "data"))
-        tables["keyphrase_taggers"], about["tagger"] = tune_and_question(model, train, data, options, max_tokens)
-    make_folder(folder)
-    write_manifest(
-        folder,
-        {
-            "complete": True,
-            "started": began,
-            "finished": moment(),
-            "seconds": round(time.monotonic() - started, 1),
-            "settings": settings,
-            "model": describe_model(model, model.default_stack),
-            "corpora": {name: {"files": described[name], **part} for name, part in about.pop("corpora").items()},
-            **about,
-            "tables": write_tables(folder, tables),
-            "versions": versions("scikit-learn", "snowballstemmer"),
-        },
-    )
-    return Atlas(folder)
+        train, data = corpora["train"].annotated, corpora["data"].annotated
+        tables["keyphrase_taggers"], found["tagger"] = tune_and_question(model, train, data, options, max_tokens, run)
+    found["corpora"] = {name: {"files": described[name], **corpus.about} for name, corpus in corpora.items()}
+    found["tables"] = write_tables(run.folder, tables)
+    run.finish(keep_state=False, **found)
 
 
 @dataclass(frozen=True)
-class ReadDocuments:
-    """Documents with their candidates and what their words receive from every head."""
+class Corpus:
+    """Documents as the model reads them, and their candidates."""
 
     documents: list[Document]
+    segments: list[KeyphraseSegment]
     candidates: list[list[Candidate]]
-    weights: list[WordWeights]
     about: dict[str, Any]  # for the manifest
+    annotated: list[KeyphraseDocument]  # the same documents with their keyphrases; none of plain text
+
+
+def _read_corpus(name: str, files: Sequence[Path], model: Model, options: KeyphraseOptions, max_tokens: int) -> Corpus:
+    """Read and encode the documents of an option, and find their candidates."""
+    left_out: Counter[str] = Counter()
+    annotated: list[KeyphraseDocument] = []
+    if name == "text":
+        documents = of_texts(read_text(files, options.format_of("text")), left_out)
+    else:
+        available = list(read_keyphrases(files, options.format_of("keyphrases"), left_out))
+        annotated = sample(available, options.documents, options.seed)
+        if len(annotated) < len(available):
+            left_out["document_not_sampled"] = len(available) - len(annotated)
+        documents = with_keyphrases(annotated)
+    segments = encode_documents(documents, model.tokenizer, max_tokens, left_out)
+    spans = with_tagger(options.candidates) if options.candidates else between_stop_words
+    about = {
+        "kind": "documents",
+        "documents": len(documents),
+        "words": sum(len(document.words) for document in documents),
+        "unknown": count_unknown(segments, model.tokenizer),
+        "documents_in_windows": left_out.pop("document_in_windows", 0),
+        "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
+    }
+    return Corpus(documents, segments, [find_candidates(one.words, spans) for one in documents], about, annotated)
 
 
 def _find_phrases(
-    model: Model, files: Mapping[str, list[Path]], options: KeyphraseOptions, max_tokens: int, behaviours: Behaviours
-) -> tuple[dict[str, pd.DataFrame], dict[str, Any]]:
-    """Make all tables but that of taggers, and what the manifest says."""
-    shape = model.shapes[model.default_stack]
-    choice, trained = _named_or_shipped(model, options), None
-    if "train" in files:
-        corpus, left_out = _read_documents(files["train"], options)
-        trained = _weigh(model, with_keyphrases(corpus), options.pooling, options.rows, left_out, options, max_tokens)
-        if choice is None:
-            how = (options.pooling, options.rows)
-            choice = found_on(trained.documents, trained.weights, trained.candidates, *how)
+    model: Model,
+    corpora: Mapping[str, Corpus],
+    choice: HeadChoice | None,
+    options: KeyphraseOptions,
+    behaviours: Behaviours,
+    run: RunFolder,
+) -> tuple[dict[str, pd.DataFrame], Produced]:
+    """Make all tables but that of taggers, and what the manifest says. choice: None to find heads on --train."""
+
+    def weigh(name: str, pooling: str, rows: str) -> list[WordWeights]:
+        return word_weights(
+            model,
+            corpora[name].documents,
+            corpora[name].segments,
+            pooling=pooling,
+            rows=rows,
+            stack=model.default_stack,
+            batch_tokens=options.batch_tokens,
+            run=run.part(name),
+            progress=options.progress,
+        )
+
+    shape, trained = model.shapes[model.default_stack], corpora.get("train")
+    learned = weigh("train", options.pooling, options.rows) if trained else []
+    if trained and choice is None:
+        choice = found_on(trained.documents, learned, trained.candidates, options.pooling, options.rows)
     if choice is None:
         raise no_heads(model)
-    if "data" in files:
-        corpus, left_out = _read_documents(files["data"], options)
-        documents = with_keyphrases(corpus)
-    else:
-        left_out = Counter()
-        documents = of_texts(read_text(files["text"], options.format_of("text")), left_out)
-    read = _weigh(model, documents, choice.pooling, choice.rows, left_out, options, max_tokens)
+    name = "data" if "data" in corpora else "text"
+    read, weights = corpora[name], weigh(name, choice.pooling, choice.rows)
     scored = [
         score_candidates(candidates, combined(received, choice.heads))
-        for candidates, received in zip(read.candidates, read.weights, strict=True)
+        for candidates, received in zip(read.candidates, weights, strict=True)
     ]
     tables = {
-        "keyphrases": _phrases_table(documents, scored, options.top),
-        "keyphrase_words": _words_table(documents, read.weights, choice.heads, scored, options.top),
+        "keyphrases": _phrases_table(read.documents, scored, options.top),
+        "keyphrase_words": _words_table(read.documents, weights, choice.heads, scored, options.top),
     }
     skipped: dict[str, str] = {}
     drawing = {"seed": options.seed, "resamplings": options.bootstrap}
-    if "data" in files:
-        rankings, skipped = rank_all(documents, read.candidates, scored)
-        tables["keyphrase_scores"] = score_table(rankings, documents, **drawing)
-    if "data" in files and trained is not None:
-        words = [key_words(part.documents, part.weights) for part in (trained, read)]
-        combination = combine_heads(words[0], words[1], **drawing)
-        tables["keyphrase_curve"] = _curve_table(combination, len(documents))
+    if name == "data":
+        rankings, skipped = rank_all(read.documents, read.candidates, scored)
+        tables["keyphrase_scores"] = score_table(rankings, read.documents, **drawing)
+    if name == "data" and trained:
+        known, asked = key_words(trained.documents, learned), key_words(read.documents, weights)
+        combination = combine_heads(known, asked, **drawing)
+        tables["keyphrase_curve"] = _curve_table(combination, len(read.documents))
         tables["keyphrase_weights"] = _weights_table(combination, shape, behaviours)
-    corpora = {"train": trained.about} if trained is not None else {}
-    corpora["data" if "data" in files else "text"] = read.about
-    chosen = {"names": choice.names(shape), "pooling": choice.pooling, "rows": choice.rows, "origin": choice.origin}
-    return tables, {"corpora": corpora, "heads_chosen": chosen, "studies_skipped": skipped}
+    chosen: HeadsChosen = {
+        "names": choice.names(shape),
+        "pooling": choice.pooling,
+        "rows": choice.rows,
+        "origin": choice.origin,
+    }
+    return tables, {"heads_chosen": chosen, "studies_skipped": skipped}
 
 
 def _named_or_shipped(model: Model, options: KeyphraseOptions) -> HeadChoice | None:
@@ -157,57 +187,10 @@ def _named_or_shipped(model: Model, options: KeyphraseOptions) -> HeadChoice | N
     return choice
 
 
-def _read_documents(files: Sequence[Path], options: KeyphraseOptions) -> tuple[list[KeyphraseDocument], Counter[str]]:
-    left_out: Counter[str] = Counter()
-    documents = list(read_keyphrases(files, options.format_of("keyphrases"), left_out))
-    chosen = sample(documents, options.documents, options.seed)
-    if len(chosen) < len(documents):
-        left_out["document_not_sampled"] = len(documents) - len(chosen)
-    return chosen, left_out
-
-
-def _weigh(
-    model: Model,
-    documents: list[Document],
-    pooling: str,
-    rows: str,
-    left_out: Counter[str],
-    options: KeyphraseOptions,
-    max_tokens: int,
-) -> ReadDocuments:
-    """Find the candidates of documents and what each of their words receives."""
-    spans = with_tagger(options.candidates) if options.candidates else between_stop_words
-    weights, unknown = word_weights(
-        model,
-        documents,
-        pooling=pooling,
-        rows=rows,
-        stack=model.default_stack,
-        max_tokens=max_tokens,
-        batch_tokens=options.batch_tokens,
-        left_out=left_out,
-        progress=options.progress,
-    )
-    about = {
-        "kind": "documents",
-        "documents": len(documents),
-        "words": sum(len(document.words) for document in documents),
-        "unknown": unknown,
-        "documents_in_windows": left_out.pop("document_in_windows", 0),
-        "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
-    }
-    return ReadDocuments(documents, [find_candidates(document.words, spans) for document in documents], weights, about)
-
-
 def _read_behaviours(atlas: str | Path | None) -> dict[tuple[int, int], list[str]]:
     """Read what each head is known for in a survey."""
-    if atlas is None:
-        return {}
-    tables = open_atlas(atlas).tables
-    if "behaviours" not in tables:
-        raise SettingError(f"--atlas {atlas}: has no table of behaviours. Give the folder of a survey.")
     behaviours: dict[tuple[int, int], list[str]] = {}
-    for row in tables["behaviours"].to_dict("records"):
+    for row in open_atlas(atlas).tables["behaviours"].to_dict("records") if atlas is not None else ():
         behaviours.setdefault((int(row["layer"]), int(row["head"])), []).append(str(row["label"]))
     return behaviours
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,52 +18,71 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.keyphrases.documents import Document
-from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
+from headatlas.encoding.batches import Batch, make_batch, plan_batches
 from headatlas.encoding.keyphrase_segments import KeyphraseSegment, text_windows
 from headatlas.encoding.template import SPECIAL
-from headatlas.encoding.unknown import UnknownCounts, count_unknown
 from headatlas.engine.progress import TokenProgress
+from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import CorpusError
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.statistics.received import POOLINGS, ROWS, received
 
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
 WordWeights = NDArray[np.float32]  # [words, heads]
+
+
+def encode_documents(
+    documents: Sequence[Document], tokenizer: PreTrainedTokenizerBase, max_tokens: int, left_out: Counter[str]
+) -> list[KeyphraseSegment]:
+    """The windows of all documents; CorpusError if there are none."""
+    ids, texts = [document.id for document in documents], [document.words for document in documents]
+    segments = list(text_windows(ids, texts, tokenizer, max_tokens, left_out))
+    if not segments:
+        raise CorpusError("The documents turn into no tokens. Does this model's tokenizer know their script?")
+    return segments
 
 
 def word_weights(
     model: Model,
     documents: Sequence[Document],
+    segments: Sequence[KeyphraseSegment],
     *,
     pooling: str,
     rows: str,
     stack: Stack,
-    max_tokens: int,
     batch_tokens: int,
-    left_out: Counter[str],
+    run: RunPart = UNSAVED,
     progress: bool = False,
-) -> tuple[list[WordWeights], UnknownCounts]:
-    """Of every document, what each word receives from each head (layer after layer), 0 where a word has no token; and
-    what of them the tokenizer does not know.
+) -> list[WordWeights]:
+    """Of every document, what each word receives from each head (layer after layer), 0 where a word has no token.
+
+    segments: the windows of the documents. run: saves what each batch gives.
     """
-    shape = model.shapes[stack]
-    ids, texts = [document.id for document in documents], [document.words for document in documents]
-    segments = list(text_windows(ids, texts, model.tokenizer, max_tokens, left_out))
-    if not segments:
-        raise CorpusError("The documents turn into no tokens. Does this model's tokenizer know their script?")
-    weights_of = {document.id: np.zeros((len(document.words), shape.total), np.float32) for document in documents}
+    heads = model.shapes[stack].total
+    weights_of = {document.id: np.zeros((len(document.words), heads), np.float32) for document in documents}
     form = ROWS.index(rows) * len(POOLINGS) + POOLINGS.index(pooling)
-    plan = plan_batches(segments, batch_tokens)
+
+    def observe(indices: Sequence[int]) -> Arrays:
+        batch = make_batch([segments[index] for index in indices], model.kinds, model.pad_id).to(model.device)
+        weights = torch.cat(_received(model, batch, form, pooling, stack), 1).cpu().numpy()  # [B, heads, W]
+        return {
+            str(index): of_segment[:, np.flatnonzero(segments[index].counted)].T
+            for index, of_segment in zip(indices, weights, strict=True)
+        }
+
     description = f"{model.name}: attention received"
     with TokenProgress(description, sum(map(len, segments)), show=progress) as bar:
-        for batch in iterate_batches(segments, plan, model.kinds, model.pad_id):
-            layers = _received(model, batch.to(model.device), form, pooling, stack)
-            for segment, weights in zip(batch.segments, torch.cat(layers, 1).cpu().numpy(), strict=True):
-                assert isinstance(segment, KeyphraseSegment)
-                counted = np.flatnonzero(segment.counted)
-                weights_of[segment.document][segment.first + counted] = weights[:, counted].T
-            bar.advance(batch.tokens)
-    return [weights_of[name] for name in ids], count_unknown(segments, model.tokenizer)
+        for number, indices in enumerate(plan_batches(segments, batch_tokens)):
+            received_by = run.compute_once(f"batch-{number:05}", partial(observe, indices))
+            for index in indices:
+                segment = segments[index]
+                words = segment.first + np.flatnonzero(segment.counted)
+                weights_of[segment.document][words] = received_by[str(index)]
+            bar.advance(sum(len(segments[index]) for index in indices))
+    return [weights_of[document.id] for document in documents]
 
 
 def _received(model: Model, batch: Batch, form: int, pooling: str, stack: Stack) -> list[Tensor]:

@@ -15,7 +15,6 @@ from torch import Tensor
 
 from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.replicates import MEASURES, interval, measures_of, replicates
-from headatlas.commands.shared.records import Rows
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.spans.tasks import SpanTask
 from headatlas.encoding.span_segments import SpanSegment, TokenTarget
@@ -25,6 +24,7 @@ from headatlas.probes.span_batches import SpanBatch, SpanTargets
 from headatlas.probes.span_probes import EdgeProbe, HeadMixProbe, SpanProbe
 from headatlas.probes.span_scores import SpanCounts, score_spans
 from headatlas.probes.training import Fitted, fit, hold_out
+from headatlas.results.folder import Rows
 from headatlas.statistics.layer_measures import differentials, divergence_from_uniform
 
 Floats = NDArray[np.float64]

@@ -22,7 +22,7 @@ from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
     from headatlas.probes.training import TrainingSettings
-    from headatlas.results.atlas import Atlas
+    from headatlas.results.folder import Results
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,8 +93,8 @@ class LayerOptions(ModelOptions, TrainingOptions):
         return self.train_limit if part == "train" else self.eval_limit
 
 
-@command(LayerOptions, locks="layers")
-def layers(options: LayerOptions) -> Atlas:
+@command(LayerOptions)
+def layers(options: LayerOptions) -> Results:
     """Measure what each layer of a model encodes, from part of speech to coreference.
 
     Trains edge probes (Tenney et al. 2019) on every layer and on mixtures of layers, and writes tables, figures and

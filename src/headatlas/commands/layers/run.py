@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,27 +16,29 @@ from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.replicates import order_rows
 from headatlas.commands.layers.sources import Source, families, keep_states, read_source
 from headatlas.commands.shared.options import list_names
-from headatlas.commands.shared.records import load_record, make_tables, save_record
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.spans.tasks import ALL, SpanTask, choose_tasks
-from headatlas.engine.stopping import KEPT, ctrl_c
-from headatlas.errors import AtlasError, SurveyInterruptedError
-from headatlas.files import make_folder
+from headatlas.engine.run_folder import RunFolder
+from headatlas.errors import AtlasError
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.probes.span_batches import SpanTargets, labels_of
-from headatlas.results.atlas import Atlas, read_manifest, refuse_other_run, write_manifest, write_tables
-from headatlas.versions import moment, versions
+from headatlas.results.folder import Results, make_tables, write_tables
 
 
-def run_layers(options: LayerOptions) -> Atlas:
+def run_layers(options: LayerOptions) -> Results:
     """Read the texts of each task, extract hidden states once, train all probes, and write the tables.
 
     A finished folder takes in more tasks, also from other files, under the same settings.
     """
-    started, folder = time.monotonic(), Path(options.out)
+    with RunFolder(options.out, "layers") as run:
+        _probe_layers(options, run)
+        return Results(run.folder)
+
+
+def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
     choose_device(options.placed_on)
     files = {
         part: find_files(paths, part, folders=True)
@@ -48,91 +50,72 @@ def run_layers(options: LayerOptions) -> Atlas:
     model = options.load(options.model, seed=options.seed)
     stack = model.choose_stack(options.attention)
     check_length(options.max_tokens, model.longest_input, model.name)
-    settings = json.loads(json.dumps(model_identity(model, stack) | options.settings()))
     hashes = {part: [record["sha256"] for record in describe_files(files[part])] for part in PARTS}
-    before = _read_earlier(folder, settings, {task.name: hashes for task in tasks})
+    complete, before = run.finished(model_identity(model, stack) | options.settings()), run.earlier or {}
+    earlier_tasks: dict[str, Any] = before.get("tasks", {})
+    _refuse_other_files(run.folder, earlier_tasks, tasks, hashes)
     networks: dict[NetworkWeights, Callable[[], Model]] = {
         "random" if model.source.get("random_weights") else "pretrained": lambda: model
     }
     if options.control:
         networks["random"] = lambda: options.load(options.model, seed=options.seed, random_weights=True)
-    if before.get("complete") and not any(_unfinished(folder, tasks, weights) for weights in networks):
-        return Atlas(folder)
+    if complete and not any(_unfinished(run, tasks, weights) for weights in networks):
+        return
     sources = [read_source(family, files, model, options) for family in families(tasks, files)]
-    make_folder(folder)
-    manifest: dict[str, Any] = {
-        "complete": False,
-        "started": moment(),
-        "settings": settings,
-        "model": describe_model(model, stack),
-        "tasks": before.get("tasks", {}) | {task.name: {"files": hashes, "links": task.links} for task in tasks},
-        "corpora": before.get("corpora", {})
-        | {f"{source.name}, {part}": source.parts[part].about for source in sources for part in PARTS},
-        "studies_skipped": {},
-        "versions": versions("numba", "pandas", "scipy"),
-    }
-    write_manifest(folder, manifest)
-    with ctrl_c() as stop:
-
-        def check_stop() -> None:
-            if stop.is_set():
-                raise SurveyInterruptedError(f"Stopped. {KEPT}")
-
-        for source in sources:
-            for weights, network in networks.items():
-                if unfinished := _unfinished(folder, source.tasks, weights):
-                    _run_tasks(unfinished, source, weights, network(), options, check_stop)
-    names = [f"{task}-{weights}" for task in manifest["tasks"] for weights in networks]
-    records = [record for name in names if (record := load_record(folder, name, Record)) is not None]
-    manifest |= {
-        "complete": True,
-        "finished": moment(),
-        "seconds": round(time.monotonic() - started, 1),
-        "tables": write_tables(folder, _tables_of(records)),
-    }
-    write_manifest(folder, manifest)
-    return Atlas(folder)
+    all_tasks = earlier_tasks | {task.name: {"files": hashes, "links": task.links} for task in tasks}
+    read = {f"{source.name}, {part}": source.parts[part].about for source in sources for part in PARTS}
+    run.begin(
+        model=describe_model(model, stack),
+        tasks=all_tasks,
+        corpora=before.get("corpora", {}) | read,
+        studies_skipped={},
+    )
+    for source in sources:
+        for weights, network in networks.items():
+            if unfinished := _unfinished(run, source.tasks, weights):
+                _run_tasks(run, unfinished, source, weights, network(), options)
+    names = [f"{task}-{weights}" for task in all_tasks for weights in networks]
+    records = [record for name in names if (record := run.record(name, Record)) is not None]
+    run.finish(tables=write_tables(run.folder, _tables_of(records)))
 
 
-def _read_earlier(folder: Path, settings: dict[str, Any], tasks: dict[str, Any]) -> dict[str, Any]:
-    """Read the manifest of a folder that holds tasks under the same settings; refuse a folder of anything else."""
-    if not (folder / "manifest.json").exists():
-        return {}
-    manifest = read_manifest(folder)
-    if "tasks" not in manifest:
-        raise AtlasError(f"{folder}: holds other results, not those of layers. Choose another --out folder.")
-    refuse_other_run(folder, manifest, settings)
-    for name, files in tasks.items():
-        if name in manifest["tasks"] and manifest["tasks"][name]["files"] != files:
-            raise AtlasError(f"{folder}: holds the task {name} of other files. Choose another --out folder.")
-    return manifest
+def _refuse_other_files(
+    folder: Path, earlier_tasks: Mapping[str, Any], tasks: Sequence[SpanTask], hashes: Mapping[str, Any]
+) -> None:
+    """Refuse a task that the folder holds already, but of other files."""
+    for task in tasks:
+        if task.name in earlier_tasks and earlier_tasks[task.name]["files"] != hashes:
+            raise AtlasError(f"{folder}: holds the task {task.name} of other files. Choose another --out folder.")
 
 
-def _unfinished(folder: Path, tasks: Sequence[SpanTask], weights: NetworkWeights) -> list[SpanTask]:
-    return [task for task in tasks if load_record(folder, f"{task.name}-{weights}", Record) is None]
+def _unfinished(run: RunFolder, tasks: Sequence[SpanTask], weights: NetworkWeights) -> list[SpanTask]:
+    return [task for task in tasks if run.record(f"{task.name}-{weights}", Record) is None]
 
 
 def _run_tasks(
+    run: RunFolder,
     tasks: Sequence[SpanTask],
     source: Source,
     weights: NetworkWeights,
     model: Model,
     options: LayerOptions,
-    check_stop: Callable[[], None],
 ) -> None:
     """Run some tasks of a source on one network and save their records."""
-    folder = Path(options.out)
-    maps = folder / "maps" / f"{source.name}{'-random' * (weights == 'random')}"
+    maps = run.folder / "maps" / f"{source.name}{'-random' * (weights == 'random')}"
     stores = {part: keep_states(source, part, model, maps / part, options) for part in PARTS}
-    for task in tasks:
+
+    def make(task: SpanTask) -> Record:
         started = time.monotonic()
         data = _read_targets(task, source, stores, options)
-        record = TaskRun(task, weights, data, options, check_stop).record()
-        save_record(folder, f"{task.name}-{weights}", record)
+        record = TaskRun(task, weights, data, options, run.check_stop).record()
         for row in record.layer_summary if options.progress else ():
             about = f"{row['task']}, {row['mix']}, {row['weights']}: micro F1 {100 * row['score']:.1f}"
             seconds = time.monotonic() - started
             print(f"{about}, centre of gravity {row['centre_of_gravity']:.2f}, {seconds:.0f} s", file=sys.stderr)
+        return record
+
+    for task in tasks:
+        run.record_once(f"{task.name}-{weights}", Record, partial(make, task))
 
 
 def _read_targets(task: SpanTask, source: Source, stores: Mapping[str, Any], options: LayerOptions) -> Data:

@@ -35,7 +35,7 @@ class MergeOptions(Options):
             raise SettingError("No shard is given. Name the folders of all shards.")
 
 
-@command(MergeOptions, locks="merge")
+@command(MergeOptions)
 def merge(options: MergeOptions) -> Atlas | Store | Path:
     """Combine the shards of a survey, an extraction or an ablation into one folder.
 

@@ -13,36 +13,36 @@ is known when every head has been tried on every example, so one more run does w
 from __future__ import annotations
 
 import shutil
-import time
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
-from headatlas.commands.ablate.run import STATE
 from headatlas.commands.extract.run import PLACES, Advance, fill_store
 from headatlas.commands.merge.options import MergeOptions
-from headatlas.commands.survey.reopen import blank_studies, check_states, read_states, start_studies
-from headatlas.commands.survey.run import STATES, begin_manifest
-from headatlas.commands.survey.studies import all_tables
+from headatlas.commands.survey.reopen import blank_studies, check_states, not_installed, read_states, start_studies
+from headatlas.commands.survey.run import make_frames
 from headatlas.encoding.shards import Shard
-from headatlas.engine.checkpoint import Checkpoint
+from headatlas.engine.locking import output_folder
+from headatlas.engine.manifests import read_manifest
+from headatlas.engine.run_folder import STATE, RunFolder
 from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically
+from headatlas.manifest import Manifest
 from headatlas.models.stacks import HeadShape
-from headatlas.remote import fetch_folder, is_url, local_folder, send
-from headatlas.results.atlas import EXAMPLES, SHARD, Atlas, already_done, read_manifest, write_manifest, write_tables
+from headatlas.remote import fetch_folder, is_url
+from headatlas.results.atlas import EXAMPLES, Atlas
+from headatlas.results.folder import write_tables
 from headatlas.store.examples import Tensors
 from headatlas.store.index import INDEX, Index
 from headatlas.store.reading import Store, open_store
-from headatlas.studies import Study
-from headatlas.studies.dependencies import Dependencies
-from headatlas.studies.study import State
-from headatlas.versions import moment
+from headatlas.studies import STUDIES
+from headatlas.studies.state import Arrays
+from headatlas.studies.study import Study
 
 READERS = 2  # threads that read states ahead of the merge
 NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged without it."
@@ -50,35 +50,29 @@ NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged 
 
 def run_merge(options: MergeOptions) -> Atlas | Store | Path:
     """Combine the shards; open the result if it has been merged before."""
-    folders = [fetch_folder(shard) if is_url(shard) else Path(shard) for shard in options.shards]
-    merged = _merge(folders, local_folder(options.out), options.progress)
-    send(merged if isinstance(merged, Path) else merged.folder, options.out)
-    return merged
+    with output_folder(options.out, "merge") as folder:
+        folders = [fetch_folder(shard) if is_url(shard) else Path(shard) for shard in options.shards]
+        if (folders[0] / INDEX).exists():
+            stores = [open_store(shard) for shard in folders]
+            _check_shards(folders, [(store.index.complete, store.index.settings) for store in stores])
+            return _merge_stores(stores, folder, options.progress)
+        manifests = [read_manifest(shard) for shard in folders]
+        _check_shards(folders, [(manifest.get("complete"), manifest["settings"]) for manifest in manifests])
+        with RunFolder(folder, manifests[0]["command"]) as run:
+            if run.finished(manifests[0]["settings"] | {"shard": None}):
+                return folder if manifests[0]["command"] == "ablate" else Atlas(folder)
+            combine = _merge_ablations if manifests[0]["command"] == "ablate" else _merge_surveys
+            return combine(folders, manifests, run)
 
 
-def _merge(folders: Sequence[Path], folder: Path, progress: bool) -> Atlas | Store | Path:
-    if (folders[0] / INDEX).exists():
-        stores = [open_store(shard) for shard in folders]
-        _check_shards(
-            folders, [{"complete": store.index.complete, "settings": store.index.settings} for store in stores]
-        )
-        return _merge_stores(stores, folder, progress)
-    manifests = [read_manifest(shard, SHARD) for shard in folders]
-    _check_shards(folders, manifests)
-    if "tasks" in manifests[0]["settings"]:
-        return _merge_ablations(folders, manifests, folder)
-    return _merge_surveys(folders, manifests, folder)
-
-
-def _check_shards(folders: Sequence[Path], manifests: Sequence[dict[str, Any]]) -> None:
-    """Refuse shards that are unfinished, of another run, missing, or given twice."""
+def _check_shards(folders: Sequence[Path], runs: Sequence[tuple[bool | None, dict[str, Any]]]) -> None:
+    """Refuse shards that are unfinished, of another run, missing, or given twice. runs: complete, and settings."""
     places: dict[Shard, Path] = {}
-    first = manifests[0]["settings"]
-    for folder, manifest in zip(folders, manifests, strict=True):
-        settings = manifest["settings"]
+    first = runs[0][1]
+    for folder, (complete, settings) in zip(folders, runs, strict=True):
         if not isinstance(settings.get("shard"), str):
             raise AtlasError(f"{folder}: is not a shard. Make shards with --shard 1/2 and so on.")
-        if not manifest.get("complete"):
+        if not complete:
             raise AtlasError(f"{folder}: this shard has not finished. Run its command again to resume it.")
         if differing := differences(first, settings | {"shard": first["shard"]}):
             raise AtlasError(f"{folder}: is a shard of another run than {folders[0]} ({'; '.join(differing)}).")
@@ -94,51 +88,50 @@ def _check_shards(folders: Sequence[Path], manifests: Sequence[dict[str, Any]]) 
         raise AtlasError(f"Of the shards, {len(missing)} are missing: {shown}. Run them, or name their folders too.")
 
 
-def _merge_surveys(folders: Sequence[Path], manifests: Sequence[dict[str, Any]], folder: Path) -> Atlas:
+def _merge_surveys(folders: Sequence[Path], manifests: Sequence[Manifest], run: RunFolder) -> Atlas:
     """Combine all shards of a survey, which were checked."""
-    started = time.monotonic()
-    first = manifests[0]
-    settings = first["settings"] | {"shard": None}
-    if already_done(folder, settings):
-        return Atlas(folder)
-    make_folder(folder / STATES)
-    manifest = begin_manifest(settings, first["model"]) | {"shards": [str(shard) for shard in folders]}
-    write_manifest(folder, manifest)
+    skipped = {name: why for manifest in manifests for name, why in manifest["studies_skipped"].items()}
+    first: Manifest = {**manifests[0], "studies_skipped": skipped}
+    if missing := not_installed(first):
+        raise AtlasError(f"{folders[0]}: the study {missing[0]} is not installed here. Install its package first.")
+    run.begin(model=first["model"], shards=[str(shard) for shard in folders])
     merged = {name: _merge_states(folders, name, first) for name in _state_names(first)}
-    for name, studies in merged.items():
-        Checkpoint(folder / STATES / f"{name}.safetensors", settings).save(studies, ())
-    controls = merged.get("treebank-control", {}).values()
-    control = next((cast(Dependencies, study) for study in controls), None)
-    of_corpora = (study for name in first["corpora"] for study in merged[name].values())
-    rows = write_tables(folder, all_tables(of_corpora, control))
+    for name, of_corpus in merged.items():
+        run.checkpoint(name).save(of_corpus, ())
+    run.check_stop()
+    studies = {name: study for corpus in first["corpora"] for name, study in merged[corpus].items()}
+    for corpus in first["corpora"]:
+        for name, control in merged.get(f"{corpus}-control", {}).items():
+            studies[name].control = control
+    frames, declared, failures = make_frames(studies)
+    rows = write_tables(run.folder, frames, declared)
     examples = folders[0] / EXAMPLES
-    write_atomically(folder / EXAMPLES, lambda temporary: shutil.copyfile(examples, temporary))
-    manifest |= {
-        "complete": True,
-        "finished": moment(),
-        "seconds": round(time.monotonic() - started, 1),
-        "corpora": first["corpora"],
-        "studies_skipped": first["studies_skipped"]
-        | ({"figure 5": NO_SENTENCES} if "treebank" in first["corpora"] else {}),
-        "tables": rows,
+    write_atomically(run.folder / EXAMPLES, lambda temporary: shutil.copyfile(examples, temporary))
+    run.check_stop()
+    run.finish(
+        corpora=first["corpora"],
+        studies_skipped=skipped | failures | ({"figure 5": NO_SENTENCES} if "treebank" in first["corpora"] else {}),
+        tables=rows,
+    )
+    return Atlas(run.folder)
+
+
+def _state_names(manifest: Manifest) -> list[str]:
+    """Return the names of the state files: one per corpus, and of some corpora one with random weights."""
+    settings = manifest["settings"]
+    takers = {
+        STUDIES[name].corpus for name in settings["studies"] if settings["control"] and STUDIES[name].takes_control
     }
-    write_manifest(folder, manifest)
-    return Atlas(folder)
+    return [*manifest["corpora"], *(f"{corpus}-control" for corpus in manifest["corpora"] if corpus in takers)]
 
 
-def _state_names(manifest: dict[str, Any]) -> list[str]:
-    """Return the names of the state files: one per corpus, and one of the control with random weights."""
-    control = ["treebank-control"] if manifest["settings"]["control"] and "treebank" in manifest["corpora"] else []
-    return [*manifest["corpora"], *control]
-
-
-def _merge_states(folders: Sequence[Path], name: str, manifest: dict[str, Any]) -> dict[str, Study]:
+def _merge_states(folders: Sequence[Path], name: str, manifest: Manifest) -> dict[str, Study]:
     """Return the studies of one state file with the sums of all shards."""
     corpus = name.removesuffix("-control")
     shape = HeadShape(tuple(manifest["model"]["heads"]))
-    merged, shard = (blank_studies(manifest, folders[0])[corpus] for _ in range(2))
+    merged, shard = (_seen_by(name, blank_studies(manifest, folders[0])[corpus]) for _ in range(2))
     start_studies((*merged.values(), *shard.values()), shape, folders[0])
-    for path, content in _read_ahead([folder / STATES / f"{name}.safetensors" for folder in folders]):
+    for path, content in _read_ahead([folder / STATE / f"{name}.safetensors" for folder in folders]):
         states = check_states(path, content, shard)
         for study_name, study in merged.items():
             shard[study_name].restore(states[study_name])
@@ -146,9 +139,15 @@ def _merge_states(folders: Sequence[Path], name: str, manifest: dict[str, Any]) 
     return merged
 
 
-def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, State]]]:
+def _seen_by(name: str, studies: dict[str, Study]) -> dict[str, Study]:
+    """The studies of a state file; with random weights, those that show them beside their own results."""
+    controlled = name.endswith("-control")
+    return {study.name: study for study in studies.values() if study.takes_control or not controlled}
+
+
+def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Arrays]]]:
     """Yield the states of each shard in order; while one is merged, the next are read and checked."""
-    coming: deque[tuple[Path, Future[dict[str, State]]]] = deque()
+    coming: deque[tuple[Path, Future[dict[str, Arrays]]]] = deque()
     with ThreadPoolExecutor(READERS) as readers:
         for path in paths:
             coming.append((path, readers.submit(read_states, path)))
@@ -209,11 +208,8 @@ def _tensors(store: Store, number: int, whole: Index) -> Tensors:
     return Tensors(maps, store.states_of(number) if whole.states else None)
 
 
-def _merge_ablations(folders: Sequence[Path], manifests: Sequence[dict[str, Any]], folder: Path) -> Path:
+def _merge_ablations(folders: Sequence[Path], manifests: Sequence[Manifest], run: RunFolder) -> Path:
     """Copy the pieces of all shards, which were checked, into one folder, and return it."""
-    settings = manifests[0]["settings"] | {"shard": None}
-    if already_done(folder, settings):
-        return folder
     for shard, manifest in zip(folders, manifests, strict=True):
         pieces = sorted((shard / STATE).rglob("*.safetensors"))
         if len(pieces) != manifest["pieces"]:
@@ -221,9 +217,8 @@ def _merge_ablations(folders: Sequence[Path], manifests: Sequence[dict[str, Any]
                 f"{shard}: has {len(pieces)} of its {manifest['pieces']} pieces. Delete the folder and run it again."
             )
         for piece in pieces:
-            target = folder / STATE / piece.relative_to(shard / STATE)
+            target = run.state / piece.relative_to(shard / STATE)
             make_folder(target.parent)
             write_atomically(target, partial(shutil.copyfile, piece))
-    beginning = {key: manifests[0][key] for key in ("started", "model", "versions")}
-    write_manifest(folder, {"complete": False, "settings": settings, **beginning})
-    return folder
+    run.begin(model=manifests[0]["model"])
+    return run.folder

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 
 from headatlas.commands.probe.options import ON_ATTENTION, UNTRAINED, ProbeOptions
-from headatlas.commands.shared.records import Rows
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
@@ -21,6 +20,7 @@ from headatlas.probes.controls import control_heads
 from headatlas.probes.description_length import description_length
 from headatlas.probes.structural import StructuralProbe, structural_scores
 from headatlas.probes.training import Fitted, fit, hold_out
+from headatlas.results.folder import Rows
 from headatlas.studies.dependencies import DIRECTIONS
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from headatlas.commands.extract.options import extract
 from headatlas.commands.probe.options import ProbeOptions
-from headatlas.commands.survey.stored import stored_unknown
 from headatlas.corpora.files import PARTS, describe_files
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.engine.settings import differences
@@ -16,8 +15,10 @@ from headatlas.errors import SettingError
 from headatlas.models.model import Model
 from headatlas.store.examples import label_set_of
 from headatlas.store.reading import Store, open_store
+from headatlas.store.stored_model import stored_unknown
 
 FLAGS = {"train": "--treebank", "eval": "--eval"}
+MAPS = "maps"
 _OF_THE_MODEL = ("model", "weights", "random_weights", "dtype", "attention")
 _OF_THE_SAMPLE = ("sentences", "seed", "max_tokens", "format")
 
@@ -25,8 +26,8 @@ Stores = Mapping[str, Store]  # of each of PARTS
 PartFiles = Mapping[str, Sequence[Path]]
 
 
-def open_maps(options: ProbeOptions, files: PartFiles, states: bool) -> Stores:
-    """Open the given stores, or extract the maps, and hidden states if the structural probe needs them."""
+def open_maps(options: ProbeOptions, files: PartFiles, folder: Path, states: bool) -> Stores:
+    """Open the given stores, or extract maps into a folder, with hidden states if the structural probe needs them."""
     if options.maps_train is not None and options.maps_eval is not None:
         return _open_given({"train": options.maps_train, "eval": options.maps_eval}, files)
     if options.model is None:
@@ -35,18 +36,19 @@ def open_maps(options: ProbeOptions, files: PartFiles, states: bool) -> Stores:
     sample = {"max_tokens": options.max_tokens, "format": options.format, "seed": options.seed}
     limits = {"train": options.sentences, "eval": None}
     return {
-        part: _extract(loaded, options, files[part], part, states, sample | {"sentences": limits[part]})
+        part: _extract(loaded, options, files[part], folder / MAPS / part, states, sample | {"sentences": limits[part]})
         for part in PARTS
     }
 
 
-def extract_control(options: ProbeOptions, files: PartFiles, stores: Stores) -> Stores:
+def extract_control(options: ProbeOptions, files: PartFiles, folder: Path, stores: Stores) -> Stores:
     """Extract the maps of the same network with random weights on the same sentences."""
     random_model = options.load(str(options.model), seed=options.seed, random_weights=True)
     controls = {}
     for part, store in stores.items():
         sample = {name: store.index.settings[name] for name in _OF_THE_SAMPLE}
-        controls[part] = _extract(random_model, options, files[part], f"{part}-random", False, sample)
+        maps = folder / MAPS / f"{part}-random"
+        controls[part] = _extract(random_model, options, files[part], maps, False, sample)
         if _sentences(controls[part]) != _sentences(store):
             raise SettingError(
                 f"{controls[part].folder}: the control reads other sentences than {store.folder}, so the two cannot "
@@ -56,12 +58,12 @@ def extract_control(options: ProbeOptions, files: PartFiles, stores: Stores) -> 
 
 
 def _extract(
-    model: Model, options: ProbeOptions, files: Sequence[Path], name: str, states: bool, sample: Mapping[str, Any]
+    model: Model, options: ProbeOptions, files: Sequence[Path], folder: Path, states: bool, sample: Mapping[str, Any]
 ) -> Store:
     return extract(
         model,
         treebank=files,
-        out=Path(options.out) / "maps" / name,
+        out=folder,
         hidden_states=states,
         batch_tokens=options.batch_tokens,
         attention=options.attention,

@@ -17,7 +17,7 @@ from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
     from headatlas.probes.training import TrainingSettings
-    from headatlas.results.atlas import Atlas
+    from headatlas.results.folder import Results
 
 UNTRAINED = ("right_branching", "left_branching")
 ON_ATTENTION = ("attention", "attention_words")
@@ -115,8 +115,8 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
         return TrainingSettings(self.epochs, self.patience, self.batch_sentences)
 
 
-@command(ProbeOptions, locks="probe")
-def probe(options: ProbeOptions) -> Atlas:
+@command(ProbeOptions)
+def probe(options: ProbeOptions) -> Results:
     """Train probes that read syntax from all heads together, and from the hidden states.
 
     Trains the probes of Clark et al. (2019), section 5, with their baselines and controls, and the structural probe

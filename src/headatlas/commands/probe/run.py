@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Callable
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
-from headatlas.commands.probe.jobs import Data, Record, jobs_of, run_job
+from headatlas.commands.probe.jobs import Data, Job, Record, jobs_of, run_job
 from headatlas.commands.probe.maps import (
     Stores,
     also_in_train,
@@ -19,31 +18,34 @@ from headatlas.commands.probe.maps import (
     open_maps,
 )
 from headatlas.commands.probe.options import ON_ATTENTION, WITH_WORDS, ProbeOptions
-from headatlas.commands.shared.records import load_record, make_tables, save_record
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, find_files, refuse_same_files
-from headatlas.engine.stopping import KEPT, ctrl_c
-from headatlas.errors import SettingError, SurveyInterruptedError
-from headatlas.files import make_folder, sha256
+from headatlas.engine.run_folder import RunFolder
+from headatlas.errors import SettingError
+from headatlas.files import sha256
 from headatlas.models.loading import choose_device
 from headatlas.probes.batches import Sentences
 from headatlas.probes.training import FEWEST_SENTENCES
 from headatlas.probes.vectors import GLOVE, INSTALL, WordVectors, glove_is_installed, load_vectors
-from headatlas.results.atlas import Atlas, already_done, write_manifest, write_tables
+from headatlas.results.folder import Results, make_tables, write_tables
 from headatlas.store.index import INDEX
-from headatlas.versions import moment, versions
 
 
-def run_probe(options: ProbeOptions) -> Atlas:
+def run_probe(options: ProbeOptions) -> Results:
     """Extract or open the maps, train every probe with every seed, and write the tables."""
-    started, folder = time.monotonic(), Path(options.out)
+    with RunFolder(options.out, "probe") as run:
+        _probe(options, run)
+        return Results(run.folder)
+
+
+def _probe(options: ProbeOptions, run: RunFolder) -> None:
     skipped = _without_vectors(options)
     device = choose_device(options.placed_on)
     given = {"train": (options.treebank, "treebank"), "eval": (options.eval, "eval")}
     files = {part: find_files(paths, option) for part, (paths, option) in given.items() if paths is not None}
     if not options.force:
         refuse_same_files(files, FORCE_OR_ANOTHER)
-    stores = open_maps(options, files, states="structural" in options.chosen)
+    stores = open_maps(options, files, run.folder, states="structural" in options.chosen)
     labels = check_stores(stores, options.force)
     skipped |= _without_states(options, stores)
     probes = tuple(name for name in options.chosen if name not in skipped)
@@ -53,43 +55,30 @@ def run_probe(options: ProbeOptions) -> Atlas:
         "probes": probes,
         "vectors": vectors.about["sha256"] if vectors else None,
     }
-    settings = json.loads(json.dumps(settings))
-    if already_done(folder, settings):
-        return Atlas(folder)
-    make_folder(folder)
-    manifest: dict[str, Any] = {
-        "complete": False,
-        "started": moment(),
-        "settings": settings,
-        "model": stores["train"].model,
-        "vectors": vectors.about if vectors else None,
-        "corpora": _describe_corpora(stores, vectors, labels.name),
-        "studies_skipped": skipped,
-        "versions": versions("numba", "pandas", "scipy"),
-    }
-    write_manifest(folder, manifest)
+    if run.finished(settings):
+        return
+    run.begin(
+        model=stores["train"].model,
+        vectors=vectors.about if vectors else None,
+        corpora=_describe_corpora(stores, vectors, labels.name),
+        studies_skipped=skipped,
+    )
 
     def read(stores: Stores) -> Data:
         memory = options.memory_megabytes * 10**6
         train = Sentences(stores["train"], vectors, device, memory * 3 // 4)
         return Data(train, Sentences(stores["eval"], vectors, device, memory // 4), labels)
 
-    records = _run_jobs(options, probes, _weights_of(stores), lambda: read(stores))
+    records = _run_jobs(run, options, probes, _weights_of(stores), cache(lambda: read(stores)))
     if options.control:
         on_attention = tuple(name for name in probes if name in ON_ATTENTION)
-        records += _run_jobs(options, on_attention, "random", lambda: read(extract_control(options, files, stores)))
+        read_control = cache(lambda: read(extract_control(options, files, run.folder, stores)))
+        records += _run_jobs(run, options, on_attention, "random", read_control)
     rows = {
         table: [row for record in records for row in getattr(record, table)]
         for table in ("probes", "probe_relations", "probe_weights")
     }
-    manifest |= {
-        "complete": True,
-        "finished": moment(),
-        "seconds": round(time.monotonic() - started, 1),
-        "tables": write_tables(folder, make_tables(rows)),
-    }
-    write_manifest(folder, manifest)
-    return Atlas(folder)
+    run.finish(tables=write_tables(run.folder, make_tables(rows)))
 
 
 def _without_vectors(options: ProbeOptions) -> dict[str, str]:
@@ -142,28 +131,18 @@ def _describe_corpora(stores: Stores, vectors: WordVectors | None, label_set: st
 
 
 def _run_jobs(
-    options: ProbeOptions, probes: tuple[str, ...], weights: NetworkWeights, read: Callable[[], Data]
+    run: RunFolder, options: ProbeOptions, probes: tuple[str, ...], weights: NetworkWeights, read: Callable[[], Data]
 ) -> list[Record]:
     """Run every job without a record and return all records. The maps are read only if a job is left."""
-    folder, records = Path(options.out), []
-    data: Data | None = None
-    with ctrl_c() as stop:
 
-        def check_stop() -> None:
-            if stop.is_set():
-                raise SurveyInterruptedError(f"Stopped. {KEPT}")
+    def make(job: Job) -> Record:
+        begun = time.monotonic()
+        record = run_job(job, read(), options, run.check_stop)
+        if options.progress:
+            print(f"{job.name}: {_summarise(record)}, {time.monotonic() - begun:.0f} s", file=sys.stderr)
+        return record
 
-        for job in jobs_of(options, probes, weights):
-            record = load_record(folder, job.name, Record)
-            if record is None:
-                data = data or read()
-                begun = time.monotonic()
-                record = run_job(job, data, options, check_stop)
-                save_record(folder, job.name, record)
-                if options.progress:
-                    print(f"{job.name}: {_summarise(record)}, {time.monotonic() - begun:.0f} s", file=sys.stderr)
-            records.append(record)
-    return records
+    return [run.record_once(job.name, Record, partial(make, job)) for job in jobs_of(options, probes, weights)]
 
 
 def _summarise(record: Record) -> str:

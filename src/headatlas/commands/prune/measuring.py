@@ -19,6 +19,7 @@ from torch import nn
 
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
+from headatlas.manifest import BeforeAndAfter, PrunedSizes
 from headatlas.models.gates import gates_without
 from headatlas.models.head_layouts import AttentionBlock, attention_blocks
 from headatlas.models.model import Model
@@ -81,7 +82,7 @@ def compare_speed(
     return speed
 
 
-def sizes(model: Model, pruned: PreTrainedModel, removed: Sequence[Head], folder: Path) -> dict[str, Any]:
+def sizes(model: Model, pruned: PreTrainedModel, removed: Sequence[Head], folder: Path) -> PrunedSizes:
     """Parameters, bytes of tensors and files, before and after, and as the layout of a head predicts them."""
     cut = numbers_of(attention_blocks(model.network, model.name), removed)
     parameters = model.network.num_parameters()
@@ -120,9 +121,7 @@ def weight_bytes(modules: Sequence[nn.Module]) -> int:
     return sum({parameter: parameter.nbytes for module in modules for parameter in module.parameters()}.values())
 
 
-def compare_memory(
-    before: PreTrainedModel, after: PreTrainedModel, inputs: Mapping[str, Any]
-) -> dict[str, int | float] | None:
+def compare_memory(before: PreTrainedModel, after: PreTrainedModel, inputs: Mapping[str, Any]) -> BeforeAndAfter | None:
     """Peak bytes of a pass of each base network over the same inputs, and their ratio; None if not on CUDA."""
     if before.device.type != "cuda":
         return None

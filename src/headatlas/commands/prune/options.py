@@ -74,7 +74,7 @@ class PruneOptions(ExampleOptions, LoadOptions, FormatOptions):
                 raise SettingError(f"--{name} goes with --by, not with --heads.")
 
 
-@command(PruneOptions, locks="prune")
+@command(PruneOptions)
 def prune(options: PruneOptions) -> PrunedFolder:
     """Cut heads out of a model's weights and save the smaller model.
 

@@ -11,9 +11,7 @@ DIR/manifest.json             how they were chosen, sizes, measured speed and me
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +29,9 @@ from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import sample_segments
 from headatlas.engine.locking import HOLDER, LOCK
 from headatlas.engine.progress import TokenProgress
+from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, SettingError
-from headatlas.files import make_folder, others_write
+from headatlas.files import others_write
 from headatlas.models.head_layouts import attention_blocks
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device, load_model
@@ -40,23 +39,17 @@ from headatlas.models.model import Model, check_length
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import Head, bound_heads, pruned_copy
 from headatlas.models.sources import Pruning
-from headatlas.results.atlas import PRUNING, already_done, open_atlas, read_manifest, write_manifest
-from headatlas.versions import moment, versions
+from headatlas.results.comparison import open_results
+from headatlas.results.folder import Results
 
 _CHECKED_INPUTS, _CHECKED_TOKENS = 8, 128
 _ROUNDS, _ENOUGH_SECONDS = 5, 20.0
 
 
-@dataclass(frozen=True)
-class PrunedFolder:
-    """A pruned model on disk."""
+class PrunedFolder(Results):
+    """A pruned model on disk, with a manifest that says how it was made and what it saves."""
 
-    folder: Path
-
-    @property
-    def manifest(self) -> dict[str, Any]:
-        """How it was made and what it saves."""
-        return read_manifest(self.folder, PRUNING)
+    command, called = "prune", "a pruned model"
 
     def load(self, **options: Any) -> Model:
         """Load the pruned model, ready to observe; options as of `load_model`."""
@@ -65,7 +58,14 @@ class PrunedFolder:
 
 def run_prune(options: PruneOptions) -> PrunedFolder:
     """Choose the heads, cut them out, check and measure what is left, and save it."""
-    started, folder = time.monotonic(), Path(options.out)
+    with RunFolder(options.out, "prune") as run:
+        _prune(options, run)
+        return PrunedFolder(run.folder)
+
+
+def _prune(options: PruneOptions, run: RunFolder) -> None:
+    if run.earlier is None and any(path.name not in (LOCK, HOLDER) for path in run.folder.iterdir()):
+        raise AtlasError(f"{run.folder}: there are other files in it. Choose another --out folder.")
     files = find_files(options.text, "text") if options.text is not None else []
     choose_device(options.placed_on)
     model = options.load(options.model, as_saved=True)
@@ -81,8 +81,8 @@ def run_prune(options: PruneOptions) -> PrunedFolder:
         "ablation": None if options.ablation is None else str(options.ablation),
         "text": [record["sha256"] for record in described],
     }
-    if _holds_this_pruning(folder, settings):
-        return PrunedFolder(folder)
+    if run.finished(settings):
+        return
     corpora: dict[str, Any] = {}
     if names is not None:
         removed = sorted(set(parse_heads(names, model.shapes[stack], model.name)))
@@ -96,44 +96,22 @@ def run_prune(options: PruneOptions) -> PrunedFolder:
     smaller = pruned_copy(model.network, removed, _identity(model), model.name)
     batch = _sample(model)
     difference = check_same(model, smaller, removed, batch)
-    manifest: dict[str, Any] = {
-        "complete": False,
-        "started": moment(),
-        "settings": settings,
-        "model": describe_model(model, stack),
-        "corpora": corpora,
-        "versions": versions("safetensors"),
-    }
-    make_folder(folder)
-    write_manifest(folder, manifest, PRUNING)
-    with quiet_transformers(), others_write(folder):
-        smaller.save_pretrained(folder)
-        model.tokenizer.save_pretrained(folder)
+    run.begin(model=describe_model(model, stack), corpora=corpora)
+    with quiet_transformers(), others_write(run.folder):
+        smaller.save_pretrained(run.folder)
+        model.tokenizer.save_pretrained(run.folder)
     record: Pruning = smaller.headatlas_pruning
-    manifest |= {
-        "complete": True,
-        "finished": moment(),
-        "saved_as": type(smaller).__name__,
-        "removed": [f"{layer}-{head}" for layer, head in removed],
-        "base": dict(record.base),
-        "kept_heads": [list(layer) for layer in record.kept_heads],
-        **sizes(model, smaller, removed, folder),
-        "speed": compare_speed(model, smaller, batch, _ROUNDS, _ENOUGH_SECONDS),
-        "peak_memory": compare_memory(model.network, smaller, model.inputs(batch)),
-        "measured_on": {"inputs": list(batch.input_ids.shape), "device": str(model.device)},
-        "difference_from_gating": difference,
-        "seconds": round(time.monotonic() - started, 1),
-    }
-    write_manifest(folder, manifest, PRUNING)
-    return PrunedFolder(folder)
-
-
-def _holds_this_pruning(folder: Path, settings: dict[str, Any]) -> bool:
-    """Tell whether the folder holds this pruning, finished; refuse a folder that holds anything else."""
-    occupied = folder.is_dir() and any(path.name not in (LOCK, HOLDER) for path in folder.iterdir())
-    if occupied and not (folder / "manifest.json").exists():
-        raise AtlasError(f"{folder}: there are other files in it. Choose another --out folder.")
-    return already_done(folder, settings, PRUNING)
+    run.finish(
+        saved_as=type(smaller).__name__,
+        removed=[f"{layer}-{head}" for layer, head in removed],
+        base=dict(record.base),
+        kept_heads=[list(layer) for layer in record.kept_heads],
+        **sizes(model, smaller, removed, run.folder),
+        speed=compare_speed(model, smaller, batch, _ROUNDS, _ENOUGH_SECONDS),
+        peak_memory=compare_memory(model.network, smaller, model.inputs(batch)),
+        measured_on={"inputs": list(batch.input_ids.shape), "device": str(model.device)},
+        difference_from_gating=difference,
+    )
 
 
 def least_needed(values: Mapping[Head, float], bound: Sequence[tuple[Head, ...]], share: float) -> list[Head]:
@@ -154,7 +132,7 @@ def least_needed(values: Mapping[Head, float], bound: Sequence[tuple[Head, ...]]
 
 def read_values(folder: str | Path, by: PruneBy, task: str | None, model: Model) -> dict[Head, float]:
     """Read what an ablation of this model found for each head; the larger, the more the head is needed."""
-    ablation = open_atlas(folder)
+    ablation = open_results(folder)
     if by not in ablation.tables:
         raise AtlasError(
             f"{folder}: has no table {by!r}. Make one with: headatlas ablate {model.name} --task ... --out DIR"

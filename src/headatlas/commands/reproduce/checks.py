@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from headatlas.results.view import records
+from headatlas.tables import records
 from headatlas.views.published.compare import CANDIDATES, METHODS, NAMES, arrow, best_heads, head, summarise_probes
 from headatlas.views.published.tables import published_coreference, published_dependencies, published_probes
 

@@ -14,9 +14,11 @@ from typing import Any
 import pandas as pd
 
 from headatlas.commands.reproduce.checks import TOLERANCES, Check, Found, Tables, number
+from headatlas.studies import entropy, positions, token_kinds
+from headatlas.studies.labels import MOSTLY, Pattern
+from headatlas.studies.max_attention import BROAD_WEIGHT
 from headatlas.views.published.compare import best_heads, summarise_probes
 from headatlas.views.published.tables import published_text
-from headatlas.views.words import patterns
 
 LAYERS = 12  # of the paper's network
 LITTLE = 0.1  # of a head's attention
@@ -44,8 +46,8 @@ class Rule:
 def number_checks(tables: Tables, missing: Mapping[str, str]) -> Iterator[Check]:
     """The numbers in the text. missing: why each missing table is missing."""
     readers: dict[str, tuple[str, Callable[[pd.DataFrame], float]]] = {
-        "previous_heads": ("positions", lambda table: float(len(patterns.heads_showing(table, patterns.PREVIOUS)))),
-        "next_heads": ("positions", lambda table: float(len(patterns.heads_showing(table, patterns.NEXT)))),
+        "previous_heads": ("positions", lambda table: float(len(positions.PREVIOUS.heads(table)))),
+        "next_heads": ("positions", lambda table: float(len(positions.NEXT.heads(table)))),
         "cls_entropy": ("entropy", lambda table: float(_layer_means(table, "nats", source="cls").iloc[-1])),
     }
     for key, row in published_text("numbers").iterrows():
@@ -98,9 +100,9 @@ def _current_token(tables: Tables) -> Found:
     return few > len(values) / 2, f"{few} of {len(values)} heads below 10 %"
 
 
-def _in_layers(pattern: patterns.Pattern, printed: tuple[int, ...]) -> Callable[[Tables], Found]:
+def _in_layers(pattern: Pattern, printed: tuple[int, ...]) -> Callable[[Tables], Found]:
     def ask(tables: Tables) -> Found:
-        layers = sorted(patterns.heads_showing(tables["positions"], pattern)["layer"].tolist())
+        layers = sorted(pattern.heads(tables["positions"])["layer"].tolist())
         return tuple(layers) == printed, f"layers {', '.join(map(str, layers))}" if layers else "no head"
 
     return ask
@@ -108,9 +110,7 @@ def _in_layers(pattern: patterns.Pattern, printed: tuple[int, ...]) -> Callable[
 
 def _neighbours_early(tables: Tables) -> Found:
     table = tables["positions"]
-    layers = pd.concat(
-        [patterns.heads_showing(table, pattern)["layer"] for pattern in (patterns.PREVIOUS, patterns.NEXT)]
-    )
+    layers = pd.concat([pattern.heads(table)["layer"] for pattern in (positions.PREVIOUS, positions.NEXT)])
     early = int((layers <= table["layer"].max() / 2).sum())
     return early > len(layers) / 2, f"{early} of {len(layers)} such heads in the lower half"
 
@@ -129,8 +129,8 @@ def _in_the_middle(kind: str, least: float) -> Callable[[Tables], Found]:
 
 
 def _kinds_by_depth(tables: Tables) -> Found:
-    kinds = (patterns.CLS, patterns.SEP, patterns.PERIOD_COMMA)
-    means = [patterns.strengths(tables["token_kinds"], kind).groupby("layer")["strength"].mean() for kind in kinds]
+    kinds = (token_kinds.CLS, token_kinds.SEP, token_kinds.PERIOD_COMMA)
+    means = [kind.strengths(tables["token_kinds"]).groupby("layer")["strength"].mean() for kind in kinds]
     if any(layer.isna().all() for layer in means):
         return None
     first, second, third = (int(layer.argmax()) + 1 for layer in means)
@@ -141,7 +141,7 @@ def _kinds_by_depth(tables: Tables) -> Found:
 def _special_half(tables: Tables) -> Found:
     wide = tables["token_kinds"].pivot(index=["layer", "head"], columns="kind", values="value")
     share = wide[["cls", "sep", "period_comma"]].fillna(0).sum(axis=1)
-    many = int((share > patterns.MOSTLY).sum())
+    many = int((share > MOSTLY).sum())
     return many >= OFTEN * len(share), f"{many} of {len(share)} heads"
 
 
@@ -157,14 +157,14 @@ def _sep_gradients(tables: Tables) -> Found:
 def _broad_first(tables: Tables) -> Found:
     table = tables["entropy"].query("source == 'all' and layer == 1")
     most = table.iloc[int(table["nats"].argmax())]
-    broad = bool(most["nats"] > patterns.BROAD_ENTROPY * most["uniform_nats"])
+    broad = bool(most["nats"] > entropy.BROAD_ENTROPY * most["uniform_nats"])
     return broad, f"highest in layer 1: {most['nats']:.2f} of {most['uniform_nats']:.2f} nats"
 
 
 def _broad_weight(tables: Tables) -> Found:
     labels = tables["behaviours"]
-    heads = labels[labels["label"] == patterns.BROAD.label].merge(tables["max_attention"], on=["layer", "head"])
-    low = int((heads["value"] <= patterns.BROAD_WEIGHT).sum())
+    heads = labels[labels["label"] == entropy.BROAD.label].merge(tables["max_attention"], on=["layer", "head"])
+    low = int((heads["value"] <= BROAD_WEIGHT).sum())
     return bool(len(heads)) and low > len(heads) / 2, f"{low} of {len(heads)} broad heads"
 
 
@@ -297,8 +297,8 @@ def _scores(tables: Tables) -> dict[tuple[str, str], dict[Any, Any]]:
 
 RULES: dict[str, Rule] = {
     "current_token": Rule(("positions",), "more than half of the heads below 10 %", _current_token),
-    "previous_layers": Rule(("positions",), "the same layers", _in_layers(patterns.PREVIOUS, (2, 4, 7, 8))),
-    "next_layers": Rule(("positions",), "the same layers", _in_layers(patterns.NEXT, (1, 2, 2, 3, 6))),
+    "previous_layers": Rule(("positions",), "the same layers", _in_layers(positions.PREVIOUS, (2, 4, 7, 8))),
+    "next_layers": Rule(("positions",), "the same layers", _in_layers(positions.NEXT, (1, 2, 2, 3, 6))),
     "neighbours_early": Rule(("positions",), "more than half of them in the lower half", _neighbours_early),
     "sep_half": Rule(("token_kinds",), "each layer's mean above 50 %", _in_the_middle("sep", 0.5)),
     "sep_to_sep": Rule(("token_kinds",), "each mean of layers 6-10 above 90 %", _in_the_middle("sep_to_sep", 0.9)),

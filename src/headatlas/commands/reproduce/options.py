@@ -95,7 +95,7 @@ class ReproduceOptions(LoadOptions, BatchOptions, FormatOptions):
             raise SettingError("--glove serves the probes, which need --ptb-train and --ptb-dev. Give these too.")
 
 
-@command(ReproduceOptions, locks="reproduce")
+@command(ReproduceOptions)
 def reproduce(options: ReproduceOptions) -> Atlas:
     """Reproduce "What Does BERT Look At?" from whatever of its inputs you have.
 

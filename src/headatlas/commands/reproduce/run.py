@@ -30,10 +30,12 @@ from headatlas.corpora.files import find_files, refuse_same_files
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.label_sets import labels_of
 from headatlas.corpora.treebanks.read import read_treebank
+from headatlas.engine.locking import output_folder
 from headatlas.errors import SettingError
 from headatlas.files import write_text
 from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors
-from headatlas.results.atlas import Atlas, add_table
+from headatlas.results.atlas import Atlas
+from headatlas.results.folder import Results, add_table
 from headatlas.results.rendering import markdown_text, render
 from headatlas.results.view import Column, View
 from headatlas.studies import STUDIES
@@ -146,6 +148,11 @@ def run_reproduce(options: ReproduceOptions) -> Atlas:
 
     The folder is the atlas of the survey, with the table `reproduction`, report.md and the probes in `probes`.
     """
+    with output_folder(options.out, "reproduce") as folder:
+        return _reproduce(options, folder)
+
+
+def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
     inputs = read_inputs(options)
     shared: dict[str, Any] = {name: getattr(options, name) for name in SHARED}
     surveying = PaperSurveyOptions(
@@ -153,7 +160,7 @@ def run_reproduce(options: ReproduceOptions) -> Atlas:
         text=inputs.get("wikipedia"),
         treebank=inputs.get("ptb-dev"),
         coreference=inputs.get("conll2012"),
-        out=options.out,
+        out=folder,
         segments=options.segments,
         format=options.format,
         least_count=options.least_count,
@@ -178,7 +185,7 @@ def run_reproduce(options: ReproduceOptions) -> Atlas:
     return _finish(atlas, probed, inputs)
 
 
-def _finish(atlas: Atlas, probed: Atlas | None, inputs: Inputs) -> Atlas:
+def _finish(atlas: Atlas, probed: Results | None, inputs: Inputs) -> Atlas:
     """The table, the figures, the page and the report, from what has been run."""
     tables = dict(atlas.tables) | (dict(probed.tables) if probed else {})
     if "dependency_best" in tables:
@@ -220,7 +227,7 @@ def _missing(atlas: Atlas, inputs: Inputs) -> dict[str, str]:
     return missing
 
 
-def report_text(atlas: Atlas, probed: Atlas | None) -> str:
+def report_text(atlas: Atlas, probed: Results | None) -> str:
     """The report as Markdown. atlas: of the survey, with the table `reproduction`; probed: of the probes."""
     table = atlas.tables["reproduction"]
     model, paper = atlas.manifest["model"], source("dependencies")
@@ -240,7 +247,7 @@ def report_text(atlas: Atlas, probed: Atlas | None) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def _corpora(atlas: Atlas, probed: Atlas | None) -> Iterator[str]:
+def _corpora(atlas: Atlas, probed: Results | None) -> Iterator[str]:
     """What was read and what was left out of it."""
     yield from corpora_read(atlas.manifest)
     yield from unknown_warnings(atlas.manifest)
@@ -262,7 +269,7 @@ def _rows_of(table: pd.DataFrame, name: str) -> str:
     return render(View(table, (*whole.columns[1:], Column("reproduced if")), cells), "markdown").strip()
 
 
-def _side_by_side(atlas: Atlas) -> Iterator[str]:
+def _side_by_side(atlas: Results) -> Iterator[str]:
     """Tables 1 to 3 in full."""
     for name in COMPARED:
         if all(table in atlas.tables for table in COMPARED[name][1]):

@@ -19,7 +19,7 @@ ResultT = TypeVar("ResultT")
 
 
 def command(
-    options_class: Callable[P, OptionsT], *, locks: str | None = None
+    options_class: Callable[P, OptionsT],
 ) -> Callable[[Callable[[OptionsT], ResultT]], Callable[P, ResultT]]:
     """Let callers pass the fields of an options object instead of the object.
 
@@ -29,39 +29,23 @@ def command(
 
     Args:
         options_class: The dataclass that declares the options.
-        locks: The command as typed, if it holds the lock of its --out folder while it runs.
 
     Returns:
         A decorator for a function that takes one `options_class`.
     """
 
     def decorate(function: Callable[[OptionsT], ResultT]) -> Callable[P, ResultT]:
-        run = function if locks is None else _lock_out(function, locks)
-
         @functools.wraps(function)
         def flat(*args: P.args, **kwargs: P.kwargs) -> ResultT:
-            return run(options_class(*args, **kwargs))
+            return function(options_class(*args, **kwargs))
 
         declared = cast(type[Options], options_class)
         flat.__annotations__ = annotate(declared)
         flat.__doc__ = f"{inspect.getdoc(function)}\n\nArgs:\n{explain(declared)}"
-        vars(flat).update(__signature__=_plain_signature(declared, function), options=declared, run=run)
+        vars(flat).update(__signature__=_plain_signature(declared, function), options=declared, run=function)
         return flat
 
     return decorate
-
-
-def _lock_out(function: Callable[[OptionsT], ResultT], typed: str) -> Callable[[OptionsT], ResultT]:
-    """Let a function hold the lock of its output folder."""
-
-    def locked(options: OptionsT) -> ResultT:
-        from headatlas.engine.locking import lock_folder
-        from headatlas.remote import local_folder
-
-        with lock_folder(local_folder(vars(options)["out"]), typed):
-            return function(options)
-
-    return locked
 
 
 def annotate(*options_classes: type[Options]) -> dict[str, Any]:

@@ -3,24 +3,63 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+
+from cyclopts import Parameter
 
 from headatlas.choices import SegmentStyle
-from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Pairs
-from headatlas.corpora.coreference.read import CoreferenceFormat
-from headatlas.corpora.keyphrases.read import KeyphraseFormat
-from headatlas.corpora.text import TextFormat
-from headatlas.corpora.treebanks.read import TreebankFormat
-from headatlas.errors import SettingError
+from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Files, Options, Pairs
+from headatlas.engine.corpora import KINDS
+from headatlas.errors import PluginError, SettingError
 
 Labels = Literal["auto", "stanford", "universal", "clearnlp"]
-FORMATS: dict[str, Any] = {
-    "text": TextFormat,
-    "treebank": TreebankFormat,
-    "labels": Labels,
-    "coreference": CoreferenceFormat,
-    "keyphrases": KeyphraseFormat,
-}
+
+
+def _formats() -> dict[str, Any]:
+    """The type of the formats of each kind of corpus, and of the sets of labels of treebanks."""
+    formats: dict[str, Any] = {}
+    for name in KINDS:
+        formats[name] = _declared(name, "formats", Literal["auto"])
+        formats |= {"labels": Labels} if name == "treebank" else {}
+    return formats
+
+
+def _declared(kind: str, what: str, otherwise: Any) -> Any:
+    """What a kind of corpus declares; a broken kind of another package must not take the options with it."""
+    try:
+        return getattr(KINDS[kind], what)
+    except PluginError:
+        return otherwise
+
+
+FORMATS = _formats()
+
+
+def _corpus_options() -> type[Options]:
+    """Make the group of options that give files: one for each kind of corpus, also of other packages."""
+    hints = {
+        kind: Annotated[
+            Files | None, Parameter(help=_declared(kind, "help", "Its package cannot be imported.")), DECIDES_MAPS
+        ]
+        for kind in KINDS
+    }
+    members = {"__annotations__": hints, "__doc__": "The files of each kind of corpus.", **dict.fromkeys(KINDS)}
+    return dataclass(frozen=True, kw_only=True)(type("CorpusOptions", (Options,), members))
+
+
+if TYPE_CHECKING:  # what type checkers and editors see: the kinds that headatlas brings
+
+    @dataclass(frozen=True, kw_only=True)
+    class CorpusOptions(Options):
+        """The files of each kind of corpus."""
+
+        text: Files | None = None
+        treebank: Files | None = None
+        coreference: Files | None = None
+        keyphrases: Files | None = None
+
+else:
+    CorpusOptions = _corpus_options()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +82,7 @@ class FormatOptions(Options, panel="Corpora"):
     @classmethod
     def help_of(cls, name: str, text: str) -> str:
         if name != "format":
-            return text
+            return super().help_of(name, text)
         choices = (f"{kind} ({', '.join(get_args(FORMATS[kind])[1:])})" for kind in cls.kinds)
         return f"{text} {', '.join(choices)}."
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headatlas.choices import MapDistance, StudyName
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
+from headatlas.commands.shared.corpora import CorpusOptions, FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions
 from headatlas.commands.shared.options import (
     DECIDES_MAPS,
-    Files,
+    SEVERAL,
+    UNRECORDED,
     Folder,
-    Names,
     Options,
     Positive,
     PythonOnly,
@@ -25,12 +25,17 @@ from headatlas.commands.shared.options import (
     list_options,
 )
 from headatlas.commands.shared.parallel import ShardOptions, WorkerOptions
+from headatlas.engine.corpora import KINDS, Reading
 from headatlas.errors import SettingError
+from headatlas.studies import STUDIES
 
 if TYPE_CHECKING:
     from headatlas.results.atlas import Atlas
+    from headatlas.studies.study import Study
+else:
 
-CORPORA = ("text", "treebank", "coreference", "keyphrases")
+    class Study:
+        """Stands in for the class in signatures: importing it would import torch, which --help must not wait for."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,21 +62,6 @@ class StatisticsOptions(Options, panel="Statistics"):
     attention from the first token of a word, the map of heads from unrooted distances, and only the beginning of each
     coreference document."""
 
-    @property
-    def words_from(self) -> Literal["mean", "first"]:
-        """How attention from a word follows from the attention of its tokens."""
-        return "first" if self.as_published else "mean"
-
-    @property
-    def map_distance(self) -> MapDistance:
-        """The distance that the map of heads preserves."""
-        return "js" if self.as_published else "sqrt_js"
-
-    @property
-    def whole_documents(self) -> bool:
-        """Whether coreference documents are read to their end, in windows, or only their first `max_tokens` tokens."""
-        return not self.as_published
-
 
 @dataclass(frozen=True, kw_only=True)
 class ExampleOptions(Options, panel="Output"):
@@ -82,7 +72,33 @@ class ExampleOptions(Options, panel="Output"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChoiceOptions(Options):
+    """What to survey, and how much of it."""
+
+    maps: Folder | None = None
+    """Folder of attention maps saved by `headatlas extract`, to read instead of running a model."""
+    studies: Annotated[str | Sequence[str | Study] | None, SEVERAL, Parameter(metavar="NAME..."), UNRECORDED] = None
+    """Studies to run:"""
+    segments: Annotated[Positive, DECIDES_MAPS] = 1000
+    """Number of segments to sample from the text."""
+    max_tokens: Annotated[Positive, DECIDES_MAPS] = 128
+    """Maximum length of a segment in tokens, including special tokens."""
+    seed: int = 0
+    """Seed for sampling, masking and random weights."""
+    progress: PythonOnly = True
+    """Show progress."""
+
+    @classmethod
+    def help_of(cls, name: str, text: str) -> str:
+        if name != "studies":
+            return super().help_of(name, text)
+        return f"{text} {', '.join(STUDIES)}. Default: all that the model and the corpora support."
+
+
+@dataclass(frozen=True, kw_only=True)
 class SurveyOptions(
+    CorpusOptions,
+    ChoiceOptions,
     ModelOptions,
     RandomWeightsOptions,
     FormatOptions,
@@ -100,27 +116,6 @@ class SurveyOptions(
     (run `headatlas models` for a list). Omit it with --maps."""
     out: Folder = "atlas"
     """Folder or URL to write to, for example s3://bucket/atlas. An unfinished survey resumes."""
-    text: Annotated[Files | None, DECIDES_MAPS] = None
-    """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
-    treebank: Annotated[Files | None, DECIDES_MAPS] = None
-    """Sentences with dependency trees: CoNLL-U, CoNLL-X, spaCy DocBin, or one word and its head-label per line."""
-    coreference: Annotated[Files | None, DECIDES_MAPS] = None
-    """Documents with coreference chains: CoNLL-2012, CoNLL-U with Entity=, or bracket columns."""
-    keyphrases: Annotated[Files | None, DECIDES_MAPS] = None
-    """Documents with keyphrases: Inspec or SemEval folders or zip files, or JSON lines."""
-    maps: Folder | None = None
-    """Folder of attention maps saved by `headatlas extract`, to read instead of running a model."""
-    studies: Names | None = None
-    """Studies to run: positions, token_kinds, entropy, max_attention, similarity, gradients, dependencies, coreference,
-    keyphrases. Default: all that the model and the corpora support."""
-    segments: Annotated[Positive, DECIDES_MAPS] = 1000
-    """Number of segments to sample from the text."""
-    max_tokens: Annotated[Positive, DECIDES_MAPS] = 128
-    """Maximum length of a segment in tokens, including special tokens."""
-    seed: int = 0
-    """Seed for sampling, masking and random weights."""
-    progress: PythonOnly = True
-    """Show progress."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -137,12 +132,31 @@ class SurveyOptions(
         if self.device == SPREAD and self.workers is not None:
             raise SettingError("--device spread divides one model among all devices. Remove it, or remove --workers.")
 
+    @property
+    def chosen_studies(self) -> list[str | Study] | None:
+        """The studies that were asked for, by name or as objects; None if none were."""
+        if self.studies is None:
+            return None
+        wanted: Sequence[str | Study] = [self.studies] if isinstance(self.studies, str) else self.studies
+        return [item for one in wanted for item in ((list_names(one) or []) if isinstance(one, str) else [one])]
+
+    @property
+    def reading(self) -> Reading:
+        """How corpora are read."""
+        shared = {name: getattr(self, name) for name in ("max_tokens", "seed", "segments", "segment_style")}
+        return Reading(**shared, formats=self.format or {}, parse_with=self.parse_with, as_published=self.as_published)
+
     def _check_studies(self) -> None:
-        names, known = list_names(self.studies), get_args(StudyName)
-        if names == []:
-            raise SettingError(f"No study is chosen. Choose from: {', '.join(known)}.")
-        if unknown := sorted(set(names or ()) - set(known)):
-            raise SettingError(f"Unknown study: {', '.join(unknown)}. Choose from: {', '.join(known)}.")
+        chosen = self.chosen_studies
+        if chosen == []:
+            raise SettingError(f"No study is chosen. Choose from: {', '.join(STUDIES)}.")
+        names = [study if isinstance(study, str) else study.name for study in chosen or ()]
+        if unknown := sorted({study for study in chosen or () if isinstance(study, str)} - set(STUDIES)):
+            raise SettingError(f"Unknown study: {', '.join(unknown)}. Choose from: {', '.join(STUDIES)}.")
+        taken = [study.name for study in chosen or () if not isinstance(study, str) and study.name in STUDIES]
+        if taken or len(set(names)) < len(names):
+            repeated = taken or [name for name in names if names.count(name) > 1]
+            raise SettingError(f"Two studies are called '{repeated[0]}'. Rename one of them.")
 
     def _check_maps(self) -> None:
         """Refuse options that were decided when the maps were extracted."""
@@ -157,8 +171,9 @@ class SurveyOptions(
             raise SettingError("--workers each run a model, but --maps are read by one process. Remove --workers.")
 
     def _check_corpora(self) -> None:
-        if all(getattr(self, corpus) is None for corpus in CORPORA):
-            raise SettingError("There is nothing to survey. Add --text, --treebank, --coreference or --keyphrases.")
+        if all(getattr(self, kind) is None for kind in KINDS):
+            *others, last = (flag_of(kind) for kind in KINDS)
+            raise SettingError(f"There is nothing to survey. Add {', '.join(others)} or {last}.")
         if self.parse_with is not None and (self.treebank is not None or self.text is None):
             problem = "--treebank already has parses" if self.treebank is not None else "--text is missing"
             raise SettingError(f"--parse-with {self.parse_with} parses the text, but {problem}.")
@@ -178,7 +193,7 @@ class SurveyOptions(
             raise SettingError("--control loads the model again with random weights. Pass the model by name.")
 
 
-@command(SurveyOptions, locks="survey")
+@command(SurveyOptions)
 def survey(options: SurveyOptions) -> Atlas:
     """Run a model over your text once and describe every attention head.
 

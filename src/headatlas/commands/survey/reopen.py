@@ -12,14 +12,15 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.commands.survey.options import StatisticsOptions
-from headatlas.commands.survey.run import STATES
-from headatlas.commands.survey.studies import StudySettings
 from headatlas.engine.checkpoint import fits, read_state
+from headatlas.engine.run_folder import STATE
 from headatlas.errors import AtlasError, SettingError
+from headatlas.manifest import Manifest
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas
-from headatlas.studies import Study
-from headatlas.studies.study import State
+from headatlas.studies import STUDIES
+from headatlas.studies.state import Arrays
+from headatlas.studies.study import Setup, Study
 
 
 def reopen_studies(atlas: Atlas) -> Iterator[Study]:
@@ -27,7 +28,7 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
     manifest = atlas.manifest
     shape = HeadShape(tuple(manifest["model"]["heads"]))
     for corpus, studies in blank_studies(manifest, atlas.folder).items():
-        path = atlas.folder / STATES / f"{corpus}.safetensors"
+        path = atlas.folder / STATE / f"{corpus}.safetensors"
         start_studies(studies.values(), shape, atlas.folder)
         states = check_states(path, read_states(path), studies)
         for name, study in studies.items():
@@ -35,7 +36,7 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
             yield study
 
 
-def read_states(path: Path) -> dict[str, State]:
+def read_states(path: Path) -> dict[str, Arrays]:
     """Read the state of each study from the state file of a finished run."""
     remedy = _survey_again(path.parent.parent)
     if not path.exists():
@@ -43,7 +44,7 @@ def read_states(path: Path) -> dict[str, State]:
     return read_state(path, remedy).states
 
 
-def check_states(path: Path, states: dict[str, State], studies: Mapping[str, Study]) -> dict[str, State]:
+def check_states(path: Path, states: dict[str, Arrays], studies: Mapping[str, Study]) -> dict[str, Arrays]:
     """Return the states that were read from a file, if they are those of some started studies."""
     for name, study in studies.items():
         if not fits(study, states.get(name, {})):
@@ -57,8 +58,11 @@ def _survey_again(folder: Path) -> str:
     return f"Delete the folder {folder} and run its survey, or that shard of it, again."
 
 
-def blank_studies(manifest: dict[str, Any], folder: Path) -> dict[str, dict[str, Study]]:
-    """Make the studies of each corpus, without sums, with the settings in the manifest of a folder."""
+def blank_studies(manifest: Manifest, folder: Path) -> dict[str, dict[str, Study]]:
+    """Make the studies of each corpus, without sums, with the settings in the manifest of a folder.
+
+    Studies that failed are left out, and so are those that are not installed here (see `not_installed`).
+    """
     settings = manifest["settings"]
     needed = {"seed", "studies", *(option.name for option in fields(StatisticsOptions))}
     if missing := sorted(needed - settings.keys()):
@@ -69,11 +73,24 @@ def blank_studies(manifest: dict[str, Any], folder: Path) -> dict[str, dict[str,
         for relation in manifest["corpora"].get("treebank", {}).get("relations", ()):
             if not isinstance(relation, str):
                 raise ValueError(f"{relation} is not the name of a relation")
-        study_settings = StudySettings.of_manifest(manifest)
-        return {
-            corpus: study_settings.studies_of(corpus, settings["studies"], about)
-            for corpus, about in manifest["corpora"].items()
-        }
+        names = [name for name in settings["studies"] if name in STUDIES and name not in manifest["studies_skipped"]]
+        studies: dict[str, dict[str, Study]] = {corpus: {} for corpus in manifest["corpora"]}
+        for name in names:
+            study = STUDIES[name]()
+            study.configure(_setup(manifest, manifest["corpora"][study.corpus]))
+            studies[study.corpus][name] = study
+        return studies
+
+
+def not_installed(manifest: Manifest) -> list[str]:
+    """The studies of a survey that come from a package which is not installed here."""
+    return [name for name in manifest["settings"].get("studies", ()) if name not in STUDIES]
+
+
+def _setup(manifest: Manifest, about: dict[str, Any]) -> Setup:
+    settings = manifest["settings"]
+    chosen = {name: settings[name] for name in ("seed", "bootstrap", "least_count", "as_published")}
+    return Setup(causal=manifest["model"]["attention"] == "decoder", corpus=about, **chosen)
 
 
 def start_studies(studies: Iterable[Study], shape: HeadShape, folder: Path) -> None:

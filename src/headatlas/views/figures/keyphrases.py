@@ -17,7 +17,7 @@ from matplotlib.colors import TwoSlopeNorm
 from matplotlib.figure import Figure
 
 from headatlas.files import make_folder, own_subfolder, write_text, xml_text
-from headatlas.results.atlas import Atlas
+from headatlas.results.folder import Results
 from headatlas.views.figures.heat_maps import around_zero, by_head, heat_grid, heat_map
 from headatlas.views.figures.style import BLUE, LOOKS, VERMILLION, single_panel, styled
 
@@ -101,10 +101,10 @@ def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame, _labels: Mapping[str
     return figure
 
 
-def write_shaded(atlas: Atlas) -> Path:
+def write_shaded(results: Results) -> Path:
     """Write DIR/shaded.html with all documents of `keyphrase_words`, and DIR/figures/shaded_NAME.svg with the first."""
-    words, manifest = atlas.tables["keyphrase_words"], atlas.manifest
-    path, figures = atlas.folder / "shaded.html", own_subfolder(atlas.folder, "figures")
+    words, manifest = results.tables["keyphrase_words"], results.manifest
+    path, figures = results.folder / "shaded.html", own_subfolder(results.folder, "figures")
     heads = ", ".join(manifest["heads_chosen"]["names"])
     write_text(path, shaded_html(words, f"Attention received from heads {heads} of {manifest['model']['name']}"))
     make_folder(figures)

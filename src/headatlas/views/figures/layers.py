@@ -14,8 +14,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from headatlas.studies.labels import MOSTLY
+from headatlas.studies.positions import NEXT, PREVIOUS
+from headatlas.studies.token_kinds import KIND_NAMES
 from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, families_for, styled
-from headatlas.views.words.patterns import KIND_NAMES, MOSTLY, NEXT, PREVIOUS
 
 _KIND_LOOKS = {
     "cls": (BLUE, "o"),

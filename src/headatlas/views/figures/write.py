@@ -1,4 +1,4 @@
-"""Every figure that an atlas or a comparison has data for, written to its folder."""
+"""Every figure that a folder of results has data for, written to it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from matplotlib.figure import Figure
 from headatlas.errors import AtlasError, PluginError, first_line
 from headatlas.files import own_subfolder
 from headatlas.plugins import OWN
-from headatlas.results.atlas import Atlas, open_atlas
-from headatlas.results.comparison import Comparison
+from headatlas.results.atlas import Atlas
+from headatlas.results.comparison import Comparison, open_results
+from headatlas.results.folder import Results
 from headatlas.results.naming import short_name
 from headatlas.results.tables import TABLES
 from headatlas.views.figures import lines, probes
@@ -23,24 +24,23 @@ from headatlas.views.figures.style import FORMATS, save_figure
 from headatlas.views.words.patterns import characteristic_heads, main_labels
 
 
-def write_figures(
-    results: Atlas | Comparison, folder: Path | None = None, formats: Sequence[str] = FORMATS
-) -> list[Path]:
+def write_figures(results: Results, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write every figure that the results have data for, by default to their `figures` folder."""
     folder = own_subfolder(results.folder, "figures") if folder is None else folder
     drawn = comparison_figures(results) if isinstance(results, Comparison) else _figures(results)
     return [path for stem, figure in drawn for path in save_figure(figure, folder / stem, formats)]
 
 
-def _figures(atlas: Atlas) -> Iterator[tuple[str, Figure]]:
-    """Draw each figure of an atlas in turn, with the stem of its file."""
-    tables = atlas.tables
-    special_tokens = atlas.manifest.get("model", {}).get("special_tokens", {})
+def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
+    """Draw each figure that the tables have data for in turn, with the stem of its file."""
+    tables = results.tables
+    special_tokens = results.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in special_tokens.items() if token}  # the model's names for [CLS] and [SEP]
-    if (heads := heads_figure(atlas, labels)) is not None:
-        yield "figure1_heads", heads
-    if examples := lines.clearest(atlas.relation_examples, tables):
-        yield "figure5_relations", lines.relations_figure(examples)
+    if isinstance(results, Atlas):
+        if (heads := heads_figure(results, labels)) is not None:
+            yield "figure1_heads", heads
+        if examples := lines.clearest(results.relation_examples, tables):
+            yield "figure5_relations", lines.relations_figure(examples)
     if "head_map" in tables:
         yield from _similarity_figures(tables)
     if "probes" in tables and tables["probes"]["probe"].eq("structural_distance").any():
@@ -69,10 +69,10 @@ def _draw(place: str, table: pd.DataFrame, labels: Mapping[str, str]) -> Figure:
 def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Figure A.3: the layers of two models side by side, by default into the `figures` folder of the first."""
     sides = []
-    for atlas in map(open_atlas, (folder, other)):
-        if "layer_mix" not in atlas.tables:
-            raise AtlasError(f"{atlas.folder}: no layers to draw. Run `headatlas layers` first.")
-        sides.append((short_name(atlas.manifest["model"]), atlas.tables))
+    for results in map(open_results, (folder, other)):
+        if "layer_mix" not in results.tables:
+            raise AtlasError(f"{results.folder}: no layers to draw. Run `headatlas layers` first.")
+        sides.append((short_name(results.manifest["model"]), results.tables))
     return save_figure(
         probes.layer_mix_figure(sides), (out or own_subfolder(folder, "figures")) / "layers_figureA3_beside", formats
     )

@@ -12,6 +12,7 @@ from typing import Any
 from headatlas.files import write_text
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
+from headatlas.results.folder import Results
 from headatlas.views.page.assemble import assemble
 from headatlas.views.page.content import comparison_content, page_content
 from headatlas.views.page.maps import add_examples
@@ -19,23 +20,23 @@ from headatlas.views.page.maps import add_examples
 LARGEST_PAGE = 3_000_000  # bytes: small enough to mail
 
 
-def write_page(results: Atlas | Comparison) -> Path:
-    """Write DIR/index.html from the tables and examples of an atlas, or from the tables of a comparison."""
+def write_page(results: Results) -> Path:
+    """Write DIR/index.html from the tables, and of an atlas from its examples too."""
     path = results.folder / "index.html"
     write_text(path, page_html(results))
     return path
 
 
-def page_html(results: Atlas | Comparison, largest: int = LARGEST_PAGE) -> str:
+def page_html(results: Results, largest: int = LARGEST_PAGE) -> str:
     """The page as text, of at most `largest` bytes if possible."""
     if isinstance(results, Comparison):
         return assemble(comparison_content(results))
     return assemble(full_content(results, largest))
 
 
-def full_content(atlas: Atlas, largest: int = LARGEST_PAGE) -> dict[str, Any]:
-    """Everything on the page, with as many of the atlas's examples as fit into `largest` bytes, but at least one."""
-    content = page_content(atlas)
-    room = largest - len(assemble(content).encode())
-    add_examples(content, atlas, room)
+def full_content(results: Results, largest: int = LARGEST_PAGE) -> dict[str, Any]:
+    """Everything on the page, with as many of an atlas's examples as fit into `largest` bytes, but at least one."""
+    content = page_content(results)
+    if isinstance(results, Atlas):
+        add_examples(content, results, largest - len(assemble(content).encode()))
     return content

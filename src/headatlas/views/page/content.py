@@ -20,8 +20,8 @@ from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 from scipy.linalg import orthogonal_procrustes
 
 from headatlas.choices import FromTokens
-from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
+from headatlas.results.folder import Results
 from headatlas.results.naming import heads_in_layers, model_named, short_name
 from headatlas.results.tables import TABLES
 from headatlas.results.view import View
@@ -70,7 +70,7 @@ NEAREST = 6  # nearest heads listed for each head
 SMALL, FAST = 6, 1  # levels: for a file, and for an answer while a user waits
 
 
-def page_content(atlas: Atlas) -> dict[str, Any]:
+def page_content(atlas: Results) -> dict[str, Any]:
     """Everything but the examples, as values that JSON can hold."""
     manifest = atlas.manifest
     model = manifest["model"]
@@ -135,7 +135,7 @@ def comparison_content(comparison: Comparison) -> dict[str, Any]:
     """Everything that a comparison's page says, as values that JSON can hold."""
     manifest, tables = comparison.manifest, comparison.tables
     names, called = names_of(manifest), models_of(manifest)
-    models = [manifest[end]["model"] for end in "ab"]
+    models = [manifest["a"]["model"], manifest["b"]["model"]]
     sizes = [heads_in_layers(model) for model in models]
     places = turned_map(comparison)
     about_a = model_content(models[0])

@@ -9,7 +9,7 @@ import pandas as pd
 
 from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import Results
+from headatlas.results.folder import Results
 from headatlas.results.naming import model_named
 from headatlas.results.tables import TABLES
 from headatlas.results.view import Column, View, plain_view

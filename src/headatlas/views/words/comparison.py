@@ -9,7 +9,8 @@ import pandas as pd
 
 from headatlas.results.comparison import Comparison
 from headatlas.results.naming import short_name
-from headatlas.views.words.patterns import CLS, NEXT, PREVIOUS, SEP
+from headatlas.studies.positions import NEXT, PREVIOUS
+from headatlas.studies.token_kinds import CLS, SEP
 from headatlas.wording import counted
 
 CHANCE = 0.05  # share of 95 % intervals that exclude 0 if nothing differs

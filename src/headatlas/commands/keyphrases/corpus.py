@@ -1,0 +1,90 @@
+"""Documents with keyphrases, whole or in windows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headatlas.corpora.files import name_files
+from headatlas.corpora.keyphrases.read import KeyphraseFormat, read_keyphrases
+from headatlas.engine.corpora import Corpus, CorpusKind, Gold, Reading
+from headatlas.wording import counted
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+    from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+    from headatlas.encoding.segments import Segment
+
+DOCUMENT_TOKENS = 60  # of an example: a title and a sentence or two
+
+
+class KeyphraseCorpus(CorpusKind):
+    """Documents with keyphrases."""
+
+    name = "keyphrases"
+    help = "Documents with keyphrases: Inspec or SemEval folders or zip files, or JSON lines."
+    called = "keyphrase corpus"
+    formats = KeyphraseFormat
+    folders = True
+    unit = "document"
+    read_by = ("keyphrases_format", "max_tokens")
+
+    def read(self, files: Sequence[Path], tokenizer: PreTrainedTokenizerBase, reading: Reading) -> Corpus:
+        from headatlas.encoding.keyphrase_segments import keyphrase_segments
+
+        left_out: Counter[str] = Counter()
+        documents = read_keyphrases(files, reading.format_of("keyphrases"), left_out)
+        sample = keyphrase_segments(documents, tokenizer, max_tokens=reading.max_tokens)
+        about = {
+            "documents": sample.documents,
+            "segments": len(sample.segments),
+            "words": sample.words,
+            "tokens": sum(map(len, sample.segments)),
+            "keyphrases": sample.keyphrases,
+            "keyphrases_in_text": sample.found,
+            "documents_in_windows": sample.in_windows,
+        }
+        return Corpus(sample.segments, about, {**left_out, **sample.left_out})
+
+    def describe(self, about: Mapping[str, Any]) -> str:
+        return (
+            f"{counted(about['keyphrases'], 'keyphrase')}, {about['keyphrases_in_text']:,} in the text, of "
+            f"{counted(about['documents'], 'document')} ({counted(about['words'], 'word')}) of "
+            f"{name_files(about['files'])}"
+        )
+
+    def picture(self, segment: Segment) -> Segment:
+        return shorten_document(_as_keyphrases(segment), DOCUMENT_TOKENS)
+
+    def examples(self, segments: Sequence[Segment]) -> list[Segment]:
+        """Beginnings of documents that hold a word of a keyphrase."""
+        beginnings = [
+            shorten_document(segment, DOCUMENT_TOKENS)
+            for segment in map(_as_keyphrases, segments)
+            if segment.first == 0
+        ]
+        return [segment for segment in beginnings if segment.tags.any()]
+
+    def gold(self, segment: Segment, about: Mapping[str, Any]) -> Gold:
+        from headatlas.corpora.keyphrases.key_words import OUTSIDE
+
+        return Gold(key=tuple((_as_keyphrases(segment).tags != OUTSIDE).tolist()))
+
+
+def shorten_document(segment: KeyphraseSegment, most_tokens: int) -> KeyphraseSegment:
+    """Keep the first words that fit, up to the end of a sentence if one ends among them, with their tags."""
+    from headatlas.encoding.shortening import first_words, whole_sentences
+
+    size = whole_sentences(segment, most_tokens)
+    return replace(segment, **first_words(segment, size), tags=segment.tags[:size], counted=segment.counted[:size])
+
+
+def _as_keyphrases(segment: Segment) -> KeyphraseSegment:
+    from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+
+    assert isinstance(segment, KeyphraseSegment)
+    return segment

@@ -1,0 +1,124 @@
+"""What each head does, in a word: patterns of attention, and the labels that studies give (section 6, figure 6).
+
+Labels, findings, figure 1 and the reproduction of the paper all ask which heads show a pattern. A study declares the
+patterns that its table measures; what they are called and how strongly a head shows them is said there alone. A head
+may have several labels, or none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pandas as pd
+
+from headatlas.tables import ONE_HEAD, Key, Table, Value, records
+
+MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
+MOST_NAMED = 8
+Tables = Mapping[str, pd.DataFrame]
+
+BEHAVIOURS = Table(
+    "behaviours",
+    "What does each head do, in a word, with the evidence?",
+    (
+        *ONE_HEAD,
+        Key("label", "previous token, next token, [CLS], [SEP], periods and commas, broad, coreference, or a relation"),
+        Value(
+            "strength",
+            "share of attention; broad: of the uniform entropy; relations and coreference: held-out accuracy",
+            "share",
+        ),
+        Value("evidence", "the figures behind the label, in words", "text"),
+    ),
+    section="6, figure 6",
+    card=None,
+    why_not="labels are matched instead: table behaviour_matches",
+)
+
+
+class Label(NamedTuple):
+    """What a head (layer and head from 1) does, how strongly, and the figures behind it in words."""
+
+    layer: int
+    head: int
+    label: str
+    strength: float
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Pattern:
+    """A surface pattern: its label, what such a head attends to, and the rows of a table that measure it.
+
+    Attributes:
+        label: What a head that shows it is called.
+        target: What such a head attends to, in a sentence: "attends to ...".
+        table: The table that measures it.
+        column: The column of that table which tells its rows apart; empty if each head has one row.
+        key: The value of its rows in that column.
+        least: Strength above which a head earns the label.
+        value: The column with the strength.
+        relative_to: A column that the strength is divided by, if any.
+    """
+
+    label: str
+    target: str
+    table: str
+    column: str
+    key: str | int
+    least: float = MOSTLY
+    value: str = "value"
+    relative_to: str = ""
+
+    def strengths(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The pattern's rows of its table, with how strongly each head shows it."""
+        rows = table[table[self.column] == self.key] if self.column else table
+        if not self.relative_to:
+            return rows.assign(strength=rows[self.value])
+        rows = rows[rows[self.relative_to] > 0]
+        return rows.assign(strength=rows[self.value] / rows[self.relative_to])
+
+    def heads(self, table: pd.DataFrame, least: float = MOSTLY) -> pd.DataFrame:
+        """The rows of the heads that show the pattern with more than this strength."""
+        rows = self.strengths(table)
+        return rows[rows["strength"] > least]
+
+    def labels(self, table: pd.DataFrame) -> Iterator[Label]:
+        """The heads that earn the label."""
+        for row in records(self.heads(table, self.least)):
+            evidence = f"{row['strength']:.0%} of its attention goes to {self.target}"
+            if self.relative_to:
+                evidence = (
+                    f"mean entropy {row[self.value]:.2f} nats, {row['strength']:.0%} of {row[self.relative_to]:.2f} "
+                    "for all tokens alike"
+                )
+            yield Label(row["layer"], row["head"], self.label, row["strength"], evidence)
+
+    def finding(self, table: pd.DataFrame) -> str:
+        """Which heads put most of their attention there, without the full stop."""
+        heads = self.heads(table)
+        return f"{put(heads, 'more than half of')} {self.target}{named(heads)}"
+
+
+def table_of_labels(labels: Iterable[Label]) -> pd.DataFrame:
+    """Make the table of behaviours from the labels that studies give, in the order of the heads."""
+    frame = pd.DataFrame(labels, columns=BEHAVIOURS.names)
+    return frame.sort_values(["layer", "head"], kind="stable", ignore_index=True)
+
+
+def put(heads: pd.DataFrame, share: str) -> str:
+    """The beginning of a sentence: "3 heads put more than half of their attention on"."""
+    if len(heads) > 1:
+        return f"{len(heads)} heads put {share} their attention on"
+    return f"{'1' if len(heads) else 'No'} head puts {share} its attention on"
+
+
+def named(heads: pd.DataFrame) -> str:
+    """The first heads by name, in parentheses; empty without heads."""
+    if heads.empty:
+        return ""
+    names = [f"{layer}-{head}" for layer, head in zip(heads["layer"], heads["head"], strict=True)]
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    return f" ({', '.join(names[:MOST_NAMED])}{more})"
