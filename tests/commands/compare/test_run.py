@@ -125,6 +125,21 @@ def altered(atlas, folder, change):
     return copied
 
 
+def test_a_table_of_a_study_that_is_not_installed_is_named(compare, atlas, tmp_path):
+    foreign = altered(atlas, tmp_path / "altered", lambda manifest: manifest["tables"].update(sinks=1))
+    pd.DataFrame({"layer": [1], "head": [1], "value": [0.5]}).to_parquet(foreign / "tables" / "sinks.parquet")
+    comparison = compare(foreign, foreign, segments=1)
+    assert comparison.manifest["not_compared"]["sinks"] == "it is not known here: install the package that made it"
+    assert "sinks" not in set(comparison.tables["differences"]["table"])
+
+
+def test_what_is_not_compared_is_said_with_the_columns(compared):
+    reasons = compared.manifest["not_compared"]
+    assert reasons["layer_distances: p_value, p_adjusted"] == "a difference of p-values is not an effect"
+    assert reasons["entropy: uniform_nats"] == "it depends on the length of the text, not on a head"
+    assert "similarity: clusters, p_layers, heads_left_out, share_of_rows" in reasons
+
+
 def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
     published = altered(atlas, tmp_path / "altered", lambda manifest: manifest["settings"].update(as_published=True))
     comparison = compare(atlas, published, segments=1)

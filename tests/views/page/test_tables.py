@@ -72,6 +72,7 @@ def test_a_table_that_nobody_declared_is_shown_with_plain_names():
     assert (first["unit"], first["card"], first["panel"]) == ("number", "More", None)
     assert (second["key"], second["label"]) == ({"some_kind": None}, "new table: score")
     assert packed_table("new_table", frame.drop(columns="head"), {})["measures"] == []
+    assert packed_table("positions", frame, {})["measures"][0]["label"] == "positions: <b>: score", "no offset"
 
 
 def test_differences_are_named_by_their_tables():

@@ -205,7 +205,9 @@ def pack(data: bytes, level: int = SMALL) -> str:
 
 def packed_table(name: str, frame: pd.DataFrame, special: Mapping[str, str]) -> dict[str, Any]:
     """What a table answers, what its columns mean, what it measures of heads, and its rows, packed."""
-    table = TABLES.get(name) or _undeclared(name, frame)
+    table = TABLES.get(name)
+    if table is None or not all(key.name in frame for key in table.keys):  # foreign, or of another version
+        table = _undeclared(name, frame)
     meanings = {column.name: column.about for column in table.columns}
     shown = frame.head(MOST_ROWS)
     columns = [_column(shown[column]) for column in shown]
