@@ -1,6 +1,6 @@
 """Write docs/tables.md from the declarations of the tables.
 
-    python -m scripts.document_tables
+python -m scripts.document_tables
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ INTRODUCTION = """\
 # Tables
 
 Every table is written as Parquet and CSV, with one row per head and measure unless its question says otherwise. Layers
-and heads count from 1. `headatlas table DIR NAME` prints one; `atlas.tables["name"]` is a pandas frame. The measures are
-defined in [definitions.md](definitions.md), the columns are explained [below](#columns). Values are means over the tokens
-of a segment, then over segments, as in the paper. An empty cell is a value that does not exist, such as the attention to
-`[SEP]` of a model without one.
+and heads count from 1. `headatlas table DIR NAME` prints one; `atlas.tables["name"]` is a pandas frame. The measures
+are defined in [definitions.md](definitions.md), the columns are explained [below](#columns). Values are means over the
+tokens of a segment, then over segments, as in the paper. An empty cell is a value that does not exist, such as the
+attention to `[SEP]` of a model without one.
 
 This page is made from the declarations of the tables by `python -m scripts.document_tables`.
 """

@@ -11,10 +11,10 @@ from typing import Any
 import pandas as pd
 
 import headatlas as ha
+from headatlas.commands.shared.entry import list_entries
 
 CONTEXT = get_context("forkserver")  # imports once for all lives, which then do little but survey
-COMMANDS = ["ablate", "compare", "fit_mlm", "keyphrases", "layers", "merge", "probe", "prune", "reproduce", "survey"]
-PRELOADED = [*(f"headatlas.commands.{name}.run" for name in COMMANDS), "headatlas.cli.app"]
+PRELOADED = [*(f"headatlas.commands.{name}.run" for name in list_entries()), "headatlas.cli.app"]
 CONTEXT.set_forkserver_preload([*PRELOADED, "transformers.models.bert.modeling_bert", "peft"])
 
 

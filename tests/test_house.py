@@ -124,10 +124,10 @@ def test_the_page_about_tables_is_made_from_their_declarations():
 
 
 def test_the_readme_names_every_command():
-    from headatlas.cli.commands import COMMANDS
+    from headatlas.commands.shared.entry import list_entries
 
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for name in (name for panel in COMMANDS.values() for name in panel):
+    for name in (folder.replace("_", "-") for folder in list_entries()):
         assert re.search(rf"(headatlas |make |, `){name}\b", readme), name
 
 

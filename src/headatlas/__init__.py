@@ -8,6 +8,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from headatlas.commands.extract.options import extract as extract
     from headatlas.commands.extract.run import import_maps as import_maps
     from headatlas.commands.fit_mlm.options import fit_mlm as fit_mlm
-    from headatlas.commands.keyphrases.options import keyphrases as keyphrases
+    from headatlas.commands.keyphrases.options import keyphrases as keyphrases  # type: ignore[import-not-found, unused-ignore]
     from headatlas.commands.layers.options import layers as layers
     from headatlas.commands.merge.options import merge as merge
     from headatlas.commands.probe.options import probe as probe
@@ -50,12 +51,9 @@ if TYPE_CHECKING:
 
     __version__: str
 
-# Where each public name lives. A name is imported when it is first used: importing headatlas must not import torch.
-_COMMANDS = (
-    *("ablate", "compare", "draw", "explore", "extract", "fit_mlm", "keyphrases"),
-    *("layers", "merge", "probe", "prune", "reproduce", "survey"),
-)
-_HOMES = {name: f"commands.{name}.options" for name in _COMMANDS} | {
+# Where each public name lives, but for the commands, which say so themselves. A name is imported when it is first used:
+# importing headatlas must not import torch.
+_HOMES = {
     "Atlas": "results.atlas",
     "Comparison": "results.comparison",
     "Model": "models.model",
@@ -78,7 +76,13 @@ _HOMES = {name: f"commands.{name}.options" for name in _COMMANDS} | {
     "write_page": "views.page",
 }
 
-__all__ = ["HeadatlasError", "__version__", *_HOMES]
+
+@cache
+def _homes() -> dict[str, str]:
+    """Return the module of every public name."""
+    from headatlas.commands.shared.entry import list_entries
+
+    return _HOMES | {name: f"commands.{name}.options" for name, entry in list_entries().items() if entry.in_python}
 
 
 def __getattr__(name: str) -> Any:
@@ -86,10 +90,12 @@ def __getattr__(name: str) -> Any:
         from importlib.metadata import version  # takes longer than the rest of this file
 
         return version("headatlas")
-    if name in _HOMES:
-        return getattr(import_module(f"headatlas.{_HOMES[name]}"), name)
+    if name == "__all__":
+        return ["HeadatlasError", "__version__", *_homes()]
+    if name in _homes():
+        return getattr(import_module(f"headatlas.{_homes()[name]}"), name)
     raise AttributeError(f"module 'headatlas' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted(__getattr__("__all__"))

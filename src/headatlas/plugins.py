@@ -14,7 +14,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
 from pkgutil import iter_modules
 from typing import Any, Generic, TypeVar
 
@@ -100,6 +99,8 @@ class Registry(Mapping[str, T], Generic[T]):
 @cache
 def _find(group: str, own: tuple[tuple[str, str], ...]) -> tuple[dict[str, Found], list[tuple[str, Found]]]:
     """Find the things of a group, and those of other packages whose names are taken."""
+    from importlib.metadata import entry_points  # slow, and `headatlas --help` needs none
+
     found = {name: Found(place) for name, place in (*own, *_added(group).items())}
     refused = []
     for entry in entry_points(group=group):

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.cli.commands import COMMANDS
+from headatlas.commands.shared.entry import list_entries
 from headatlas.corpora.sample import sample_text
 from headatlas.models.embedded import EMBEDDED
 from headatlas.results.atlas import open_atlas
 from typed import typed
 
-NAMES = [name for entries in COMMANDS.values() for name in entries]
+NAMES = [folder.replace("_", "-") for folder in list_entries()]
 
 
 @pytest.fixture

@@ -13,7 +13,8 @@ import pytest
 
 from headatlas.cli import app as cli
 from headatlas.cli.screen import Screen
-from headatlas.results.atlas import write_manifest, write_tables
+from headatlas.engine.manifests import write_manifest
+from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 
 ATTACK = "obj\x1b]0;owned\x07\x9b2J"
@@ -27,7 +28,8 @@ def atlas(tmp_path):
     dtypes = TABLES["dependency_best"].dtypes
     frame = pd.DataFrame({name: [row.get(name, 0 if kind != "str" else ATTACK)] for name, kind in dtypes.items()})
     rows = write_tables(tmp_path, {"dependency_best": frame})
-    write_manifest(tmp_path, {"complete": True, "tables": rows, "model": {"name": ATTACK, "heads": [2]}})
+    about = {"tables": rows, "model": {"name": ATTACK, "heads": [2]}}
+    write_manifest(tmp_path, {"command": "survey", "complete": True, **about})
     return tmp_path
 
 

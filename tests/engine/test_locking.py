@@ -12,10 +12,11 @@ import warnings
 from multiprocessing import get_context
 from pathlib import Path
 
+import fsspec
 import pytest
 
 from headatlas.engine import locking
-from headatlas.engine.locking import HOLDER, LOCK, alone_in_out, lock_folder
+from headatlas.engine.locking import HOLDER, LOCK, lock_folder, output_folder
 from headatlas.errors import AtlasError
 
 SPAWN = get_context("spawn")
@@ -145,14 +146,15 @@ def test_other_failures_are_errors_and_a_read_only_folder_can_be_opened(tmp_path
         pass
 
 
-def test_a_decorated_function_holds_the_lock_and_keeps_its_name(tmp_path):
-    @alone_in_out("survey")
-    def work(value: int, *, out: str | Path) -> int:
-        """Work."""
-        assert (Path(out) / LOCK).exists()
-        return value + 1
-
-    assert work(1, out=tmp_path / "x") == 2
-    assert work.__doc__ == "Work."
-    with pytest.raises(TypeError, match="out"):
-        work(1)  # type: ignore[call-arg]
+def test_what_is_made_for_a_url_is_sent_unless_something_fails(tmp_path, monkeypatch):
+    monkeypatch.setenv("HEADATLAS_CACHE", str(tmp_path / "cache"))
+    bucket = fsspec.filesystem("memory")
+    with pytest.raises(ValueError, match="broken"), output_folder("memory://made/broken", "survey"):
+        raise ValueError("broken")
+    assert not bucket.exists("/made/broken")
+    with output_folder("memory://made/whole", "survey") as folder:
+        assert (folder / LOCK).exists()
+        (folder / "manifest.json").write_text("{}")
+    assert bucket.ls("/made/whole", detail=False) == ["/made/whole/manifest.json"]
+    with output_folder(tmp_path / "here", "survey") as folder:
+        assert folder == tmp_path / "here"

@@ -38,7 +38,7 @@ HOLD_IN = {  # what each command is in the middle of
     "prune": "commands.prune.run.pruned_copy",
     "merge": "commands.merge.run.write_tables",
 }
-AT_ONCE = {"prune", "merge", "keyphrases", "compare"}  # have no batches to save, so the first Ctrl-C ends them
+AT_ONCE = {"prune", "compare"}  # save nothing on the way, so the first Ctrl-C ends them
 CONTINUES = re.compile("the same command (continues|resumes)")
 
 

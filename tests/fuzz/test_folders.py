@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from threading import Event
 
 import numpy as np
 import pytest
 import torch
-from headatlas.engine.pieces import Pieces
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,9 +17,9 @@ import headatlas as ha
 from headatlas.commands.fit_mlm.state import FitState, restore_state, save_state
 from headatlas.commands.layers.jobs import Record as LayerRecord
 from headatlas.commands.probe.jobs import Record
-from headatlas.commands.shared.records import load_record, save_record
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.engine.checkpoint import Checkpoint
+from headatlas.engine.run_folder import RunPart
 from headatlas.errors import AtlasError
 from headatlas.models.sources import (
     ADAPTER_CONFIG,
@@ -149,7 +149,7 @@ def test_states_to_be_continued(tmp_path, state, data):
 def piece(tmp_path_factory):
     """The content of an ablation's piece."""
     folder = tmp_path_factory.mktemp("piece")
-    Pieces(folder)("one", lambda: {"values": np.zeros(3), "count": np.ones(2)})
+    RunPart(folder, Event()).compute_once("one", lambda: {"values": np.zeros(3), "count": np.ones(2)})
     return (folder / "one.safetensors").read_bytes()
 
 
@@ -158,18 +158,19 @@ def piece(tmp_path_factory):
 def test_records_of_probes_and_pieces_of_ablations(tmp_path, piece, data):
     probed = Record([{"probe": "attention", "count": 3}], [], [])
     layered = LayerRecord([{"layer": 1, "weight": 0.25}], [], [], [], {"layers": {"center": [0.5]}})
-    save_record(tmp_path / "probes", "job", probed)
-    save_record(tmp_path / "layers", "pos-random", layered)
+    run = RunPart(tmp_path, Event())
+    run.part("probes").record_once("job", Record, lambda: probed)
+    run.part("layers").record_once("pos-random", LayerRecord, lambda: layered)
     for path in tmp_path.rglob("*.json"):
         content = path.read_bytes()
         path.write_bytes(data.draw(mutated([content]) | damaged_json(content)))
     with only_headatlas_errors():
-        assert load_record(tmp_path / "probes", "job", Record) == probed
+        assert run.part("probes").record("job", Record) == probed
     with only_headatlas_errors():
-        assert load_record(tmp_path / "layers", "pos-random", LayerRecord) == layered
+        assert run.part("layers").record("pos-random", LayerRecord) == layered
     (tmp_path / "one.safetensors").write_bytes(data.draw(damaged_safetensors(piece)))
     with only_headatlas_errors():
-        read = Pieces(tmp_path)("one", dict)
+        read = run.compute_once("one", dict)
         assert {read[name].dtype.kind for name in ("values", "count")}
 
 

@@ -7,8 +7,11 @@ import json
 import pandas as pd
 import pytest
 
+from headatlas.engine.manifests import write_manifest
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import open_atlas, write_manifest, write_tables
+from headatlas.results.atlas import Atlas, open_atlas
+from headatlas.results.comparison import Comparison, open_results
+from headatlas.results.folder import Results, write_tables
 from headatlas.results.tables import TABLES
 from headatlas.studies import TEXT_STUDIES
 from random_maps import batch_of, random_segments, show
@@ -24,7 +27,7 @@ def tables():
 @pytest.fixture
 def folder(tmp_path, tables):
     rows = write_tables(tmp_path, tables)
-    write_manifest(tmp_path, {"complete": True, "tables": rows})
+    write_manifest(tmp_path, {"command": "survey", "complete": True, "tables": rows})
     return tmp_path
 
 
@@ -64,11 +67,13 @@ def test_an_unknown_table_names_those_there_are(folder):
 
 
 def test_a_folder_without_manifest_is_no_atlas(tmp_path):
-    with pytest.raises(AtlasError, match=r"no atlas here.*headatlas survey"):
+    with pytest.raises(AtlasError, match=r"no results here.*headatlas survey"):
         open_atlas(tmp_path)
 
 
-@pytest.mark.parametrize("content", ["", "{", "[]", "{}", '{"format": "other"}', "\x00\xff"])
+@pytest.mark.parametrize(
+    "content", ["", "{", "[]", "{}", '{"format": "other"}', '{"format": "headatlas-run-1"}', "\x00\xff"]
+)
 def test_a_damaged_manifest_is_refused(tmp_path, content):
     (tmp_path / "manifest.json").write_text(content, encoding="utf-8")
     with pytest.raises(AtlasError, match="manifest"):
@@ -76,10 +81,9 @@ def test_a_damaged_manifest_is_refused(tmp_path, content):
 
 
 def test_an_unfinished_run_is_not_opened_and_not_called_a_survey(tmp_path):
-    """The folder may be that of an ablation, of probes or of layers."""
-    write_manifest(tmp_path, {"complete": False})
+    write_manifest(tmp_path, {"command": "ablate", "complete": False})
     with pytest.raises(AtlasError, match=r"this run has not finished\. Run the same command again") as error:
-        open_atlas(tmp_path)
+        open_results(tmp_path)
     assert "survey" not in str(error.value).removeprefix(str(tmp_path))
 
 
@@ -103,7 +107,7 @@ def test_a_table_is_measured_before_it_is_read(folder, tables, monkeypatch):
         open_atlas(folder).tables["positions"]
     manifest = json.loads((folder / "manifest.json").read_text())
     write_manifest(folder, manifest | {"tables": manifest["tables"] | {"positions": 50 * rows}})
-    monkeypatch.setattr("headatlas.results.atlas.MOST_CELLS", 300 * rows)
+    monkeypatch.setattr("headatlas.results.folder.MOST_CELLS", 300 * rows)
     with pytest.raises(AtlasError, match=r"positions\.parquet: .* cells, more than .*HEADATLAS_LIMITS=10"):
         open_atlas(folder).tables["positions"]
 
@@ -121,3 +125,19 @@ def test_a_sparse_manifest_is_refused_unread(folder):
         file.truncate(60_000_000_000)
     with pytest.raises(AtlasError, match=r"manifest\.json: cannot be read \(it has 60,000,000,000 bytes"):
         open_atlas(folder)
+
+
+@pytest.mark.parametrize(
+    ("command", "opened"),
+    [("survey", Atlas), ("compare", Comparison), ("layers", Results), ("ablate", Results), ("probe", Results)],
+)
+def test_results_are_opened_as_what_their_command_makes(tmp_path, command, opened):
+    write_manifest(tmp_path, {"command": command, "complete": True})
+    assert type(open_results(tmp_path)) is opened
+
+
+@pytest.mark.parametrize("command", ["layers", "ablate", "compare"])
+def test_results_of_other_commands_are_not_a_survey(tmp_path, command):
+    write_manifest(tmp_path, {"command": command, "complete": True})
+    with pytest.raises(AtlasError, match=rf"holds the results of {command}, not a survey\. .*headatlas survey"):
+        open_atlas(tmp_path)

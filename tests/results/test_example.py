@@ -9,8 +9,9 @@ import pytest
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.corpora.coreference.mentions import Mention
+from headatlas.engine.manifests import write_manifest
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import open_atlas, write_examples, write_manifest
+from headatlas.results.atlas import open_atlas, write_examples
 from headatlas.results.example import Example, Tree
 
 TOKENS = ["[CLS]", '<script>"é', "##b", "c", "[SEP]"]
@@ -23,7 +24,7 @@ COREFERENT = Example(TOKENS, [-1, 0, 0, 1, -1], MAPS, ("é", "c"), "coreference"
 
 @pytest.fixture
 def folder(tmp_path):
-    write_manifest(tmp_path, {"complete": True, "tables": {}})
+    write_manifest(tmp_path, {"command": "survey", "complete": True, "tables": {}})
     return tmp_path
 
 

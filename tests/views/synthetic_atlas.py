@@ -1,7 +1,6 @@
 """A whole atlas in memory, of any size, with made-up values and examples of every kind: what the page is made from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from headatlas.corpora.coreference.mentions import Mention
+from headatlas.results.atlas import Atlas
 from headatlas.results.example import Example, Tree
 from tests.views.synthetic_tables import all_tables
 
@@ -20,22 +20,19 @@ TREE = Tree(
 MENTIONS = (Mention(0, 3, 2, "man", "nominal"), Mention(4, 7, 6, "dog", "nominal"), Mention(6, 7, 6, "man", "pronoun"))
 
 
-@dataclass
-class Atlas:
-    folder: Path
-    tables: dict[str, pd.DataFrame]
-    manifest: dict[str, Any]
-    examples: list[Example] = field(default_factory=list)
-    relation_examples: tuple[()] = ()
+class SyntheticAtlas(Atlas):
+    """An atlas that was never written."""
 
-    @property
-    def example(self) -> Example | None:
-        return self.examples[0] if self.examples else None
+    def __init__(
+        self, folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, Any], examples: list[Example]
+    ) -> None:
+        super().__init__(folder)
+        self.__dict__ |= {"tables": tables, "manifest": manifest, "examples": examples, "relation_examples": []}
 
 
 def synthetic_atlas(
     folder: Path, heads: Sequence[int], examples: int = 6, words: Sequence[str] = WORDS, **names: str
-) -> Atlas:
+) -> SyntheticAtlas:
     """Tables for all views; `names` change what the manifest says of the model, `words` those of the examples."""
     dice = np.random.default_rng(0)
     every = [(layer, head) for layer, number in enumerate(heads, 1) for head in range(1, number + 1)]
@@ -52,7 +49,9 @@ def synthetic_atlas(
         "settings": {"seed": 7},
         "studies_skipped": {"gradients": "no head"},
     }
-    return Atlas(folder, tables, manifest, [made_up_example(number, heads, words, dice) for number in range(examples)])
+    return SyntheticAtlas(
+        folder, tables, manifest, [made_up_example(number, heads, words, dice) for number in range(examples)]
+    )
 
 
 def made_up_example(number: int, heads: Sequence[int], words: Sequence[str], dice: np.random.Generator) -> Example:

@@ -7,19 +7,20 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
-from importlib import import_module
-from typing import Any
+from typing import Any, get_args
 
 from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, UnusedCliTokensError
 from rich.console import Console
 from rich.text import Text
 
-from headatlas.cli.commands import COMMANDS, Entry
 from headatlas.cli.screen import guard_output, is_output_full
 from headatlas.commands.shared.command import annotate, explain
+from headatlas.commands.shared.entry import Entry, Panel, function_of, list_entries, load, summary_of
 from headatlas.commands.shared.options import list_options
+from headatlas.commands.shared.printing import report_shard
 from headatlas.errors import HeadatlasError, SurveyInterruptedError
 
 ABOUT = """Find out what every attention head of a transformer attends to.
@@ -68,21 +69,21 @@ def make_app(words: Sequence[str]) -> App:
         suppress_keyboard_interrupt=False,
     )
     app.register_install_completion_command(help="Complete commands, options and choices in this shell.")
-    flags = Group("Options", sort_key=len(COMMANDS))
+    panels = {title: Group(title, sort_key=order) for order, title in enumerate(get_args(Panel))}
+    flags = Group("Options", sort_key=len(panels))
     for flag in ("--help", "--install-completion", "--version"):
         app[flag].group = flags
-    wanted = {name for panel in COMMANDS.values() for name in panel if name in words[:1] or words[:1] == COMPLETION}
-    for order, (title, entries) in enumerate(COMMANDS.items()):
-        panel = Group(title, sort_key=order)
-        for number, (name, entry) in enumerate(entries.items()):
-            app.command(
-                _typed(name, entry) if name in wanted else _not_imported,
-                name=name,
-                group=panel,
-                sort_key=number,
-                usage=f"Usage: headatlas {name} {entry.arguments}[OPTIONS]",
-                help=None if name in wanted else entry.summary,  # its own --help shows the whole docstring
-            )
+    for folder, entry in list_entries().items():
+        name = folder.replace("_", "-")
+        wanted = name in words[:1] or words[:1] == COMPLETION
+        app.command(
+            _typed(name, function_of(folder), entry) if wanted else _not_imported,
+            name=name,
+            group=panels[entry.panel],
+            sort_key=entry.place,
+            usage=f"Usage: headatlas {name} {entry.arguments}[OPTIONS]",
+            help=None if wanted else summary_of(folder),  # its own --help shows the whole docstring
+        )
     return app
 
 
@@ -93,18 +94,19 @@ def _not_imported() -> None:
     """Stand in for a command that was not typed."""
 
 
-def _typed(name: str, entry: Entry) -> Callable[..., None]:
+def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
     """Return a command as it is typed: its own options, then those of its report."""
-    module, _, attribute = entry.function.partition(":")
-    function = getattr(import_module(f"headatlas.commands.{module}"), attribute)
-    reports = import_module("headatlas.cli.reports")
-    report, report_options = getattr(reports, entry.report), getattr(reports, entry.printing)
+    report_options = load(entry.printing)
 
     def run(*args: Any, **kwargs: Any) -> None:
         report_names = {option.name for option in list_options(report_options)} & kwargs.keys()
         printing = report_options(**{name: kwargs.pop(name) for name in report_names})
         options = function.options(*args, **kwargs)
-        _end_in_words(name, entry, lambda: report(function.run(options), options, printing))
+        with _end_in_words(name, entry):
+            result = function.run(options)
+            report = load(entry.report) if getattr(options, "shard", None) is None else report_shard
+            for line in report(result, options, printing):
+                print(line)
 
     extra = inspect.signature(report_options).parameters.values()
     signature = inspect.signature(function)
@@ -114,10 +116,11 @@ def _typed(name: str, entry: Entry) -> Callable[..., None]:
     return run
 
 
-def _end_in_words(name: str, entry: Entry, run: Callable[[], None]) -> None:
-    """Run a command; explain an immediate Ctrl-C and a lack of memory."""
+@contextmanager
+def _end_in_words(name: str, entry: Entry) -> Iterator[None]:
+    """Explain an immediate Ctrl-C and a lack of memory."""
     try:
-        run()
+        yield
     except KeyboardInterrupt:
         resume = " Everything saved so far stays; the same command resumes." if entry.resumes else ""
         raise SurveyInterruptedError(f"Stopped at once.{resume}") from None

@@ -49,8 +49,3 @@ def is_output_full(error: OSError) -> bool:
         except OSError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return full
-
-
-def as_warning(text: str) -> str:
-    """Return a warning, in yellow if standard output is a terminal."""
-    return f"\x1b[33m{text}\x1b[0m" if sys.stdout.isatty() else text

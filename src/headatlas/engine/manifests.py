@@ -17,12 +17,12 @@ _TYPES: dict[str, type] = {"complete": bool, "command": str} | dict.fromkeys(
 )
 
 
-def read_manifest(folder: Path, command: str = "survey") -> Manifest:
+def read_manifest(folder: Path, command: str = "") -> Manifest:
     """Read the manifest of a folder.
 
     Args:
         folder: The folder of a run.
-        command: The command that could make what is wanted, for the error message.
+        command: The command that makes what is wanted, if that is known, for the error message.
 
     Returns:
         The manifest. A key that it lacks raises AtlasError when it is asked for.
@@ -34,9 +34,8 @@ def read_manifest(folder: Path, command: str = "survey") -> Manifest:
     try:
         manifest = _parse(read_within(path, LARGEST_JSON).decode("utf-8"), path)
     except FileNotFoundError as error:
-        raise AtlasError(
-            f"{folder}: there are no results here (no {MANIFEST}). Make some with: headatlas {command}"
-        ) from error
+        remedy = f"Make some with: headatlas {command}" if command else "Give the folder of a finished run."
+        raise AtlasError(f"{folder}: there are no results here (no {MANIFEST}). {remedy}") from error
     except (OSError, ValueError) as error:
         raise AtlasError(f"{path}: cannot be read ({error}). Delete the folder and run its command again.") from error
     if manifest.get("format") != FORMAT or "command" not in manifest:

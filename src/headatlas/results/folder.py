@@ -90,7 +90,7 @@ class Results:
             AtlasError: The folder holds no such results, a shard, or a run that has not finished.
         """
         results = cls(Path(folder))
-        manifest, wanted = read_manifest(results.folder, cls.command or "survey"), cls.command
+        manifest, wanted = read_manifest(results.folder, cls.command), cls.command
         if wanted and manifest["command"] != wanted:
             raise AtlasError(
                 f"{folder}: holds the results of {manifest['command']}, not {cls.called}. "

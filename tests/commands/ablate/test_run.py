@@ -13,7 +13,7 @@ from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.passes import HeadRemoval
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
-from headatlas.results.atlas import open_atlas
+from headatlas.results.comparison import open_results
 from headatlas.views.figures.write import write_figures
 
 VERBS = ("ran", "sat", "ate", "saw")
@@ -94,7 +94,7 @@ def test_the_same_command_opens_what_is_there_and_another_is_refused(two_tasks, 
     again = {"task": "masked-lm", "text": sample_text(), "out": two_tasks.folder} | QUICK
     with pytest.raises(AtlasError, match="holds other results"):
         ablate(bert, **again)
-    assert open_atlas(two_tasks.folder).tables["ablation"].equals(two_tasks.tables["ablation"])
+    assert open_results(two_tasks.folder).tables["ablation"].equals(two_tasks.tables["ablation"])
 
 
 def test_figures_are_drawn(two_tasks, tmp_path):
@@ -189,7 +189,7 @@ def test_the_causal_test_of_relations_and_coreference(bert, surveyed, treebank, 
     )
     table = found.tables["causal"]
     assert "coreference:pronoun" in set(table["relation"])
-    best = open_atlas(surveyed).tables["dependency_best"].set_index("relation")
+    best = open_results(surveyed).tables["dependency_best"].set_index("relation")
     for row in table[~table["relation"].str.startswith("coreference")].to_dict("records"):
         assert (row["layer"], row["head"]) == tuple(best.loc[row["relation"], ["layer", "head"]])
     assert table["lead"].to_numpy() == pytest.approx((table["effect"] - table["control_effect"]).to_numpy())

@@ -192,19 +192,19 @@ def test_bad_settings(compare, atlas, options, error, message):
 
 def test_other_folders_are_left_alone(compare, atlas, compared, tmp_path):
     before = atlas.manifest
-    with pytest.raises(AtlasError, match="holds something other than a comparison"):
+    with pytest.raises(AtlasError, match="holds the results of survey, not of compare"):
         compare(atlas, atlas, out=atlas.folder)
     assert atlas.manifest == before
     file = tmp_path / "file"
     file.touch()
     with pytest.raises(AtlasError, match="is a file"):
         compare(atlas, atlas, out=file)
-    with pytest.raises(AtlasError, match="it is that of a comparison"):
+    with pytest.raises(AtlasError, match="holds the results of compare, not a survey"):
         compare(compared.folder, atlas, out=tmp_path / "unmade")
     assert not (tmp_path / "unmade").exists(), "a comparison that cannot start must not claim the folder"
-    with pytest.raises(AtlasError, match="it is that of an atlas"):
+    with pytest.raises(AtlasError, match="holds the results of survey, not a comparison"):
         ha.open_comparison(atlas.folder)
-    with pytest.raises(AtlasError, match=r"no comparison here .*headatlas compare"):
+    with pytest.raises(AtlasError, match=r"there are no results here .*headatlas compare"):
         ha.open_comparison(tmp_path)
 
 
@@ -228,7 +228,7 @@ def test_what_each_side_says_of_its_heads_is_kept(compared, atlas, other):
 
 
 def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
-    monkeypatch.setattr("headatlas.cli.endings.write_figures", lambda comparison: [])
+    monkeypatch.setattr("headatlas.commands.shared.ending.write_figures", lambda comparison: [])
     text = str(corpora["text"])
     arguments = ["compare", str(atlas.folder), str(other.folder), "--text", text, "--segments", "3"]
     out = tmp_path / "out"

@@ -8,7 +8,7 @@ import pytest
 import headatlas
 from headatlas.commands.layers.options import layers
 from headatlas.errors import AtlasError, CorpusError, SettingError
-from headatlas.results.atlas import open_atlas
+from headatlas.results.comparison import open_results
 from headatlas.results.tables import TABLES
 from tests.commands.keyphrases.made_up import TEXTS, corpus
 from tests.commands.layers.span_corpora import write_entities, write_json, write_treebank
@@ -169,7 +169,7 @@ def test_json_lines_with_one_label_or_several(folder, tmp_path, several):
     assert row["task"] == "wetness"
     assert (row["train_targets"], row["count"]) == (80, 30)
     assert row["score"] > 0.8
-    about = open_atlas(tmp_path / "out").manifest["corpora"]["wetness, train"]
+    about = open_results(tmp_path / "out").manifest["corpora"]["wetness, train"]
     assert about["left_out"] == {"text_beyond_the_limit": 10}
 
 

@@ -58,8 +58,8 @@ def test_every_shard_does_a_part(runs):
 
 
 def test_a_shard_has_no_tables(runs):
-    with pytest.raises(AtlasError, match=r"that of a shard.*headatlas merge"):
-        ha.open_atlas(runs[2][0])
+    with pytest.raises(AtlasError, match=r"holds a shard of the results of ablate.*headatlas merge"):
+        ha.open_results(runs[2][0])
 
 
 def test_a_lost_piece_is_missed(runs, tmp_path):

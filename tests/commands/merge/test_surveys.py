@@ -11,8 +11,8 @@ import pytest
 import headatlas as ha
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.corpora.sample import sample_treebank
+from headatlas.engine.manifests import read_manifest
 from headatlas.errors import AtlasError, SettingError
-from headatlas.results.atlas import SHARD, read_manifest
 from typed import typed
 
 OF = 3
@@ -68,7 +68,7 @@ def test_what_is_merged_can_be_merged_and_reopened_again(parts, tmp_path):
 
 
 def test_a_shard_is_not_an_atlas_yet(parts):
-    with pytest.raises(AtlasError, match=r"that of a shard.*headatlas merge"):
+    with pytest.raises(AtlasError, match=r"holds a shard of the results of survey.*headatlas merge"):
         ha.open_atlas(parts[0])
     assert not (parts[0] / "tables").exists()
 
@@ -89,14 +89,14 @@ def test_a_shard_of_another_run_is_refused(surveys, parts, tmp_path):
 
 
 def test_an_atlas_is_no_shard(surveys, tmp_path):
-    with pytest.raises(AtlasError, match=r"not the manifest of a shard; it is that of an atlas"):
+    with pytest.raises(AtlasError, match=r"is not a shard\. Make shards with --shard"):
         ha.merge([surveys[0].folder], out=tmp_path / "atlas")
 
 
 def test_an_unfinished_shard_is_refused(parts, tmp_path):
     unfinished = tmp_path / "unfinished"
     shutil.copytree(parts[0], unfinished)
-    manifest = read_manifest(unfinished, SHARD) | {"complete": False}
+    manifest = read_manifest(unfinished) | {"complete": False}
     (unfinished / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     with pytest.raises(AtlasError, match="has not finished"):
         ha.merge([unfinished, *parts[1:]], out=tmp_path / "atlas")

@@ -103,7 +103,7 @@ def test_a_stopped_run_goes_on_with_the_next_probe(found, tmp_path, monkeypatch)
     with pytest.raises(KeyboardInterrupt):
         ha.probe(**maps, probes=chosen, out=tmp_path / "parts", **QUICK)
     with pytest.raises(AtlasError, match="has not finished"):
-        ha.open_atlas(tmp_path / "parts")
+        ha.open_results(tmp_path / "parts")
     parts = ha.probe(**maps, probes=chosen, out=tmp_path / "parts", **QUICK)
     assert begun == ["right_branching", "distances-0", "distances-0", "attention-pretrained-0"]
     assert parts.tables["probes"].equals(whole.tables["probes"])

@@ -191,7 +191,7 @@ BY_IMPORTANCE = {"by": "importance", "share": 0.3}
         (BY_IMPORTANCE, "needs --ablation DIR.*or --text"),
         ({"by": "ablation", "share": 0.3, "text": sample_text()}, "needs --ablation DIR"),
         (BY_IMPORTANCE | {"text": sample_text(), "task": "masked-lm"}, "--task goes with --ablation"),
-        (BY_IMPORTANCE | {"ablation": "no such folder"}, "no atlas here"),
+        (BY_IMPORTANCE | {"ablation": "no such folder"}, "there are no results here"),
         (BY_IMPORTANCE | {"text": "no such file"}, "no such file"),
     ],
 )

@@ -66,7 +66,7 @@ def test_the_numbers_are_those_of_the_tables(whole):
     table = atlas.tables["reproduction"].set_index("item")
     best = atlas.tables["dependency_best"].set_index("relation").loc["all"]
     assert table.loc["all: accuracy of the best head", "our_value"] == pytest.approx(100 * best["accuracy"])
-    probes = ha.open_atlas(atlas.folder / "probes").tables["probes"]
+    probes = ha.open_results(atlas.folder / "probes").tables["probes"]
     own = probes[(probes["probe"] == "attention_words") & (probes["weights"] == "pretrained")]["uas_no_punct"]
     assert table.loc["attention + words", "our_value"] == pytest.approx(100 * own.item())
     random = probes[probes["weights"] == "random"]

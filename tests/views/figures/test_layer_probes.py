@@ -5,8 +5,9 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
+from headatlas.engine.manifests import write_manifest
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import write_manifest, write_tables
+from headatlas.results.folder import write_tables
 from headatlas.views.figures.probes import layer_examples_figure, layer_figures, layer_mix_figure, layer_scores_figure
 from headatlas.views.figures.style import BLUE, PURPLE
 from headatlas.views.figures.write import write_beside
@@ -86,11 +87,13 @@ def test_findings_name_the_order_and_how_sure_it_is(tables):
 def test_layers_of_two_folders_are_drawn_to_one_file(tmp_path, tables):
     for name in ("a", "b"):
         rows = write_tables(tmp_path / name, tables)
-        write_manifest(tmp_path / name, {"complete": True, "model": {"name": name}, "tables": rows})
+        write_manifest(
+            tmp_path / name, {"command": "layers", "complete": True, "model": {"name": name}, "tables": rows}
+        )
     (path,) = write_beside(tmp_path / "a", tmp_path / "b", formats=("png",))
     assert path == tmp_path / "a" / "figures" / "layers_figureA3_beside.png"
     assert path.stat().st_size > 10_000
     (tmp_path / "c").mkdir()
-    write_manifest(tmp_path / "c", {"complete": True, "model": {"name": "c"}, "tables": {}})
+    write_manifest(tmp_path / "c", {"command": "layers", "complete": True, "model": {"name": "c"}, "tables": {}})
     with pytest.raises(AtlasError, match="no layers to draw"):
         write_beside(tmp_path / "a", tmp_path / "c")

@@ -1,6 +1,7 @@
 """The figures of a whole atlas: those with data, in every format, in the right folder."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -9,8 +10,9 @@ import pandas as pd
 import pytest
 
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import write_tables
+from headatlas.results import atlas as results
 from headatlas.results.example import RelationExample
+from headatlas.results.folder import write_tables
 from headatlas.views.figures.lines import between_units, clearest
 from headatlas.views.figures.write import heads_figure, write_figures
 from tests.views.synthetic_tables import all_tables, heads_of, maps
@@ -24,13 +26,20 @@ class Text:
     words: tuple[str, ...]
 
 
-@dataclass
-class Atlas:
-    folder: Path
-    tables: dict[str, pd.DataFrame] = field(default_factory=dict)
-    manifest: dict[str, Any] = field(default_factory=dict)
-    example: Text | None = None
-    relation_examples: list[RelationExample] = field(default_factory=list)
+class Atlas(results.Atlas):
+    """An atlas that was never written."""
+
+    def __init__(
+        self,
+        folder: Path,
+        tables: dict[str, pd.DataFrame] | None = None,
+        manifest: dict[str, Any] | None = None,
+        example: Text | None = None,
+        relation_examples: Sequence[RelationExample] = (),
+    ) -> None:
+        super().__init__(folder)
+        self.__dict__ |= {"tables": tables or {}, "manifest": manifest or {}, "relation_examples": relation_examples}
+        self.__dict__ |= {"examples": [example] if example else []}
 
 
 EXAMPLE = Text(["[CLS]", "a", ".", "[SEP]"], maps(3, 4, 4, 4), [-1, 0, 1, -1], ("a", "."))

@@ -2,7 +2,8 @@
 
 import pytest
 
-from headatlas.results.atlas import Atlas, write_manifest, write_tables
+from headatlas.engine.manifests import write_manifest
+from headatlas.results.folder import Results, write_tables
 from headatlas.views.page import write_page
 from tests.views.chromium import new_page
 from tests.views.synthetic_layers import layer_tables
@@ -17,11 +18,11 @@ def address(tmp_path_factory):
     model = {"name": "m", "class": "BertModel", "heads": [2, 2, 2], "layers": 3}
     about = {"kind": "spans", "files": [{"file": "a.conllu"}], "texts": 5, "tokens": 50, "targets": {"pos": 9}}
     about["left_out"] = {"target_beyond_the_cut": 3}
-    manifest = {"complete": True, "model": model, "settings": {"seed": 0}, "studies_skipped": {}}
+    manifest = {"command": "layers", "complete": True, "model": model, "settings": {"seed": 0}, "studies_skipped": {}}
     manifest["corpora"] = {"pos, train": about}
     tables = write_tables(folder, layer_tables(LAYERS, text=HOSTILE))
     write_manifest(folder, manifest | {"tables": tables})
-    return write_page(Atlas(folder)).as_uri()
+    return write_page(Results(folder)).as_uri()
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from headatlas.results.atlas import Atlas, write_manifest, write_tables
+from headatlas.engine.manifests import write_manifest
+from headatlas.results.atlas import Atlas
+from headatlas.results.folder import write_tables
 
 TYPES = ("all", "pronoun", "proper", "nominal")
 UD = ("all", "obj", "nmod:poss", "aux:pass", "mark", "case", "nummod", "cc")
@@ -93,5 +95,6 @@ def write_atlas(folder: Path, tables: Mapping[str, pd.DataFrame], parsed_by: str
         "treebank": {"files": [{"file": "somewhere/dev.conllu"}], "label_set": "universal", "parsed_by": parsed_by},
         "coreference": {"files": [{"file": "somewhere/dev.conll"}]},
     }
-    write_manifest(folder, {"complete": True, "tables": rows, "model": {"name": "tiny"}, "corpora": corpora})
+    manifest = {"command": "survey", "complete": True, "model": {"name": "tiny"}, "corpora": corpora}
+    write_manifest(folder, manifest | {"tables": rows})
     return Atlas(folder)

@@ -1,1 +1,5 @@
-"""`ablate`: score a task with heads removed, to find out which heads the model needs."""
+"""Find out which heads a model needs, by removing them."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Intervene", 1, "ablate.report:report_ablate", printing="shared.printing:DrawingOptions", resumes=True)

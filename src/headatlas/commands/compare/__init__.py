@@ -1,1 +1,5 @@
-"""Two atlases side by side: what differs, and which heads of one are heads of the other."""
+"""Compare two atlases: base and fine-tuned, trained and random, small and large."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Look", 5, "compare.report:report_compare", printing="shared.printing:FigureOptions", arguments="A B ")

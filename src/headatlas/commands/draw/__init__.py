@@ -1,1 +1,5 @@
-"""`draw`: the attention of one sentence as a picture."""
+"""Draw what heads attend to in a sentence: the darker a line, the more attention."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Look", 3, "draw.report:report_draw", arguments="MODEL TEXT [PAIR] ")

@@ -1,5 +1,9 @@
-"""The explorer: a page on this machine alone, where people type a text, inspect every head and remove heads.
+"""Type a text in a browser, look at every head, remove heads and watch the predictions change.
 
-`live` reads what the browser asks and answers it with the model, `server` turns strangers away and answers one question
-at a time, and `address` knows where the server is and its token.
+The page is served on this machine alone. `live` reads what the browser asks and answers it with the model, `server`
+turns strangers away and answers one question at a time, and `address` knows where the server is and its token.
 """
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Start here", 3, "shared.printing:report_nothing", arguments="[MODEL] [ATLAS] ")

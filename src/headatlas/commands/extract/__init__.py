@@ -1,1 +1,5 @@
-"""`extract`: save the attention maps of a model, or import maps that others saved."""
+"""Save the attention maps of a model, to survey or probe them later without it."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Survey", 1, "extract.report:report_extract", resumes=True)

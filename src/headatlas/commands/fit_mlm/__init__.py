@@ -1,1 +1,5 @@
-"""`fit-mlm`: give an encoder a masked language model head, with small adapters."""
+"""Fit a masked language model head, and small LoRA adapters, to an encoder without one."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Train probes", 3, "fit_mlm.report:report_fit", resumes=True)

@@ -1,1 +1,5 @@
-"""`layers`: what each layer knows of a task on spans, by scalar mixes and cumulative scores."""
+"""Measure what each layer of a model encodes, from part of speech to coreference."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Train probes", 2, "shared.ending:report_atlas", printing="shared.printing:FigureOptions", resumes=True)

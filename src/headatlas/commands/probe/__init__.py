@@ -1,1 +1,12 @@
-"""`probe`: trained probes on a model's attention and hidden states over a treebank, their baselines and controls."""
+"""Train probes that read syntax from all heads together, and from the hidden states."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry(
+    "Train probes",
+    1,
+    "probe.report:report_probe",
+    printing="shared.printing:DrawingOptions",
+    arguments="[MODEL] ",
+    resumes=True,
+)

@@ -1,1 +1,5 @@
-"""`reproduce`: a paper's every table, figure and finding from whatever of its inputs is given, beside the published."""
+"""Reproduce "What Does BERT Look At?" from whatever of its inputs you have."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Survey", 3, "reproduce.report:report_reproduce", arguments="PAPER ", resumes=True)

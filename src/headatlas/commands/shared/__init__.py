@@ -1,1 +1,1 @@
-"""What commands share: how options are declared and checked, and the groups of options that several commands have."""
+"""What commands share: entries, how options are declared and checked, groups of options, and endings."""

@@ -1,1 +1,5 @@
-"""`survey`: run a model over corpora once, with all studies, and write an atlas."""
+"""Run a model over your text once and describe every attention head."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Start here", 2, "shared.ending:report_atlas", printing="shared.printing:FigureOptions", resumes=True)

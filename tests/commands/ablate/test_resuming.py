@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import signal
 
-import numpy as np
 import pandas as pd
 import pytest
-from headatlas.engine.pieces import Pieces
 
 from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.task_run import RemovalCurves
 from headatlas.corpora.sample import sample_text
+from headatlas.engine.run_folder import RunPart
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.models.replay import LayerReplay
 
@@ -28,18 +27,18 @@ class KilledError(Exception):
 def count(monkeypatch):
     """Names of the pieces that are made; the run ends in the given way at the one of the given number."""
     made, end = [], {}
-    call = Pieces.__call__
+    call = RunPart.compute_once
 
-    def counted(pieces, name, make):
+    def counted(part, name, make):
         def noted():
             made.append(name)
             if len(made) == end.get("at"):
                 end["how"]()
             return make()
 
-        return call(pieces, name, noted)
+        return call(part, name, noted)
 
-    monkeypatch.setattr(Pieces, "__call__", counted)
+    monkeypatch.setattr(RunPart, "compute_once", counted)
     return made, end
 
 
@@ -96,19 +95,3 @@ def test_other_settings_do_not_go_on(count, tiny_folder, tmp_path):
         ablate(str(tiny_folder("bert")), out=tmp_path, **OPTIONS)
     with pytest.raises(AtlasError, match="seed 0 instead of 1"):
         ablate(str(tiny_folder("bert")), out=tmp_path, seed=1, **OPTIONS)
-
-
-def test_a_piece_is_made_once_and_read_as_it_was(tmp_path):
-    numbers = np.arange(6.0).reshape(2, 3)
-    assert Pieces(tmp_path).of("a")("one", lambda: {"x": numbers})["x"] is numbers
-    assert np.array_equal(Pieces(tmp_path).of("a")("one", killed)["x"], numbers)
-    assert list(Pieces(tmp_path)("one", lambda: {"y": numbers})) == ["y"], "parts do not share names"
-
-
-def test_a_damaged_piece_is_said(tmp_path):
-    pieces = Pieces(tmp_path)
-    pieces("one", lambda: {"x": np.zeros(3)})
-    path = tmp_path / "one.safetensors"
-    path.write_bytes(path.read_bytes()[:-5])
-    with pytest.raises(AtlasError, match=r"one.safetensors: cannot be read .*Delete it"):
-        pieces("one", killed)

@@ -1,0 +1,5 @@
+"""Draw the figures of an atlas or a comparison again, as SVG, PNG and PDF."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Look", 2, "shared.printing:report_paths", arguments="DIR ", in_python=False)

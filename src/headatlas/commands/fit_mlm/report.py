@@ -1,0 +1,25 @@
+"""What `fit-mlm` prints when it ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from headatlas.commands.fit_mlm.run import Fit
+
+
+def report_fit(fit: Fit, *_: object) -> Iterator[str]:
+    """Say how well the fitted head predicts masked tokens, and what to do with it."""
+    record = fit.record
+    yield (
+        f"\n{record['model']['name']}: {record['trained_parameters']:,} weights fitted on {record['tokens_seen']:,} "
+        f"tokens in {record['training_seconds']:,.0f} s"
+    )
+    for label, key in (("fitted", "held_out"), ("unigram", "held_out_unigram")):
+        loss, top1, top5 = (record[key][name] for name in ("loss", "top1", "top5"))
+        yield f"  {label:8} loss {loss:.3f}, top-1 {100 * top1:.1f} %, top-5 {100 * top5:.1f} %"
+    yield f"  on {record['held_out']['masked_tokens']:,} masked tokens of the held-out text"
+    for reason, number in record["corpus"]["left_out"].items():
+        yield f"Left out: {reason} {number:,}"
+    yield f"\nWrote {fit.folder}{os.sep} (the fitted model)."
+    yield f"Next: headatlas survey {fit.folder} --text FILE --out DIR"

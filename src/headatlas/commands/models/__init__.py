@@ -1,0 +1,5 @@
+"""List the embedded models: real weights that install with pip and need no model hub."""
+
+from headatlas.commands.shared.entry import Entry
+
+ENTRY = Entry("Look", 6, "shared.printing:report_text", arguments="", in_python=False)

@@ -1,0 +1,90 @@
+"""The end of a command: what it found and left out, what it wrote, and what to do next."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from headatlas.remote import is_url, send
+from headatlas.results.atlas import Atlas
+from headatlas.results.comparison import Comparison
+from headatlas.results.naming import layers_and_heads, model_named
+from headatlas.views.figures.write import write_figures
+from headatlas.views.page import write_page
+from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.words.findings import findings
+from headatlas.wording import counted
+
+
+def finish(
+    results: Atlas | Comparison,
+    report: Iterable[str],
+    *,
+    draw: bool,
+    write: Callable[..., Path] | None = write_page,
+    out: str | Path | None = None,
+    next_step: str = "",
+) -> Iterator[str]:
+    """Give a report, draw the figures, and say what was written and what to do next.
+
+    Args:
+        results: The folder to finish.
+        report: Lines about its contents.
+        draw: Whether to draw figures, and to write the page.
+        write: Writes the page of the results, if they have one.
+        out: The --out option: figures and page are sent there if it is a URL.
+        next_step: A command that people may run next.
+
+    Yields:
+        The lines to print.
+    """
+    yield from report
+    made = [counted(len(results.tables), "table")]
+    page = ""
+    if draw:
+        made.append(counted(len({path.stem for path in write_figures(results)}), "figure"))
+        page = f" Open {write(results)} in a browser." if write else ""
+    yield f"\nWrote {results.folder}{os.sep} ({', '.join(made)}).{page}"
+    if out is not None and is_url(out):
+        send(results.folder, out)
+        yield f"Sent to: {out}"
+    elif next_step:
+        yield f"Next: {next_step}"
+
+
+def report_atlas(atlas: Atlas, options: Any, printing: Any) -> Iterator[str]:
+    """Finish an atlas, with figures and page unless they are turned off."""
+    draw = getattr(printing, "figures", True)
+    live = draw and "layer_mix" not in atlas.tables and atlas.manifest["model"].get("kind") != "imported maps"
+    explore = f"headatlas explore {atlas.folder}    type a text of your own and remove heads"
+    return finish(atlas, _atlas_report(atlas), draw=draw, out=options.out, next_step=explore if live else "")
+
+
+def _atlas_report(atlas: Atlas) -> Iterator[str]:
+    manifest = atlas.manifest
+    yield f"\n{model_and_size(manifest['model'])}, on"
+    yield from (f"  {corpus}" for corpus in corpora_read(manifest))
+    yield from with_omissions((f"  - {finding}" for finding in findings(atlas.tables)), manifest)
+
+
+def with_omissions(report: Iterable[str], manifest: Mapping[str, Any]) -> Iterator[str]:
+    """Put warnings of unknown tokens before a report, and what was not run or left out after it."""
+    yield from map(as_warning, unknown_warnings(manifest))
+    yield from report
+    for name, reason in manifest.get("studies_skipped", {}).items():
+        yield as_warning(f"Not run: {name}: {reason}")
+    if omitted := left_out(manifest):
+        yield f"Left out: {', '.join(omitted)}"
+
+
+def model_and_size(model: Mapping[str, Any]) -> str:
+    """Name a model, with the numbers of its layers and heads."""
+    return f"{model_named(model)}: {layers_and_heads(model)}"
+
+
+def as_warning(text: str) -> str:
+    """Return a warning, in yellow if standard output is a terminal."""
+    return f"\x1b[33m{text}\x1b[0m" if sys.stdout.isatty() else text
