@@ -113,12 +113,19 @@ def test_links_of_the_documents_lead_somewhere():
             assert (document.parent / target).exists(), f"{document.name}: {target}"
 
 
-def test_the_documents_name_every_table_and_command():
-    from headatlas.commands.shared.entry import list_entries
+def test_the_page_about_tables_is_made_from_their_declarations():
+    """If it is not: python -m scripts.document_tables."""
     from headatlas.results.tables import TABLES
+    from scripts.document_tables import DOCUMENT, document
 
-    tables = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-    assert all(f"| `{name}` |" in tables for name in TABLES)
+    text = DOCUMENT.read_text(encoding="utf-8")
+    assert text == document()
+    assert all(f"| `{name}` |" in text and f"### {name}\n" in text for name in TABLES)
+
+
+def test_the_readme_names_every_command():
+    from headatlas.commands.shared.entry import list_entries
+
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for name in (folder.replace("_", "-") for folder in list_entries()):
         assert re.search(rf"(headatlas |make |, `){name}\b", readme), name

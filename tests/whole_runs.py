@@ -6,7 +6,7 @@ import pandas as pd
 
 from headatlas.encoding.kinds import kind_table
 from headatlas.engine.run import run_studies
-from random_maps import TEXT_STUDIES
+from random_maps import TEXT_STUDIES, table_of
 
 TEXTS = (
     "the old man saw a little dog, and the dog ran.\tshe sat by the river.",
@@ -15,7 +15,6 @@ TEXTS = (
     "a dog.\ta cat.",
     "the first look.\tthe tree by the house was old, red and big.",
 )
-from random_maps import table_of
 
 
 def run(model, segments, names=tuple(TEXT_STUDIES), **options):

@@ -172,6 +172,11 @@ class Table:
         """The names of the columns."""
         return [column.name for column in self.columns]
 
+    @property
+    def dtypes(self) -> dict[str, Dtype]:
+        """The type of each column."""
+        return {column.name: _dtype_of(column) for column in self.columns}
+
     def conform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Put columns into the declared order and give them the declared types.
 
@@ -186,9 +191,8 @@ class Table:
         """
         if wrong := sorted(set(self.names) ^ {str(name) for name in frame.columns}):
             raise AtlasError(f"Table {self.name}: missing or undeclared columns: {', '.join(wrong)}.")
-        dtypes = {column.name: _dtype_of(column) for column in self.columns}
-        typed = frame[self.names].astype(dtypes)
-        texts = [name for name, dtype in dtypes.items() if dtype == "str"]
+        typed = frame[self.names].astype(self.dtypes)
+        texts = [name for name, dtype in self.dtypes.items() if dtype == "str"]
         typed[texts] = typed[texts].where(frame[texts].notna())  # before pandas 3, a missing text became the word None
         return typed
 
@@ -210,7 +214,7 @@ class Table:
             Its label and short label, its unit, its place on the card of a head and in the overview.
         """
         own = [key for key in self.keys if key.name in self.own_keys]
-        words = ", ".join(f"{{{key.name}}}" for key in own)
+        words = ", ".join(f"{{{key.name}}}" for key in own if row[key.name] is not None)
         plain = (self.name.replace("_", " "), words, "" if value.name == "value" else "{value}")
         label = value.label or self.label or ": ".join(filter(None, plain))
         short = value.label or self.short or label
@@ -246,11 +250,11 @@ def format_label(
     tokens = {"cls": "[CLS]", "sep": "[SEP]", **special}
 
     def word(match: re.Match[str]) -> str:
-        name = match[1]
-        key, value = by_name.get(name), row[name]
+        key, value = by_name.get(match[1]), row[match[1]]
         labels = {} if key is None else {**key.labels, **(key.short if short else {})}
-        label = labels.get(value, "" if value is None else str(value))
-        return _FIELD.sub(lambda token: tokens.get(token[1], token[0]), label)
+        if value in labels:
+            return _FIELD.sub(lambda token: tokens[token[1]], labels[value])
+        return "" if value is None else str(value)
 
     def optional(match: re.Match[str]) -> str:
         fields = _FIELD.findall(match[1])

@@ -25,8 +25,8 @@ def atlas(tmp_path):
     """An atlas with a relation that would change a terminal's title."""
     row = {"relation": ATTACK, "direction": "dependent_to_head", "layer": 1, "head": 2, "accuracy": 0.5}
     row |= {"low": 0.4, "high": 0.6, "held_out": 0.5, "p_value": 0.1, "p_value_offset": 0.1, "count": 9}
-    columns = TABLES["dependency_best"].columns
-    frame = pd.DataFrame({name: [row.get(name, 0 if kind != "str" else ATTACK)] for name, kind, _ in columns})
+    dtypes = TABLES["dependency_best"].dtypes
+    frame = pd.DataFrame({name: [row.get(name, 0 if kind != "str" else ATTACK)] for name, kind in dtypes.items()})
     rows = write_tables(tmp_path, {"dependency_best": frame})
     about = {"tables": rows, "model": {"name": ATTACK, "heads": [2]}}
     write_manifest(tmp_path, {"command": "survey", "complete": True, **about})

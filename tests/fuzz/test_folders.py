@@ -34,9 +34,9 @@ from headatlas.models.stacks import HeadShape
 from headatlas.results.comparison import open_results
 from headatlas.studies.positions import Positions
 from mutations import damaged_json, damaged_safetensors, many, mutated, only_headatlas_errors, some
+from random_maps import table_of
 
 OPTIONS = {"segments": 6, "max_tokens": 24, "bootstrap": 5, "examples": 2, "least_count": 1}
-from random_maps import table_of
 
 
 @pytest.fixture(scope="module")

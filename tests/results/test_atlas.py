@@ -12,7 +12,7 @@ from headatlas.errors import AtlasError
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.comparison import Comparison, open_results
 from headatlas.results.folder import Results, write_tables
-from headatlas.results.tables import TABLES, conform
+from headatlas.results.tables import TABLES
 from random_maps import TEXT_STUDIES, batch_of, random_segments, show
 
 
@@ -33,11 +33,11 @@ def folder(tmp_path, tables):
 def test_every_study_has_a_schema_and_keeps_it(tables):
     assert TEXT_STUDIES.keys() <= tables.keys() <= TABLES.keys()
     for name, table in tables.items():
-        assert list(conform(name, table)) == [column for column, _, _ in TABLES[name].columns]
+        assert list(TABLES[name].conform(table)) == TABLES[name].names
 
 
 def test_the_promised_columns():
-    columns = {name: [column for column, _, _ in table.columns] for name, table in TABLES.items()}
+    columns = {name: table.names for name, table in TABLES.items()}
     assert columns["positions"] == ["layer", "head", "offset", "value", "low", "high", "count"]
     assert columns["token_kinds"] == ["layer", "head", "kind", "value", "low", "high", "count"]
     assert columns["entropy"] == ["layer", "head", "source", "nats", "low", "high", "uniform_nats", "count"]
@@ -49,7 +49,7 @@ def test_the_promised_columns():
 
 def test_a_table_with_other_columns_is_refused(tables):
     with pytest.raises(AtlasError, match="positions"):
-        conform("positions", tables["positions"].drop(columns="count"))
+        TABLES["positions"].conform(tables["positions"].drop(columns="count"))
 
 
 def test_parquet_and_csv_hold_the_same_numbers(folder, tables):
@@ -57,7 +57,7 @@ def test_parquet_and_csv_hold_the_same_numbers(folder, tables):
     for name in tables:
         from_csv = pd.read_csv(folder / "tables" / f"{name}.csv")
         pd.testing.assert_frame_equal(atlas.tables[name], from_csv, check_dtype=False)
-        pd.testing.assert_frame_equal(atlas.tables[name], conform(name, tables[name]), check_dtype=False)
+        pd.testing.assert_frame_equal(atlas.tables[name], TABLES[name].conform(tables[name]), check_dtype=False)
 
 
 def test_an_unknown_table_names_those_there_are(folder):

@@ -18,7 +18,7 @@ from headatlas.commands.compare.matching import (
 )
 from headatlas.models.stacks import HeadShape
 from headatlas.results.comparison import Comparison
-from headatlas.results.tables import conform
+from headatlas.results.tables import TABLES
 from tests.views.synthetic_atlas import similarity_tables
 from tests.views.synthetic_tables import entropy, positions, token_kinds
 
@@ -59,7 +59,7 @@ def synthetic_comparison(
         {**side.tables, **_map_of(heads, seed), "behaviours": behaviours.assign(evidence="so it is")}
         for seed, (side, heads, behaviours) in enumerate(zip((side_a, side_b), (a, b), own, strict=True))
     ]
-    conformed = {name: conform(name, table) for name, table in tables.items()}
+    conformed = {name: TABLES[name].conform(table) for name, table in tables.items()}
     comparison = Comparison(folder)
     comparison.__dict__ |= {"tables": conformed, "manifest": manifest, "sides": (sides[0], sides[1])}
     return comparison

@@ -1,7 +1,6 @@
 """Tables of `headatlas layers` with made-up numbers: two tasks, a mix of heads, a random network."""
 
 import numpy as np
-import pandas as pd
 
 from headatlas.results.tables import TABLES
 
@@ -43,7 +42,6 @@ def layer_tables(layers=4, tasks=("pos", "arcs"), text="he smoked [1 toronto] in
     rows = {"layer_mix": mix, "layer_summary": summary, "layer_order": order, "layer_examples": examples}
     tables = {}
     for name, some in (rows | {"head_mix": heads}).items():
-        frame = pd.DataFrame(some).reindex(columns=[column for column, _, _ in TABLES[name].columns])
-        whole = [column for column, kind, _ in TABLES[name].columns if kind == "int64"]
-        tables[name] = frame.fillna(dict.fromkeys(whole, 0))
+        whole = [column for column, kind in TABLES[name].dtypes.items() if kind == "int64"]
+        tables[name] = TABLES[name].from_rows(some).fillna(dict.fromkeys(whole, 0))
     return tables

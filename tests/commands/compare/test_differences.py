@@ -16,7 +16,7 @@ from headatlas.commands.compare.differences import (
     group_means,
     rows_in_one_only,
 )
-from headatlas.results.tables import conform
+from headatlas.results.tables import TABLES
 
 REPLICATES = 21
 FINITE = st.floats(-10, 10, allow_nan=False)
@@ -125,7 +125,7 @@ def test_without_replicates_there_is_no_interval():
     table = difference_table(Side(a.tables, {}, a.heads), b, {"positions": True})
     assert table[["low", "high", "low_a", "paired"]].isna().all(axis=None)
     assert table["low_b"].notna().all()
-    assert conform("differences", table)["paired"].isna().all()
+    assert TABLES["differences"].conform(table)["paired"].isna().all()
 
 
 def test_only_the_first_value_column_has_replicates():

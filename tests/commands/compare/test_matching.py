@@ -21,7 +21,7 @@ from headatlas.commands.compare.matching import (
     match_summary,
 )
 from headatlas.models.stacks import HeadShape
-from headatlas.results.tables import conform
+from headatlas.results.tables import TABLES
 
 
 def cheapest(distances):
@@ -66,7 +66,7 @@ def test_heads_in_another_order_are_found_again():
     rows = random_rows(4)
     order = [2, 0, 3, 1]
     crossing = crossing_of(torch.cat([rows, rows[:, order]], 1), (2, 2), (2, 2))
-    matches = conform("head_matches", head_match_table(crossing))
+    matches = TABLES["head_matches"].conform(head_match_table(crossing))
     places = [(1, 1), (1, 2), (2, 1), (2, 2)]
     expected = {places[head]: places[place] for place, head in enumerate(order)}
     found = {(row.layer_a, row.head_a): (row.layer_b, row.head_b) for row in matches.itertuples()}
@@ -75,7 +75,7 @@ def test_heads_in_another_order_are_found_again():
     assert not matches["place_kept"].any()
     assert (matches["own"] > 1e-3).all()
     assert (matches[["layer_b", "head_b"]].to_numpy() == matches[["nearest_layer", "nearest_head"]].to_numpy()).all()
-    summary = conform("match_summary", match_summary(matches, crossing, 1.0)).set_index("measure")["value"]
+    summary = TABLES["match_summary"].conform(match_summary(matches, crossing, 1.0)).set_index("measure")["value"]
     assert summary["place_kept"] == 0
     assert summary["layer_kept"] == 2  # heads 1-1 and 2-2 moved within their layers
     assert summary["layer_kept_by_chance"] == 2
@@ -85,7 +85,7 @@ def test_heads_in_another_order_are_found_again():
 @pytest.mark.parametrize(("a", "b"), [((2,), (3, 1)), ((3, 1), (2,))])
 def test_heads_left_over_are_listed(a, b):
     crossing = crossing_of(random_rows(sum(a) + sum(b)), a, b)
-    matches = conform("head_matches", head_match_table(crossing))
+    matches = TABLES["head_matches"].conform(head_match_table(crossing))
     assert len(matches) == 4
     assert matches[["layer_a", "layer_b"]].notna().all(axis=1).sum() == 2
     assert matches["own"].isna().all()
@@ -97,7 +97,7 @@ def test_heads_left_over_are_listed(a, b):
 
 def test_all_pairs_are_in_the_table():
     crossing = crossing_of(random_rows(6), (1, 1), (3, 1))
-    table = conform("cross_distances", cross_distance_table(crossing))
+    table = TABLES["cross_distances"].conform(cross_distance_table(crossing))
     assert len(table) == 2 * 4
     row = table[(table["layer_a"] == 2) & (table["layer_b"] == 1) & (table["head_b"] == 3)]
     assert row["value"].item() == crossing.across[1, 2]
@@ -110,7 +110,7 @@ def behaviours(*rows):
 def test_behaviours_are_matched_by_strength_or_by_distance():
     a = behaviours((1, 1, "[SEP]", 0.7), (1, 2, "[SEP]", 0.9), (2, 1, "broad", 0.8))
     b = behaviours((1, 1, "[SEP]", 0.8), (2, 2, "det", 0.6))
-    table = conform("behaviour_matches", behaviour_match_table(a, b, {}))
+    table = TABLES["behaviour_matches"].conform(behaviour_match_table(a, b, {}))
     assert table["label"].tolist() == ["[SEP]", "[SEP]", "broad", "det"]
     assert table.loc[0, ["layer_a", "head_a", "layer_b", "head_b"]].tolist() == [1, 2, 1, 1]
     assert table["layer_b"].isna().tolist() == [False, True, True, False]
@@ -123,4 +123,4 @@ def test_behaviours_are_matched_by_strength_or_by_distance():
 
 
 def test_atlases_without_labels_have_an_empty_table():
-    assert len(conform("behaviour_matches", behaviour_match_table(behaviours(), behaviours(), {}))) == 0
+    assert len(TABLES["behaviour_matches"].conform(behaviour_match_table(behaviours(), behaviours(), {}))) == 0

@@ -25,7 +25,7 @@ def compared(compare, atlas, other):
 def test_every_table_is_there_with_its_schema(compared):
     assert set(compared.tables) == {"differences", "behaviour_matches"} | MATCHED
     for name in compared.tables:
-        assert compared.tables[name].columns.tolist() == [column for column, _, _ in TABLES[name].columns]
+        assert compared.tables[name].columns.tolist() == TABLES[name].names
         assert (compared.folder / "tables" / f"{name}.csv").exists()
     assert compared.manifest["tables"] == {name: len(compared.tables[name]) for name in compared.tables}
 
@@ -123,6 +123,21 @@ def altered(atlas, folder, change):
     change(manifest)
     (copied / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     return copied
+
+
+def test_a_table_of_a_study_that_is_not_installed_is_named(compare, atlas, tmp_path):
+    foreign = altered(atlas, tmp_path / "altered", lambda manifest: manifest["tables"].update(sinks=1))
+    pd.DataFrame({"layer": [1], "head": [1], "value": [0.5]}).to_parquet(foreign / "tables" / "sinks.parquet")
+    comparison = compare(foreign, foreign, segments=1)
+    assert comparison.manifest["not_compared"]["sinks"] == "it is not known here: install the package that made it"
+    assert "sinks" not in set(comparison.tables["differences"]["table"])
+
+
+def test_what_is_not_compared_is_said_with_the_columns(compared):
+    reasons = compared.manifest["not_compared"]
+    assert reasons["layer_distances: p_value, p_adjusted"] == "a difference of p-values is not an effect"
+    assert reasons["entropy: uniform_nats"] == "it depends on the length of the text, not on a head"
+    assert "similarity: clusters, p_layers, heads_left_out, share_of_rows" in reasons
 
 
 def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):

@@ -46,7 +46,7 @@ def test_tables_hold_what_they_promise(found):
     tables = found.tables
     assert set(tables) == {"layer_mix", "layer_summary", "layer_order", "layer_examples", "head_mix"}
     for name in tables:
-        assert list(tables[name]) == [column for column, _, _ in TABLES[name].columns]
+        assert list(tables[name]) == TABLES[name].names
     summary = tables["layer_summary"]
     tasks = {"pos", "dependencies", "arcs", "coreference", "entities"}
     assert set(summary["task"]) == tasks

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from headatlas.commands.reproduce.checks import TOLERANCES, WIDEST_INTERVAL, number, table_of
-from headatlas.results.tables import conform
+from headatlas.results.tables import TABLES
 
 shares = some.floats(0, 100)
 
@@ -41,7 +41,9 @@ def test_a_rule_says_what_is_asked(unit, rule):
 
 def test_the_table_has_differences_and_what_is_missing():
     check = number("table 1", "x", "%", 50.0, 2.0, decimals=1)
-    frame = conform("reproduction", table_of([check.measured(51.5, 2.0, 49.0, 54.0), check.without("--ptb-dev")]))
+    frame = TABLES["reproduction"].conform(
+        table_of([check.measured(51.5, 2.0, 49.0, 54.0), check.without("--ptb-dev")])
+    )
     assert frame["difference"].tolist()[0] == pytest.approx(1.5)
     assert math.isnan(frame["difference"].tolist()[1])
     assert frame["verdict"].tolist() == ["reproduced", "input missing"]

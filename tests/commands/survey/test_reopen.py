@@ -10,7 +10,7 @@ from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.corpora.sample import sample_treebank
 from headatlas.engine.manifests import read_manifest, write_manifest
 from headatlas.errors import AtlasError
-from headatlas.results.tables import conform
+from headatlas.results.tables import TABLES
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def test_they_give_the_tables_of_the_survey_again(atlas):
     for name, table in found.items():
         if name == "dependency_best":
             table = table.assign(control=float("nan"))
-        pd.testing.assert_frame_equal(conform(name, table), atlas.tables[name], check_dtype=False)
+        pd.testing.assert_frame_equal(TABLES[name].conform(table), atlas.tables[name], check_dtype=False)
 
 
 def test_replicates_have_a_column_for_each_row(atlas):

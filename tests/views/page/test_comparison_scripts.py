@@ -98,6 +98,11 @@ def test_rows_of_differences_are_named_in_words(run, scope, measure, title):
     code = f"""{FRAMES}
         const f = frame({{ table: ["dependencies"], column: ["accuracy"], scope: [x[0]], measure: [x[1]],
                            layer_a: [3], head_a: [5], layer_b: [4], head_b: [1] }});
-        return m.rowTitle({{ content: {{ special: {{}} }} }}, f, 0);"""
-    found = run("data/differences data/frames", code, [scope, measure])
+        const differences = {{ "dependencies/accuracy": {{ unit: "accuracy", labels: x[2] }} }};
+        return m.rowTitle({{ content: {{ differences }} }}, f, 0);"""
+    labels = {
+        "relation=dobj direction=dependent_to_head": "dobj, dependent → head",
+        "relation=nmod:poss direction=head_to_dependent": "nmod:poss, head → dependent",
+    }
+    found = run("data/differences data/frames", code, [scope, measure, labels])
     assert isinstance(found, str) if title is None else found == title

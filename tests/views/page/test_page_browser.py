@@ -5,9 +5,12 @@ import io
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from playwright.sync_api import expect
 
+from headatlas.results.tables import TABLES, Made
+from headatlas.tables import ONE_HEAD, Key, Table, Value
 from headatlas.views.page import write_page
 from tests.views.chromium import Tab
 from tests.views.synthetic_atlas import synthetic_atlas
@@ -52,6 +55,26 @@ def test_a_head_chosen_in_one_view_is_chosen_in_all(opened):
     assert one.page.inner_text(".verdict").startswith("Head 1-2")
     assert one.page.get_attribute(".locator svg", "aria-activedescendant") == "locator-1"
     assert "head=1-2" in one.page.url
+
+
+def test_a_table_says_itself_how_it_is_shown(opened, tmp_path, monkeypatch):
+    """Its label in lists, its unit, its heading on the card, its panel in the overview; hostile words stay words."""
+    kind = Key("kind", "where it sinks", labels={"first": f"the first {{cls}} {HOSTILE}"})
+    columns = (*ONE_HEAD, kind, Value("value", "how much", "share"))
+    words = {"label": "attention that sinks into {kind}", "short": "{kind}", "card": "Sinks", "panels": ("first",)}
+    monkeypatch.setitem(TABLES.made, "sinks", Made(Table("sinks", "Where does it sink?", columns, **words), "survey"))
+    atlas = synthetic_atlas(tmp_path, [3, 4, 2])
+    every = [(layer, head) for layer, number in enumerate([3, 4, 2], 1) for head in range(1, number + 1)]
+    atlas.tables["sinks"] = pd.DataFrame(every, columns=["layer", "head"]).assign(kind="first", value=0.25)
+    one = opened("#head=2-3&view=grid&measure=sinks/first", write_page(atlas).as_uri())
+    label = f"attention that sinks into the first [CLS] {HOSTILE}"
+    assert label in one.page.locator("main select option").all_text_contents()
+    assert one.page.text_content(".locator .caption") == label
+    card = one.page.text_content(".card")
+    assert f"Sinksthe first [CLS] {HOSTILE}25.0 %" in card
+    panels = opened("#view=overview", write_page(atlas).as_uri()).page.locator("main svg text").all_text_contents()
+    assert any("sinks into" in text for text in panels)
+    assert one.page.evaluate("window.hurt") is None
 
 
 def test_following_another_link_changes_what_is_shown(opened):

@@ -154,15 +154,42 @@ def test_measures_of_every_table_with_a_row_a_head(run):
           ["other", new m.Frame([column("value")], [[1]])],
         ]);
         const heads = new m.Heads([2]);
-        const said = (one) => [one.id, one.label, [...one.values].map(String), m.strongest(one), m.range(one)];
-        return m.measuresOf(frames, heads, {}).map(said);"""
-    assert run("data/measures data/frames data/heads", code) == [
-        ["positions/-1", "attention to the previous token", ["0.1", "0.3"], 1, [0, 0.3]],
-        ["positions/1", "attention to the next token", ["0.2", "NaN"], 0, [0, 0.2]],
-        ["best/a", "best: a", ["1", "NaN"], 0, [1, 2]],
-        ["best/b", "best: b", ["2", "NaN"], 0, [2, 3]],
-        ["new_table", "new table: score", ["5", "7"], 1, [5, 7]],
+        const said = (one) => [one.id, one.label, [...one.values].map(one.format), m.strongest(one), m.range(one)];
+        return m.measuresOf(frames, x, heads).map(said);"""
+    tables = {
+        "positions": [
+            {"key": {"offset": -1}, "column": "value", "label": "previous", "unit": "share"},
+            {"key": {"offset": 0}, "column": "value", "label": "in no row", "unit": "share"},
+            {"key": {"offset": 1}, "column": "value", "label": "next", "unit": "share"},
+        ],
+        "best": [{"key": {"relation": word}, "column": "value", "label": word, "unit": "nats"} for word in "ab"],
+        "new_table": [{"key": {}, "column": "score", "label": "score", "unit": "number"}],
+        "other": [],
+    }
+    argument = {name: {"measures": measures} for name, measures in tables.items()}
+    assert run("data/measures data/frames data/heads", code, argument) == [
+        ["positions/-1", "previous", ["10.0 %", "30.0 %"], 1, [0, 0.3]],
+        ["positions/1", "next", ["20.0 %", ""], 0, [0, 0.2]],
+        ["best/a", "a", ["1", ""], 0, [1, 2]],
+        ["best/b", "b", ["2", ""], 0, [2, 3]],
+        ["new_table", "score", ["5", "7"], 1, [5, 7]],
     ]
+
+
+@pytest.mark.parametrize(
+    ("measures", "first", "axes", "panels"),
+    [
+        ([("a", "share", True, 2), ("b", "share", True, 1), ("c", "nats", True, None)], "a", ["c", "a"], ["b", "a"]),
+        ([("a", "number", False, None), ("b", "number", True, 5)], "b", ["a", "b"], ["b"]),
+        ([("a", "share", False, None)], "a", ["a", "a"], []),
+    ],
+)
+def test_what_comes_first_and_where_follows_from_what_measures_say(run, measures, first, axes, panels):
+    code = """
+        const measures = x.map(([id, unit, main, panel]) => ({ id, unit, main, panel, values: [1] }));
+        const ids = (some) => some.map(({ id }) => id);
+        return [m.firstMeasure(measures).id, ids(m.mapAxes(measures)), ids(m.panelsOf(measures))];"""
+    assert run("data/measures", code, measures) == [first, axes, panels]
 
 
 def test_search_finds_heads_relations_and_patterns(run):

@@ -9,8 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headatlas.results.tables import TABLES
 from headatlas.views.page import content as page_tables
-from headatlas.views.page.content import nearest_heads, packed_table, rounded
+from headatlas.views.page.content import difference_names, nearest_heads, packed_table, rounded
 from tests.views.synthetic_atlas import similarity_tables
 
 
@@ -24,7 +25,7 @@ def unpacked(table):
 
 def test_values_come_back_to_five_digits():
     frame = pd.DataFrame({"layer": [1, 2], "kind": ["sep", "<b>"], "value": [1 / 3, np.nan], "ok": [True, False]})
-    table = packed_table("unknown", frame)
+    table = packed_table("unknown", frame, {})
     assert unpacked(table) == [[1, 2], ["sep", "<b>"], [0.33333, None], ["True", "False"]]
     assert [column["number"] for column in table["columns"]] == [True, False, True, False]
     assert (table["rows"], table["shown"], table["about"]) == (2, 2, "")
@@ -32,20 +33,72 @@ def test_values_come_back_to_five_digits():
 
 def test_missing_words_and_whole_numbers_stay_missing():
     frame = pd.DataFrame({"offset": pd.array([1, None], dtype="Int64"), "word": [None, "a"]})
-    assert unpacked(packed_table("unknown", frame)) == [[1, None], [None, "a"]]
+    assert unpacked(packed_table("unknown", frame, {})) == [[1, None], [None, "a"]]
 
 
 def test_columns_of_known_tables_are_explained():
-    table = packed_table(
-        "positions", pd.DataFrame({"layer": [1], "head": [1], "offset": [-1], "value": [0.5], "count": [3]})
-    )
-    assert table["about"] == "attention to the previous, current and next token"
+    frame = pd.DataFrame({"layer": [1], "head": [1], "offset": [-1], "value": [0.5], "count": [3]})
+    table = packed_table("positions", frame, {})
+    assert table["about"] == "How much attention goes to the previous, current and next token?"
     assert all(column["meaning"] for column in table["columns"])
+
+
+def test_measures_of_declared_tables_say_what_they_are():
+    frame = pd.DataFrame(
+        {"layer": [1, 1, 2, 2], "head": 1, "kind": ["sep", "sep_to_sep"] * 2, "value": 0.5, "low": 0.1}
+    )
+    shown, minor = packed_table("token_kinds", frame, {"sep": "</s>"})["measures"]
+    common = {"column": "value", "unit": "share", "main": True}
+    assert shown == common | {
+        "key": {"kind": "sep"},
+        "label": "attention to </s>",
+        "short": "</s>",
+        "card": "What it attends to",
+        "panel": TABLES["token_kinds"].panels_at,
+    }
+    assert minor == common | {
+        "key": {"kind": "sep_to_sep"},
+        "label": "attention to </s>, from </s>",
+        "short": "</s>, from </s>",
+        "card": None,
+        "panel": None,
+    }
+
+
+def test_a_table_that_nobody_declared_is_shown_with_plain_names():
+    frame = pd.DataFrame({"layer": [1, 2], "head": 1, "some_kind": ["<b>", None], "score": 0.5, "low": 0.1, "count": 3})
+    first, second = packed_table("new_table", frame, {})["measures"]
+    assert first["label"] == "new table: <b>: score"
+    assert (first["unit"], first["card"], first["panel"]) == ("number", "More", None)
+    assert (second["key"], second["label"]) == ({"some_kind": None}, "new table: score")
+    assert packed_table("new_table", frame.drop(columns="head"), {})["measures"] == []
+    assert packed_table("positions", frame, {})["measures"][0]["label"] == "positions: <b>: score", "no offset"
+
+
+def test_differences_are_named_by_their_tables():
+    rows = [
+        ("positions", "value", "offset=-1"),
+        ("dependencies", "accuracy", "relation=nmod:poss direction=head_to_dependent"),
+        ("dependencies", "accuracy", "relation=a b=c direction=head_to_dependent"),
+        ("dependencies", "accuracy", ""),
+        ("dependency_best", "lead", "relation=dobj"),
+        ("unknown", "value", "x=1"),
+    ]
+    names = difference_names(pd.DataFrame(rows, columns=["table", "column", "measure"]), {})
+    assert names == {
+        "positions/value": {"unit": "share", "labels": {"offset=-1": "attention to the previous token"}},
+        "dependencies/accuracy": {
+            "unit": "accuracy",
+            "labels": {rows[1][2]: "nmod:poss, head → dependent", rows[2][2]: "a, head → dependent"},
+        },
+        "dependency_best/lead": {"unit": "accuracy", "labels": {}},
+        "unknown/value": {"unit": "number", "labels": {}},
+    }
 
 
 def test_a_very_long_table_is_cut_and_says_so(monkeypatch):
     monkeypatch.setattr(page_tables, "MOST_ROWS", 3)
-    table = packed_table("unknown", pd.DataFrame({"value": [1.0] * 5}))
+    table = packed_table("unknown", pd.DataFrame({"value": [1.0] * 5}), {})
     assert (table["rows"], table["shown"], unpacked(table)) == (5, 3, [[1.0, 1.0, 1.0]])
 
 

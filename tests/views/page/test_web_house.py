@@ -39,6 +39,15 @@ def test_data_knows_no_elements_and_pictures_know_no_views(folder, forbidden):
     assert [pair for pair in stray if pair[0].startswith(f"{folder}/")] == []
 
 
+def test_the_scripts_know_no_table_but_those_that_pictures_are_about():
+    about = {"behaviours", "coreference", "coreference_baselines", "dependencies", "dependency_best", "head_map"}
+    about |= {"behaviour_matches", "differences", "head_matches", "match_summary"}  # comparisons
+    about |= {"layer_mix", "layer_summary", "layer_order", "layer_examples"}
+    views = {*ATLAS_VIEWS, *COMPARISON_VIEWS}
+    named = {name for source in SCRIPTS.values() for name in re.findall(r'["`/](\w+)(?=["`/])', source)}
+    assert (named & TABLES.keys()) - views - about == set()
+
+
 def test_only_data_knows_tables_by_name():
     names = "|".join(TABLES.keys() - {*ATLAS_VIEWS, *COMPARISON_VIEWS})
     outside = {name: source for name, source in SCRIPTS.items() if not name.startswith("data/")}

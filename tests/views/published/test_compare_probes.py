@@ -11,7 +11,7 @@ from headatlas.views.published.tables import published_probes
 
 
 def probes_table():
-    columns = [name for name, _, _ in TABLES["probes"].columns]
+    columns = TABLES["probes"].names
     rows = [{"probe": "right_branching", "uas_no_punct": 0.3, "low": 0.28, "high": 0.32, "count": 100}]
     for seed, score in enumerate((0.6, 0.62)):
         usual = {"seed": seed, "low": score - 0.02, "high": score + 0.02, "count": 100}

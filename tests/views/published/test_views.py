@@ -32,7 +32,9 @@ def test_trees_of_a_parser_are_said_to_be_so(tmp_path):
 
 def test_every_other_table_is_shown_as_it_is(atlas):
     view = view_of(atlas, "dependency_best")
-    assert view.title == ("dependency_best: the best head for each relation, and the best fixed offset",)
+    assert view.title == (
+        "dependency_best: Which head is best for each relation, held out, beside the best fixed offset?",
+    )
     assert len(view.cells) == len(atlas.tables["dependency_best"])
 
 

@@ -7,7 +7,7 @@ import math
 import pandas as pd
 import pytest
 
-from headatlas.results.tables import conform
+from headatlas.results.tables import TABLES
 from headatlas.views.words.patterns import BROAD_ENTROPY, behaviours, main_labels
 
 
@@ -77,8 +77,8 @@ def test_coreference_needs_to_beat_head_match(held_out, expected):
 
 
 def test_the_table_is_as_its_schema_says_even_when_empty():
-    assert len(conform("behaviours", behaviours({}))) == 0
-    found = conform("behaviours", behaviours({"positions": positions((2, 1, -1, 0.9), (1, 2, 1, 0.7))}))
+    assert len(TABLES["behaviours"].conform(behaviours({}))) == 0
+    found = TABLES["behaviours"].conform(behaviours({"positions": positions((2, 1, -1, 0.9), (1, 2, 1, 0.7))}))
     assert found["layer"].tolist() == [1, 2]
 
 

@@ -5,6 +5,8 @@ And the causal test: one line per relation, the head found for it beside other h
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -38,7 +40,7 @@ ORDERS = {
 
 
 @styled
-def ablation_figure(ablation: pd.DataFrame) -> Figure:
+def ablation_figure(ablation: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """The change of each task's first measure without each head; framed if p < 0.01, corrected for all heads."""
     first = ablation.groupby("task", sort=False)["measure"].first()
     frames = [rows[rows["measure"] == first[str(task)]] for task, rows in ablation.groupby("task", sort=False)]
@@ -53,7 +55,7 @@ def ablation_figure(ablation: pd.DataFrame) -> Figure:
 
 
 @styled
-def importance_figure(importance: pd.DataFrame) -> Figure:
+def importance_figure(importance: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """Each head's importance: the mean absolute gradient of the loss with respect to its gate."""
     frames = [rows for _, rows in importance.groupby("task", sort=False)]
     figure, all_axes = heat_grid(frames)
@@ -64,7 +66,7 @@ def importance_figure(importance: pd.DataFrame) -> Figure:
 
 
 @styled
-def causal_figure(causal: pd.DataFrame) -> Figure:
+def causal_figure(causal: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """How much more the loss rises in each relation than outside it, without its head and without others.
 
     The line is the 95 % interval of the difference between the two.
@@ -95,7 +97,7 @@ def causal_figure(causal: pd.DataFrame) -> Figure:
 
 
 @styled
-def removal_figure(removal_curve: pd.DataFrame) -> Figure:
+def removal_figure(removal_curve: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """The first measure of each task; with several tasks, a last panel compares what each keeps of its score."""
     first = removal_curve.groupby("task", sort=False)["measure"].first()
     tasks = [removal_curve.query("task == @task and measure == @measure") for task, measure in first.items()]

@@ -6,7 +6,7 @@ that was found; bold: part of a given keyphrase.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -37,7 +37,7 @@ _OPENING = frozenset("([{\u201c\u2018")
 
 
 @styled
-def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame) -> Figure:
+def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """Average precision by mean and by max pooling, and the mean relative attention, all rows counted."""
     rows = keyphrase_heads[keyphrase_heads["rows"] == "all"]
     of_pooling = {pooling: rows[rows["pooling"] == pooling] for pooling in TITLES}
@@ -55,7 +55,7 @@ def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame) -> Figure:
 
 
 @styled
-def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame) -> Figure:
+def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """F1 against the number of best heads used; the scalar mix of all heads as a dashed line."""
     figure, axes = single_panel(4.6, 2.6)
     curve = keyphrase_curve[keyphrase_curve["method"] == "logistic"].sort_values("heads")
@@ -76,7 +76,7 @@ def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame) -> Figure:
 
 
 @styled
-def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame) -> Figure:
+def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """F1 by number of phrases, one line per method, with 95 % intervals."""
     figure, axes = single_panel(4.6, 2.6)
     for place, (method, rows) in enumerate(keyphrase_scores.groupby("method", sort=False)):

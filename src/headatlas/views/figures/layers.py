@@ -63,7 +63,7 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
 
 
 @styled
-def positions_figure(positions: pd.DataFrame) -> Figure:
+def positions_figure(positions: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """Figure 2 of section 3.1: attention to the previous, current and next token, with a line at one half."""
     looks = {
         PREVIOUS.key: (PREVIOUS.label, BLUE, "^"),

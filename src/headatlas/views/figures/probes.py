@@ -43,7 +43,7 @@ Side = tuple[str, Mapping[str, pd.DataFrame]]
 
 
 @styled
-def probe_scores_figure(probes: pd.DataFrame) -> Figure:
+def probe_scores_figure(probes: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """Table 3 as bars with 95 % intervals, one point per seed, and the published scores as diamonds."""
     frame = compare_probes(probes, "").frame[::-1].reset_index(drop=True)
     figure, axes = single_panel(6.0, 0.6 + 0.3 * len(frame))
@@ -68,7 +68,7 @@ def probe_scores_figure(probes: pd.DataFrame) -> Figure:
 
 
 @styled
-def probe_weights_figure(weights: pd.DataFrame) -> Figure:
+def probe_weights_figure(weights: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """What each head contributes to the scores of true arcs, mean over seeds."""
     networks = set(weights["weights"])
     shown = weights[weights["weights"] == ("pretrained" if "pretrained" in networks else "random")]

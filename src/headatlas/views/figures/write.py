@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from headatlas.errors import AtlasError
+from headatlas.errors import AtlasError, PluginError, first_line
 from headatlas.files import own_subfolder
+from headatlas.plugins import OWN
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison, open_results
 from headatlas.results.folder import Results
 from headatlas.results.naming import short_name
-from headatlas.views.figures import ablation, keyphrases, layers, lines, probes
+from headatlas.results.tables import TABLES
+from headatlas.views.figures import lines, probes
 from headatlas.views.figures.comparison import comparison_figures
 from headatlas.views.figures.style import FORMATS, save_figure
 from headatlas.views.words.patterns import characteristic_heads, main_labels
@@ -33,21 +36,6 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
     tables = results.tables
     special_tokens = results.manifest.get("model", {}).get("special_tokens", {})
     labels = {kind: token for kind, token in special_tokens.items() if token}  # the model's names for [CLS] and [SEP]
-    drawings: dict[str, tuple[str, Callable[[pd.DataFrame], Figure]]] = {
-        "token_kinds": ("figure2_token_kinds", lambda table: layers.token_kinds_figure(table, labels)),
-        "positions": ("figure2_positions", layers.positions_figure),
-        "gradients": ("figure3_gradients", lambda table: layers.gradients_figure(table, labels)),
-        "entropy": ("figure4_entropy", lambda table: layers.entropy_figure(table, labels)),
-        "ablation": ("ablation", ablation.ablation_figure),
-        "importance": ("importance", ablation.importance_figure),
-        "removal_curve": ("removal_curve", ablation.removal_figure),
-        "causal": ("causal", ablation.causal_figure),
-        "keyphrase_heads": ("keyphrase_heads", keyphrases.keyphrase_heads_figure),
-        "keyphrase_curve": ("keyphrase_curve", keyphrases.keyphrase_curve_figure),
-        "keyphrase_scores": ("keyphrase_scores", keyphrases.keyphrase_scores_figure),
-        "probes": ("table3_probes", probes.probe_scores_figure),
-        "probe_weights": ("probe_weights", probes.probe_weights_figure),
-    }
     if isinstance(results, Atlas):
         if (heads := heads_figure(results, labels)) is not None:
             yield "figure1_heads", heads
@@ -58,9 +46,24 @@ def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
     if "probes" in tables and tables["probes"]["probe"].eq("structural_distance").any():
         yield "probe_layers", probes.probe_layers_figure(tables["probes"])
     yield from probes.layer_figures(tables).items()
-    for name, (stem, draw) in drawings.items():
-        if name in tables:
-            yield stem, draw(tables[name])
+    for name in tables:
+        if name in TABLES and (figure := TABLES[name].figure):
+            yield figure[0], _draw(figure[1], tables[name], labels)
+
+
+def _draw(place: str, table: pd.DataFrame, labels: Mapping[str, str]) -> Figure:
+    """Draw a table with the function that it declares, named as "module:function"."""
+    module, _, function = place.partition(":")
+    try:
+        figure: Figure = getattr(import_module(module), function)(table, labels)
+    except Exception as error:
+        if module.startswith(f"{OWN}."):
+            raise
+        raise PluginError(
+            f"{place} cannot draw its table ({type(error).__name__}: {first_line(error)}). "
+            "Mend or uninstall its package."
+        ) from error
+    return figure
 
 
 def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:

@@ -205,7 +205,9 @@ def pack(data: bytes, level: int = SMALL) -> str:
 
 def packed_table(name: str, frame: pd.DataFrame, special: Mapping[str, str]) -> dict[str, Any]:
     """What a table answers, what its columns mean, what it measures of heads, and its rows, packed."""
-    table = TABLES.get(name) or _undeclared(name, frame)
+    table = TABLES.get(name)
+    if table is None or not all(key.name in frame for key in table.keys):  # foreign, or of another version
+        table = _undeclared(name, frame)
     meanings = {column.name: column.about for column in table.columns}
     shown = frame.head(MOST_ROWS)
     columns = [_column(shown[column]) for column in shown]
@@ -259,10 +261,15 @@ def difference_names(differences: pd.DataFrame, special: Mapping[str, str]) -> d
         if table is None or value is None or table.rows != "heads":
             continue
         for measure in rows["measure"].unique():
-            row: dict[str, Any] = dict(part.split("=", 1) for part in re.split(r" (?=[a-z_]+=)", measure) if part)
-            row |= {key.name: int(row[key.name]) for key in table.keys if key.dtype == "int64" and key.name in row}
-            names[f"{name}/{column}"]["labels"][measure] = table.describe(value, row, special)["label"]
+            row: dict[str, Any] = dict(re.findall(r"(?:^| )([a-z_]+)=(.*?)(?= [a-z_]+=|$)", measure))
+            row |= {key.name: _whole(row.get(key.name)) for key in table.keys if key.dtype == "int64"}
+            if set(table.own_keys) <= row.keys():
+                names[f"{name}/{column}"]["labels"][measure] = table.describe(value, row, special)["label"]
     return names
+
+
+def _whole(word: str | None) -> int | str | None:
+    return int(word) if word and re.fullmatch(r"-?\d{1,9}", word) else word
 
 
 def nearest_heads(distances: pd.DataFrame) -> dict[str, list[list[Any]]]:

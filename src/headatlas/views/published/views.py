@@ -76,9 +76,11 @@ def _why_not(atlas: Results, name: str) -> str:
     if name == "reproduction":
         return f"{atlas.folder}: this folder has no reproduction. Make one with: headatlas reproduce clark2019"
     made = TABLES.made.get(name)
-    if made and made.corpus and made.corpus not in atlas.manifest.get("corpora", {}):
+    if made and made.corpus:
         what = made.corpus if made.corpus in ("text", "treebank") else f"text with {made.corpus}"
-        reason, command = f"no {what} was surveyed", f"headatlas survey {{}} --{made.corpus} FILE --out DIR"
+        surveyed = made.corpus in atlas.manifest.get("corpora", {})
+        reason = "its study was not run" if surveyed else f"no {what} was surveyed"
+        command = f"headatlas survey {{}} --{made.corpus} FILE --out DIR"
     else:
         reason, command = _MADE_BY.get(made.command if made else "", ("", ""))
     if not reason or "model" not in atlas.manifest:
