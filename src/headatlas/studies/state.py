@@ -15,6 +15,8 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from headatlas.errors import PluginError
+
 Arrays = dict[str, NDArray[Any]]
 Reduction = Literal["sum", "max", "min"]
 REDUCE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
@@ -42,7 +44,11 @@ class State:
         return array
 
     def __set__(self, study: Stateful, array: NDArray[Any]) -> None:
-        study.arrays[self.name] = array
+        declared = study.arrays[self.name]
+        if np.shape(array) != declared.shape:
+            raise PluginError(f"the state '{self.name}' has shape {list(declared.shape)}, not {list(np.shape(array))}")
+        if array is not declared:
+            np.copyto(declared, array, casting="same_kind")
 
 
 class Part(Protocol):
@@ -76,6 +82,8 @@ class Stateful:
         self.parts = {}
         self.arrays = {}
         for state in self.declared():
+            if unknown := [axis for axis in state.axes if not isinstance(axis, int) and axis not in sizes]:
+                raise PluginError(f"the state '{state.name}' names an axis '{unknown[0]}'; known: {', '.join(sizes)}")
             shape = [axis if isinstance(axis, int) else sizes[axis] for axis in state.axes]
             self.arrays[state.name] = np.zeros(shape, dtype=state.dtype)  # untouched, it takes no memory
             if state.reduce != "sum":

@@ -309,6 +309,13 @@ class WordStudy(Study):
         self._mass.clear()
 
 
+def check_sums(study: Study) -> None:
+    """Refuse sums that are not numbers, before they turn into tables."""
+    for name, array in study.state().items():
+        if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
+            raise PluginError(f"its state '{name}' holds values that are not numbers (NaN)")
+
+
 def join_layers(of_layers: Mapping[int, Tensor]) -> Tensor:
     """What was kept of each layer, [N, columns], side by side in the layers' order, on the device of the first."""
     layers = [of_layers[layer] for layer in sorted(of_layers)]

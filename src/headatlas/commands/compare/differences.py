@@ -27,8 +27,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.commands.compare.tables import DIFFERENCES
-from headatlas.commands.survey.reopen import reopen_studies
-from headatlas.errors import AtlasError
+from headatlas.commands.survey.reopen import not_installed, reopen_studies
+from headatlas.engine.corpora import KINDS
+from headatlas.errors import AtlasError, PluginError
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.tables import TABLES
 from headatlas.statistics.resampling import percentile_interval
@@ -36,14 +37,6 @@ from headatlas.tables import Table
 
 Manifest = Mapping[str, Any]
 _NEEDED = {"model": ("name", "heads", "attention"), "settings": ("seed",), "corpora": (), "tables": ()}
-_READING = {
-    "text": ("text_format", "max_tokens"),
-    "treebank": ("treebank_format", "parse_with", "text_format"),
-    "coreference": ("coreference_format",),
-    "keyphrases": ("keyphrases_format", "max_tokens"),
-}
-_UNITS = {"text": "segment", "treebank": "sentence", "coreference": "document", "keyphrases": "document"}
-"""What the bootstrap resamples in each corpus."""
 _NO_MATTER = frozenset({"model", "weights", "random_weights", "attention", "batch_tokens", "corpora", "studies"})
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
@@ -86,13 +79,15 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     problem = None
     try:
         for study in reopen_studies(atlas):
-            unit = _UNITS[study.corpus]
+            unit = KINDS[study.corpus].unit
             if atlas.manifest["corpora"][study.corpus].get(f"{unit}s") == 1:
                 problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
             else:
                 replicates |= study.replicates()
-    except AtlasError as error:
+    except (AtlasError, PluginError) as error:
         problem = str(error)
+    if missing := not_installed(atlas.manifest):
+        problem = f"the study {missing[0]} is not installed here. Install its package and compare again."
     tables = {name: atlas.tables[name] for name in atlas.tables}
     for key, drawn in replicates.items():
         name = key.partition("/")[0]
@@ -112,12 +107,12 @@ def same_files(corpus: str, a: Manifest, b: Manifest) -> bool:
 
 def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
     """Whether bootstrap replicates of both give the same units the same weights."""
-    if not same_files(corpus, a, b):
+    if corpus not in KINDS or not same_files(corpus, a, b):
         return False
     before, after = _flat_settings(a), _flat_settings(b)
-    if any(before.get(name) != after.get(name) for name in ("seed", *_READING[corpus])):
+    if any(before.get(name) != after.get(name) for name in ("seed", *KINDS[corpus].read_by)):
         return False
-    return corpus != "text" or _apart_from_files(a) == _apart_from_files(b)
+    return KINDS[corpus].unit != "segment" or _apart_from_files(corpus, a) == _apart_from_files(corpus, b)
 
 
 def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
@@ -136,8 +131,8 @@ def _flat_settings(manifest: Manifest) -> dict[str, Any]:
     return settings | {f"{kind}_format": name for kind, name in settings.pop("format", {}).items()}
 
 
-def _apart_from_files(manifest: Manifest) -> dict[str, Any]:
-    return {name: value for name, value in manifest["corpora"]["text"].items() if name not in ("files", "unknown")}
+def _apart_from_files(corpus: str, manifest: Manifest) -> dict[str, Any]:
+    return {name: value for name, value in manifest["corpora"][corpus].items() if name not in ("files", "unknown")}
 
 
 def scopes(table: Table, a: Side, b: Side) -> list[Scope]:

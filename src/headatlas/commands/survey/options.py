@@ -153,7 +153,7 @@ class SurveyOptions(
         names = [study if isinstance(study, str) else study.name for study in chosen or ()]
         if unknown := sorted({study for study in chosen or () if isinstance(study, str)} - set(STUDIES)):
             raise SettingError(f"Unknown study: {', '.join(unknown)}. Choose from: {', '.join(STUDIES)}.")
-        taken = [study.name for study in chosen or () if not isinstance(study, str) and study.name in STUDIES]
+        taken = [study.name for study in chosen or () if not isinstance(study, str) and study.name in STUDIES.found]
         if taken or len(set(names)) < len(names):
             repeated = taken or [name for name in names if names.count(name) > 1]
             raise SettingError(f"Two studies are called '{repeated[0]}'. Rename one of them.")
