@@ -27,7 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.commands.compare.tables import DIFFERENCES
-from headatlas.commands.survey.reopen import not_installed, reopen_studies
+from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.engine.corpora import KINDS
 from headatlas.errors import AtlasError, PluginError
 from headatlas.results.atlas import Atlas, open_atlas
@@ -86,8 +86,6 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
                 replicates |= study.replicates()
     except (AtlasError, PluginError) as error:
         problem = str(error)
-    if missing := not_installed(atlas.manifest):
-        problem = f"the study {missing[0]} is not installed here. Install its package and compare again."
     tables = {name: atlas.tables[name] for name in atlas.tables}
     for key, drawn in replicates.items():
         name = key.partition("/")[0]
