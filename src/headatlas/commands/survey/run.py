@@ -13,7 +13,7 @@ from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.sources import ModelSource, StoreSource, configured, setup_of
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
-from headatlas.encoding.word_segments import ParsedSegment
+from headatlas.encoding.word_segments import ParsedSegment, WordSegment
 from headatlas.engine.corpora import KINDS, Corpus
 from headatlas.engine.job import attempt, describe_failure, is_own
 from headatlas.engine.run import run_studies
@@ -268,4 +268,5 @@ def try_kind(kind: str, about: Mapping[str, Any], segments: Sequence[Segment]) -
     made = KINDS[kind]()
     made.describe(about)
     for example in [made.picture(segments[0]), *made.examples(segments)][:2]:
-        made.gold(example, about)
+        if isinstance(example, WordSegment):
+            made.gold(example, about)
