@@ -29,8 +29,17 @@ if TYPE_CHECKING:
     from headatlas.commands.prune.options import prune as prune
     from headatlas.commands.reproduce.options import reproduce as reproduce
     from headatlas.commands.survey.options import survey as survey
+    from headatlas.commands.ablate.task import Task as Task
     from headatlas.corpora.sample import sample_text as sample_text
     from headatlas.corpora.sample import sample_treebank as sample_treebank
+    from headatlas.encoding.batches import Batch as Batch
+    from headatlas.encoding.segments import Segment as Segment
+    from headatlas.encoding.word_segments import WordSegment as WordSegment
+    from headatlas.engine.corpora.kind import Corpus as Corpus
+    from headatlas.engine.corpora.kind import CorpusKind as CorpusKind
+    from headatlas.engine.corpora.kind import Gold as Gold
+    from headatlas.engine.corpora.kind import Reading as Reading
+    from headatlas.errors import CorpusError as CorpusError
     from headatlas.models.loading import load_model as load_model
     from headatlas.models.model import Model as Model
     from headatlas.models.observing import observe_network as observe_network
@@ -43,6 +52,19 @@ if TYPE_CHECKING:
     from headatlas.store.reading import Store as Store
     from headatlas.store.reading import open_store as open_store
     from headatlas.store.word_maps import observe_words as observe_words
+    from headatlas.studies.labels import Label as Label
+    from headatlas.studies.labels import Pattern as Pattern
+    from headatlas.studies.state import State as State
+    from headatlas.studies.study import LayerMap as LayerMap
+    from headatlas.studies.study import SegmentMeans as SegmentMeans
+    from headatlas.studies.study import Setup as Setup
+    from headatlas.studies.study import Study as Study
+    from headatlas.tables import COUNT as COUNT
+    from headatlas.tables import ONE_HEAD as ONE_HEAD
+    from headatlas.tables import VALUE_INTERVAL as VALUE_INTERVAL
+    from headatlas.tables import Key as Key
+    from headatlas.tables import Table as Table
+    from headatlas.tables import Value as Value
     from headatlas.views.figures.write import write_figures as write_figures
     from headatlas.views.notebook import NotebookPage as NotebookPage
     from headatlas.views.notebook import head_view as head_view
@@ -55,11 +77,33 @@ if TYPE_CHECKING:
 # importing headatlas must not import torch.
 _HOMES = {
     "Atlas": "results.atlas",
+    "Batch": "encoding.batches",
+    "COUNT": "tables",
     "Comparison": "results.comparison",
+    "Corpus": "engine.corpora.kind",
+    "CorpusError": "errors",
+    "CorpusKind": "engine.corpora.kind",
+    "Gold": "engine.corpora.kind",
+    "Key": "tables",
+    "Label": "studies.labels",
+    "LayerMap": "studies.study",
     "Model": "models.model",
     "NotebookPage": "views.notebook",
+    "ONE_HEAD": "tables",
+    "Pattern": "studies.labels",
+    "Reading": "engine.corpora.kind",
     "Results": "results.folder",
+    "Segment": "encoding.segments",
+    "SegmentMeans": "studies.study",
+    "Setup": "studies.study",
+    "State": "studies.state",
     "Store": "store.reading",
+    "Study": "studies.study",
+    "Table": "tables",
+    "Task": "commands.ablate.task",
+    "VALUE_INTERVAL": "tables",
+    "Value": "tables",
+    "WordSegment": "encoding.word_segments",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.run",
     "load_model": "models.loading",

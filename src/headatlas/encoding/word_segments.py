@@ -30,10 +30,15 @@ SENTENCES_AT_ONCE = 512
 
 @dataclass(frozen=True)
 class WordSegment(Segment):
-    """A run of given words as the model sees it. A word may have no token."""
+    """A run of given words as the model sees it. A word may have no token.
 
-    text: tuple[str, ...]  # [size], its words
-    document: str  # the id of its document
+    Attributes:
+        text: Its words.
+        document: The id of its document.
+    """
+
+    text: tuple[str, ...]
+    document: str
 
     @property
     def size(self) -> int:
