@@ -16,6 +16,7 @@ from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
     from headatlas.commands.ablate.options import ablate as ablate
+    from headatlas.commands.ablate.task import Task as Task
     from headatlas.commands.compare.options import compare as compare
     from headatlas.commands.draw.options import draw as draw
     from headatlas.commands.explore.options import explore as explore
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from headatlas.commands.prune.options import prune as prune
     from headatlas.commands.reproduce.options import reproduce as reproduce
     from headatlas.commands.survey.options import survey as survey
-    from headatlas.commands.ablate.task import Task as Task
     from headatlas.corpora.sample import sample_text as sample_text
     from headatlas.corpora.sample import sample_treebank as sample_treebank
     from headatlas.encoding.batches import Batch as Batch

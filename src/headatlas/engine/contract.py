@@ -23,10 +23,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from headatlas.checksums import pack_tensors, unpack_tensors
+from headatlas.corpora.sampling import stable_hash
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.masking import Masker
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
+from headatlas.encoding.shortening import shorten
 from headatlas.engine.corpora import KINDS, CorpusKind, Reading
 from headatlas.engine.run import run_studies
 from headatlas.engine.workers import Workers
@@ -230,14 +232,16 @@ def sample_files(kind: CorpusKind, files: Sequence[str | Path] | None) -> list[P
 
 
 def small_reading() -> Reading:
-    """How corpora are read here: few inputs that fit the tiny model."""
+    """How corpora are read here: inputs that fit the tiny model, and few where a number is asked for."""
     return Reading(max_tokens=LONGEST, segments=INPUTS)
 
 
 def spread(segments: Segments) -> list[Segment]:
-    """Choose a few inputs of different lengths."""
+    """Choose a few inputs of different lengths, in random order. Plain text comes in equal lengths, so it is cut."""
     by_length = sorted(segments, key=lambda segment: (len(segment), segment.id))
-    return by_length[:: max(1, len(by_length) // INPUTS)][-INPUTS:]
+    chosen = by_length[:: max(1, len(by_length) // INPUTS)][-INPUTS:]
+    cut = [shorten(one, LONGEST - 4 * place) if type(one) is Segment else one for place, one in enumerate(chosen)]
+    return sorted(cut, key=lambda segment: stable_hash(segment.id))
 
 
 def record_maps(model: Model, segment: Segment, watches: str) -> list[Tensor]:
