@@ -87,7 +87,7 @@ class KilledError(Exception):
 @pytest.mark.parametrize("place", [1, 3, -1])
 def test_a_run_that_died_resumes_with_the_next_batch(found, tiny_folder, tmp_path, monkeypatch, place):
     given = {"train": found.folder.parent / "train.jsonl", "data": found.folder.parent / "data.jsonl"}
-    options = {**given, **QUICK, "batch_tokens": 200}
+    options = {**given, **QUICK, "batch_tokens": 100}
     observe, made, end = module.make_batch, [], {}
 
     def observed(segments, *rest):
