@@ -161,8 +161,9 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
 
 
 def _of_heads(side: Side) -> Tables:
-    """The tables of a side with a row per head: with them the page can be made without the atlas."""
-    return {name: frame for name, frame in side.tables.items() if {"layer", "head"} <= set(frame.columns)}
+    """The known tables of a side that name heads: with them the page can be made without the atlas."""
+    named = {name: frame for name, frame in side.tables.items() if {"layer", "head"} <= set(frame.columns)}
+    return {name: frame for name, frame in named.items() if name in TABLES}
 
 
 def _corpora(a: Manifest, b: Manifest) -> dict[str, dict[str, bool]]:
