@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from headatlas.encoding.batches import Batch as Batch
     from headatlas.encoding.segments import Segment as Segment
     from headatlas.encoding.word_segments import WordSegment as WordSegment
+    from headatlas.encoding.word_segments import word_segments as word_segments
     from headatlas.engine.corpora.kind import Corpus as Corpus
     from headatlas.engine.corpora.kind import CorpusKind as CorpusKind
     from headatlas.engine.corpora.kind import Gold as Gold
@@ -116,6 +117,7 @@ _HOMES = {
     "sample_text": "corpora.sample",
     "sample_treebank": "corpora.sample",
     "show_atlas": "views.notebook",
+    "word_segments": "encoding.word_segments",
     "write_figures": "views.figures.write",
     "write_page": "views.page",
 }

@@ -24,7 +24,7 @@ from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.labelled import LabelledText, read_labelled
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.encoding.batches import plan_batches
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.model import Model
@@ -66,7 +66,7 @@ class Classification(Task):
         elif not has_classifier:
             training, texts = split_for_training(texts, options.train_share, options.seed)
         head = train_head(model, training, pooling=options.pooling, **sizes) if training else None
-        task = cls(model, sample(texts, options.examples, options.seed), head=head, **sizes)
+        task = cls(model, draw(texts, options.examples, options.seed), head=head, **sizes)
         task.about |= {"trained_on": len(training), "available": len(texts)}
         return task
 

@@ -27,7 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.commands.compare.tables import DIFFERENCES
-from headatlas.commands.survey.reopen import reopen_studies
+from headatlas.commands.survey.reopen import not_installed, reopen_studies
 from headatlas.engine.corpora import KINDS
 from headatlas.errors import AtlasError, PluginError
 from headatlas.results.atlas import Atlas, open_atlas
@@ -76,7 +76,8 @@ def open_side(folder: str | Path) -> Atlas:
 def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     """The tables and replicates of an atlas; and why some replicates are missing, if they are."""
     replicates: dict[str, NDArray[np.float64]] = {}
-    problem = None
+    missing = not_installed(atlas.manifest)
+    problem = f"its study {', '.join(missing)} is not installed here." if missing else None
     try:
         for study in reopen_studies(atlas):
             unit = KINDS[study.corpus].unit
