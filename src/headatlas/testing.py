@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from headatlas.encoding.segments import Segment
-from headatlas.engine.contract import make_contract
+from headatlas.engine.contract import check_workers, make_contract
 from headatlas.engine.corpora import CorpusKind
 from headatlas.engine.corpus_contract import check_kind
 from headatlas.studies.study import Study
@@ -55,7 +55,7 @@ def check_study(
     contract = make_contract(made, kind=kind_made, files=files, segments=segments, causal=causal)
     contract.check()
     if workers:
-        contract.check_workers()
+        check_workers({made.name: contract})
 
 
 def check_corpus_kind(kind: CorpusKind | type[CorpusKind], files: Sequence[str | Path] | None = None) -> None:

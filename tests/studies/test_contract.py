@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import headatlas as ha
+from headatlas.engine.contract import check_workers, make_contract
 from headatlas.engine.corpora import KINDS
 from headatlas.errors import PluginError
 from headatlas.studies import STUDIES
@@ -75,9 +76,10 @@ def test_every_study_keeps_the_contract(name, causal, files_of):
 
 
 @pytest.mark.kills  # it starts processes, as the tests do that kill them
-@pytest.mark.parametrize("name", STUDIES)
-def test_two_workers_give_the_tables_of_one(name, files_of):
-    check_study(STUDIES[name], files=files_of(STUDIES[name].corpus), workers=True)
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_workers_give_the_tables_of_one(kind, files_of):
+    studies = {name: study() for name, study in STUDIES.items() if study.corpus == kind}
+    check_workers({name: make_contract(study, files=files_of(kind)) for name, study in studies.items()})
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -87,24 +87,6 @@ class Contract:
         self.check_uneven_heads()
         ForkingPickler.dumps(self.blank())
 
-    def check_workers(self) -> None:
-        """Check that two processes give the tables of one."""
-        runs = [self.blank(start=False) for _ in range(2)]
-        for study, workers in zip(runs, (None, Workers(2)), strict=True):
-            failures = run_studies(
-                self.model,
-                self.segments,
-                {study.name: study},
-                kinds=self.model.kinds,
-                batch_tokens=BATCH_TOKENS,
-                seed=self.setup.seed,
-                workers=workers,
-            )
-            if failures:
-                where = "in workers" if workers else "in this process"
-                raise PluginError(f"The study '{study.name}' fails {where}: {failures[study.name]}.")
-        self.compare("two workers", self.tables_of(runs[0]), runs[1])
-
     def in_batches(self, segments: Segments) -> list[Segments]:
         """Divide inputs into batches of different sizes."""
         edges = [0, *(edge for edge in (1, 4, 6, 9) if edge < len(segments)), len(segments)]
@@ -202,6 +184,27 @@ class Contract:
         for name, frame in self.tables_of(study).items():
             if difference := describe_difference(expected[name], frame):
                 raise AssertionError(f"The study '{study.name}': {what} gives {difference.format(table=name)}.")
+
+
+def check_workers(contracts: Mapping[str, Contract]) -> None:
+    """Check that two processes give the tables of one, for all studies of a kind of corpus at once."""
+    first = next(iter(contracts.values()))
+    runs = [{name: contract.blank(start=False) for name, contract in contracts.items()} for _ in range(2)]
+    for studies, workers in zip(runs, (None, Workers(2)), strict=True):
+        failures = run_studies(
+            first.model,
+            first.segments,
+            studies,
+            kinds=first.model.kinds,
+            batch_tokens=BATCH_TOKENS,
+            seed=first.setup.seed,
+            workers=workers,
+        )
+        for name, failure in failures.items():
+            where = "in workers" if workers else "in this process"
+            raise PluginError(f"The study '{name}' fails {where}: {failure}.")
+    for name, contract in contracts.items():
+        contract.compare("two workers", contract.tables_of(runs[0][name]), runs[1][name])
 
 
 def make_contract(

@@ -21,7 +21,7 @@ from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.shortening import FITTING_TOKENS
 from headatlas.encoding.unknown import UnknownCounts, count_unknown
 from headatlas.engine.corpora import KINDS, Corpus
-from headatlas.engine.job import Failures, attempt
+from headatlas.engine.job import Failures, attempt, describe_failure
 from headatlas.errors import PluginError, SettingError
 from headatlas.files import sha256
 from headatlas.models.identity import describe_model, model_identity
@@ -29,7 +29,7 @@ from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, Observable, check_length
 from headatlas.results.tables import TABLES
 from headatlas.store.index import INDEX
-from headatlas.store.reading import open_store
+from headatlas.store.reading import Store, open_store
 from headatlas.store.stored_model import OWN_KINDS, StoredMaps, stored_unknown
 from headatlas.studies import STUDIES
 from headatlas.studies.study import Setup, Study
@@ -127,7 +127,7 @@ class StoreSource(Source):
         self.token_kinds = OWN_KINDS
         records = [record for about in self.store.index.corpora.values() for record in about["files"]]
         self.files = dict.fromkeys(KINDS, records)
-        reasons = {kind: reason for kind in KINDS if (reason := KINDS[kind]().why_not_stored(self.store)) is not None}
+        reasons = {kind: reason for kind in KINDS if (reason := _why_not_stored(kind, self.store)) is not None}
         no_loss = "stored maps have no loss to differentiate; survey the model itself."
         self.chosen, self.skipped = choose_studies(choose_by_name(options), reasons, no_loss)
         if not self.chosen:
@@ -233,13 +233,23 @@ def _installed() -> tuple[dict[str, Study], dict[str, str]]:
         try:
             study = STUDIES[name]()
             if study.name != name:
-                raise PluginError(f"The study '{name}' of {STUDIES.found[name].source} calls itself '{study.name}'.")
+                raise PluginError(f"it calls itself '{study.name}', but its package calls it '{name}'")
             studies[name] = study
         except Exception as error:
             if STUDIES.is_own(name):
                 raise
-            skipped[name] = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
+            skipped[name] = f"{STUDIES.found[name].source} failed: {describe_failure(error)}"
     return studies, skipped
+
+
+def _why_not_stored(kind: str, store: Store) -> str | None:
+    """Say why stored maps cannot stand for a kind of corpus; None if they can."""
+    try:
+        return KINDS[kind]().why_not_stored(store)
+    except Exception as error:
+        if KINDS.is_own(kind):
+            raise
+        return describe_failure(error)
 
 
 def _find_corpora(options: SurveyOptions) -> dict[str, list[Path]]:

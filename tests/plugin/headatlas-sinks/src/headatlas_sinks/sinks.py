@@ -11,6 +11,7 @@ SINKS = ha.Table(
     "How much attention goes to the first token?",
     (*ha.ONE_HEAD, ha.Value("value", "mean attention, 0 to 1", "share"), *ha.VALUE_INTERVAL, ha.COUNT),
     label="attention to the first token",
+    short="first token",
     card="What it attends to",
 )
 
