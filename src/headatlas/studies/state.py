@@ -20,7 +20,6 @@ from headatlas.errors import PluginError
 Arrays = dict[str, NDArray[Any]]
 Reduction = Literal["sum", "max", "min"]
 REDUCE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
-INITIAL = {"max": -np.inf, "min": np.inf}
 
 
 class State:
@@ -35,6 +34,13 @@ class State:
             dtype: The type of its numbers.
         """
         self.axes, self.reduce, self.dtype = axes, reduce, dtype
+
+    @property
+    def initial(self) -> float:
+        """What changes nothing: 0, or the smallest or largest number that the type has."""
+        integer = np.issubdtype(self.dtype, np.integer)
+        lowest, highest = (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max) if integer else (-np.inf, np.inf)
+        return {"sum": 0, "max": lowest, "min": highest}[self.reduce]
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
@@ -87,7 +93,7 @@ class Stateful:
             shape = [axis if isinstance(axis, int) else sizes[axis] for axis in state.axes]
             self.arrays[state.name] = np.zeros(shape, dtype=state.dtype)  # untouched, it takes no memory
             if state.reduce != "sum":
-                self.arrays[state.name][...] = INITIAL[state.reduce]
+                self.arrays[state.name][...] = state.initial
 
     def keep(self, name: str, part: PartT) -> PartT:
         """Add a part that merges, saves and restores itself, and return it."""
