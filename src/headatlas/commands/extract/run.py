@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from headatlas.choices import Level
 from headatlas.commands.extract.options import ExtractOptions, StoredType, StoreOptions
 from headatlas.corpora.files import Files, describe_files, find_files
+from headatlas.corpora.sampling import draw
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.read import read_treebank
-from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import parsed_segments
@@ -215,8 +213,10 @@ def _read(
     """Return the inputs, the names of the relations that they number, and what was left out."""
     if corpus == "treebank":
         left_out: Counter[str] = Counter()
-        trees = read_treebank(files, options.format_of("treebank"), left_out)
-        sentences = draw_sentences(trees, options.sentences, options.seed, left_out)
+        trees = list(read_treebank(files, options.format_of("treebank"), left_out))
+        sentences = draw(trees, options.sentences, options.seed)
+        if len(sentences) < len(trees):
+            left_out["sentence_not_drawn"] = len(trees) - len(sentences)
         parsed = parsed_segments(sentences, model.tokenizer, max_tokens=options.max_tokens)
         return parsed.segments, parsed.relations, {**left_out, **parsed.left_out}
     sample = sample_segments(
@@ -228,18 +228,6 @@ def _read(
         style=options.segment_style,
     )
     return sample.segments, (), sample.left_out
-
-
-def draw_sentences(
-    trees: Iterable[Sentence], count: int | None, seed: int, left_out: Counter[str]
-) -> Sequence[Sentence]:
-    """Return at most `count` sentences, sampled at random, in their order. Counts those that are left out."""
-    sentences = list(trees)
-    if count is None or count >= len(sentences):
-        return sentences
-    left_out["sentence_not_drawn"] += len(sentences) - count
-    places = np.random.default_rng(seed).permutation(len(sentences))[:count]
-    return [sentences[place] for place in sorted(places.tolist())]
 
 
 def _examples(model: Model, inputs: Sequence[Segment], relations: Sequence[str]) -> list[StoredExample]:
