@@ -70,7 +70,7 @@ def _check_size(path: Path, rows: int) -> None:
 
 
 class Results:
-    """An open folder of results: its manifest and its tables. `probe`, `layers`, `ablate` and `keyphrases` make such.
+    """An open folder of results: its manifest and its tables. `probe`, `layers`, `ablate` and others make such.
 
     Attributes:
         folder: The folder.

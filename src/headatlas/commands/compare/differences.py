@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from headatlas.commands.compare.tables import DIFFERENCES
 from headatlas.commands.survey.reopen import reopen_studies
+from headatlas.engine.corpora import KINDS
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.tables import TABLES
@@ -36,14 +37,6 @@ from headatlas.tables import Table
 
 Manifest = Mapping[str, Any]
 _NEEDED = {"model": ("name", "heads", "attention"), "settings": ("seed",), "corpora": (), "tables": ()}
-_READING = {
-    "text": ("text_format", "max_tokens"),
-    "treebank": ("treebank_format", "parse_with", "text_format"),
-    "coreference": ("coreference_format",),
-    "keyphrases": ("keyphrases_format", "max_tokens"),
-}
-_UNITS = {"text": "segment", "treebank": "sentence", "coreference": "document", "keyphrases": "document"}
-"""What the bootstrap resamples in each corpus."""
 _NO_MATTER = frozenset({"model", "weights", "random_weights", "attention", "batch_tokens", "corpora", "studies"})
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
@@ -86,7 +79,7 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     problem = None
     try:
         for study in reopen_studies(atlas):
-            unit = _UNITS[study.corpus]
+            unit = KINDS[study.corpus].unit
             if atlas.manifest["corpora"][study.corpus].get(f"{unit}s") == 1:
                 problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
             else:
@@ -115,7 +108,7 @@ def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
     if not same_files(corpus, a, b):
         return False
     before, after = _flat_settings(a), _flat_settings(b)
-    if any(before.get(name) != after.get(name) for name in ("seed", *_READING[corpus])):
+    if any(before.get(name) != after.get(name) for name in ("seed", *KINDS[corpus].read_by)):
         return False
     return corpus != "text" or _apart_from_files(a) == _apart_from_files(b)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headatlas.corpora.keyphrases.key_words import TAGS, tag_words
-from headatlas.corpora.keyphrases.phrases import phrase_stems, split_words
+from headatlas.commands.keyphrases.key_words import TAGS, tag_words
+from headatlas.commands.keyphrases.phrases import phrase_stems, split_words
 from headatlas.corpora.spans.tasks import TASKS, choose_tasks, read_span_texts
 from tests.commands.keyphrases.made_up import folders_corpus
 
