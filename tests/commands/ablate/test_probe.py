@@ -131,7 +131,7 @@ def test_from_treebanks_to_tables(tiny_folder, parts, tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"eval": "eval.conllu"}, "is trained on a treebank"),
+        ({"eval": "eval.conllu"}, "cannot run without --treebank"),
         ({"treebank": "train.conllu"}, "cannot run without --eval"),
         ({"treebank": "eval.conllu", "eval": "eval.conllu"}, "is also a training file"),
     ],
