@@ -67,9 +67,7 @@ class Produced(PrunedSizes, total=False):
     tasks: dict[str, Any]  # per task: checksums of its files by part, and whether it links two spans
     # scoring words by heads
     heads_chosen: HeadsChosen
-    tagger: dict[
-        str, Any
-    ]  # fine-tuned: documents trained on and held back, heads pruned, what removing heads did
+    tagger: dict[str, Any]  # fine-tuned: documents trained on and held back, heads pruned, what removing heads did
     # compare
     a: Side
     b: Side

@@ -54,7 +54,7 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
     hashes = {name: [record["sha256"] for record in records] for name, records in described.items()}
     if run.finished(model_identity(model, stack) | options.settings() | {"corpora": hashes}):
         return
-    run.begin(model=describe_model(model, stack))
+    run.begin(model=describe_model(model, stack), plugins=packages_of(TASKS, tasks))
     tables: dict[str, list[pd.DataFrame]] = {}
     corpora: dict[str, Any] = {}
     summary: dict[str, Any] = {}
@@ -69,13 +69,7 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
         run.finish(pieces=sum(1 for _ in run.state.rglob("*.safetensors")))
     else:
         frames = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
-        run.finish(
-            keep_state=False,
-            corpora=corpora,
-            summary=summary,
-            plugins=packages_of(TASKS, tasks),
-            tables=write_tables(run.folder, frames),
-        )
+        run.finish(keep_state=False, corpora=corpora, summary=summary, tables=write_tables(run.folder, frames))
 
 
 def _run_task(

@@ -12,6 +12,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from headatlas.choices import TaskHead
+from headatlas.errors import PluginError
 from headatlas.plugins import Registry
 
 if TYPE_CHECKING:
@@ -81,10 +82,14 @@ NEEDS = {
 
 def needs_of(name: str) -> Needs:
     """Return what a task needs; a task of another package is imported to be asked."""
-    if not TASKS.is_own(name):
-        return TASKS[name].needs
-    module = TASKS.found[name].place.partition(":")[0]
-    needs: Needs = import_module(module.rpartition(".")[0]).NEEDS[name]
+    found = TASKS.found[name]
+    if TASKS.is_own(name):
+        folder = found.place.partition(":")[0].rpartition(".")[0]
+        needs = import_module(folder).NEEDS[name]
+    else:
+        needs = getattr(TASKS[name], "needs", None)
+    if not isinstance(needs, Needs):
+        raise PluginError(f"The task '{name}' of the package {found.source} does not say what it needs: set `needs`.")
     return needs
 
 
