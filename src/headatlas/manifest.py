@@ -26,7 +26,7 @@ class HeadsChosen(TypedDict):
     names: list[str]  # as layer-head, from 1
     pooling: str  # how the column of a word becomes one number: mean or max
     rows: str  # which rows of the column count: all or text
-    origin: str  # named, shipped, or found on so many training documents
+    origin: str  # named, shipped, or found on N training documents
 
 
 class BeforeAndAfter(TypedDict, total=False):

@@ -268,6 +268,11 @@ def records(table: pd.DataFrame) -> list[dict[str, Any]]:
     return [{str(name): value for name, value in row.items()} for row in table.to_dict("records")]
 
 
+def p_value(about: str, name: str = "p_value") -> Value:
+    """A column of p-values, of which no difference is taken. about: which test, of which null."""
+    return Value(name, about, "probability", why_not=NO_EFFECT)
+
+
 def interval(of: str, bound_of: str, low: str = "low", high: str = "high") -> tuple[Value, Value]:
     """The two columns of an interval. of: what it is the interval of, and how it is made."""
     return Value(low, f"lower end of {of}", bound_of=bound_of), Value(high, "its upper end", bound_of=bound_of)

@@ -8,36 +8,36 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.sampling import rng_of, sample, stable_hash
+from headatlas.corpora.sampling import draw, rng_of, stable_hash
 
 KEYS = st.lists(st.text(), unique=True, max_size=20)
 
 
 @given(KEYS, st.integers(0, 25), st.integers())
 def test_at_most_so_many_in_their_order(items: list[str], count: int, seed: int) -> None:
-    chosen = sample(items, count, seed)
+    chosen = draw(items, count, seed)
     assert len(chosen) == min(count, len(items))
     assert chosen == [item for item in items if item in chosen]
-    assert sample(items, None, seed) == items
+    assert draw(items, None, seed) == items
 
 
 @given(KEYS, st.integers(0, 25), st.integers(0, 5))
 def test_keys_decide_whatever_the_order(items: list[str], count: int, seed: int) -> None:
-    chosen = set(sample(items, count, seed, key=str))
-    assert set(sample(items[::-1], count, seed, key=str)) == chosen
-    assert chosen <= set(sample(items, count + 1, seed, key=str))
+    chosen = set(draw(items, count, seed, key=str))
+    assert set(draw(items[::-1], count, seed, key=str)) == chosen
+    assert chosen <= set(draw(items, count + 1, seed, key=str))
 
 
 @given(KEYS, st.integers(1, 10), st.text())
 def test_an_item_added_displaces_at_most_one(items: list[str], count: int, more: str) -> None:
-    before, after = (set(sample(some, count, 0, key=str)) for some in (items, [more, *(set(items) - {more})]))
+    before, after = (set(draw(some, count, 0, key=str)) for some in (items, [more, *(set(items) - {more})]))
     assert len(before - after) <= 1 if more not in items else before == after
 
 
 def test_every_item_has_the_same_chance() -> None:
     times = [0] * 10
     for seed in range(2000):
-        for item in sample(range(10), 3, seed):
+        for item in draw(range(10), 3, seed):
             times[item] += 1
     assert times == [pytest.approx(600, abs=90)] * 10
 

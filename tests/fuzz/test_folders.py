@@ -160,6 +160,8 @@ def test_records_of_probes_and_pieces_of_ablations(tmp_path, piece, data):
     probed = Record([{"probe": "attention", "count": 3}], [], [])
     layered = LayerRecord([{"layer": 1, "weight": 0.25}], [], [], [], {"layers": {"center": [0.5]}})
     run = RunPart(tmp_path, Event())
+    for path in tmp_path.rglob("*.json"):
+        path.unlink()
     run.part("probes").record_once("job", Record, lambda: probed)
     run.part("layers").record_once("pos-random", LayerRecord, lambda: layered)
     for path in tmp_path.rglob("*.json"):

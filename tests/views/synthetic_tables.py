@@ -47,8 +47,8 @@ def entropy(heads: Sequence[int]) -> pd.DataFrame:
 
 def all_tables(heads: Sequence[int]) -> dict[str, pd.DataFrame]:
     return {
-        "token_kinds": token_kinds(heads),
         "positions": positions(heads),
+        "token_kinds": token_kinds(heads),
         "gradients": gradients(heads),
         "entropy": entropy(heads),
     }

@@ -25,7 +25,7 @@ def rng_of(*parts: object) -> np.random.Generator:
     return np.random.default_rng(int.from_bytes(_digest(" ".join(map(str, parts)), 16), "big"))
 
 
-def sample(
+def draw(
     items: Sequence[Item], count: int | None, seed: int, key: Callable[[Item], object] | None = None
 ) -> list[Item]:
     """At most `count` items in their original order, every item with the same chance.
@@ -41,7 +41,7 @@ def sample(
         key: What identifies an item; by default its position.
 
     Example:
-        >>> sample("abcdefgh", 3, seed=0)
+        >>> draw("abcdefgh", 3, seed=0)
         ['c', 'f', 'h']
     """
     if count is None or len(items) <= count:

@@ -70,7 +70,7 @@ def _check_size(path: Path, rows: int) -> None:
 
 
 class Results:
-    """An open folder of results: its manifest and its tables. `probe`, `layers`, `ablate` and others make such.
+    """An open folder of results: its manifest and its tables. `probe`, `layers`, `ablate` and others return it.
 
     Attributes:
         folder: The folder.
@@ -90,11 +90,11 @@ class Results:
             AtlasError: The folder holds no such results, a shard, or a run that has not finished.
         """
         results = cls(Path(folder))
-        manifest, wanted = read_manifest(results.folder, cls.command), cls.command
-        if wanted and manifest["command"] != wanted:
+        manifest = results.manifest
+        if cls.command and manifest["command"] != cls.command:
             raise AtlasError(
                 f"{folder}: holds the results of {manifest['command']}, not {cls.called}. "
-                f"Make one with: headatlas {wanted}"
+                f"Make one with: headatlas {cls.command}"
             )
         if manifest.get("settings", {}).get("shard") is not None:
             raise AtlasError(
@@ -108,7 +108,7 @@ class Results:
     @cached_property
     def manifest(self) -> Manifest:
         """What was run, as the folder's manifest says."""
-        return read_manifest(self.folder)
+        return read_manifest(self.folder, self.command)
 
     @property
     def complete(self) -> bool:

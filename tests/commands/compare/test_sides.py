@@ -82,7 +82,8 @@ def rewrite(folder, change):
     ("change", "message"),
     [
         (lambda manifest: manifest.update(complete=False), "has not finished"),
-        (lambda manifest: manifest.update(format="headatlas-comparison-1"), "it is that of a comparison"),
+        (lambda manifest: manifest.update(command="compare"), "holds the results of compare, not a survey"),
+        (lambda manifest: manifest.update(format="headatlas-atlas-1"), "not a manifest that this version"),
         (lambda manifest: manifest.pop("corpora"), "survey's corpora"),
         (lambda manifest: manifest.update(model=[]), "cannot be read .model is a list"),
         (lambda manifest: manifest["model"].pop("heads"), "survey's model"),
@@ -96,7 +97,7 @@ def test_manifests_that_cannot_be_compared_by(damaged, change, message):
 
 
 def test_no_atlas_at_all(tmp_path):
-    with pytest.raises(AtlasError, match=r"no atlas here .*headatlas survey"):
+    with pytest.raises(AtlasError, match=r"there are no results here .*headatlas survey"):
         open_side(tmp_path)
     (tmp_path / "manifest.json").write_text("{", encoding="utf-8")
     with pytest.raises(AtlasError, match="cannot be read"):

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 
+import pandas as pd
 import pytest
 
 import headatlas as ha
+from headatlas.commands.keyphrases import finetuning
+from headatlas.commands.keyphrases import word_weights as module
 from headatlas.commands.keyphrases.choosing import shipped
 from headatlas.commands.keyphrases.figures import shaded_html, shaded_svg, write_shaded
 from headatlas.errors import AtlasError, SettingError
@@ -77,6 +80,57 @@ def test_a_finished_extraction_is_opened_and_another_refused(found, tiny_folder)
         ha.keyphrases(str(tiny_folder("bert")), **given, out=found.folder, top=3, **QUICK)
 
 
+class KilledError(Exception):
+    """The power is gone."""
+
+
+@pytest.mark.parametrize("place", [1, 3, -1])
+def test_a_run_that_died_resumes_with_the_next_batch(found, tiny_folder, tmp_path, monkeypatch, place):
+    given = {"train": found.folder.parent / "train.jsonl", "data": found.folder.parent / "data.jsonl"}
+    options = {**given, **QUICK, "batch_tokens": 100}
+    observe, made, end = module.make_batch, [], {}
+
+    def observed(segments, *rest):
+        made.append([segment.id for segment in segments])
+        if len(made) == end.get("at"):
+            raise KilledError
+        return observe(segments, *rest)
+
+    monkeypatch.setattr(module, "make_batch", observed)
+    whole = ha.keyphrases(str(tiny_folder("bert")), out=tmp_path / "whole", **options)
+    batches = list(made)
+    assert len(batches) > 4
+    made.clear()
+    end["at"] = range(len(batches))[place] + 1
+    with pytest.raises(KilledError):
+        ha.keyphrases(str(tiny_folder("bert")), out=tmp_path / "again", **options)
+    with pytest.raises(AtlasError, match="has not finished"):
+        ha.open_results(tmp_path / "again")
+    with pytest.raises(AtlasError, match="top 10 instead of 3"):
+        ha.keyphrases(str(tiny_folder("bert")), out=tmp_path / "again", top=3, **options)
+    made.clear()
+    begun = end.pop("at") - 1
+    again = ha.keyphrases(str(tiny_folder("bert")), out=tmp_path / "again", **options)
+    assert made == batches[begun:], "only what was missing is observed"
+    for name in whole.tables:
+        pd.testing.assert_frame_equal(whole.tables[name], again.tables[name])
+    assert again.manifest["corpora"] == whole.manifest["corpora"]
+    assert not (again.folder / "state").exists()
+
+
+def test_a_tagger_is_trained_once(found, tiny_folder, tmp_path, monkeypatch):
+    given = {"train": found.folder.parent / "train.jsonl", "data": found.folder.parent / "data.jsonl"}
+    options = {**given, **QUICK, "finetune": True, "epochs": 1, "out": tmp_path / "out"}
+    monkeypatch.setattr(finetuning, "prune", lambda *_, **__: (_ for _ in ()).throw(KilledError))
+    with pytest.raises(KilledError):
+        ha.keyphrases(str(tiny_folder("bert")), **options)
+    monkeypatch.undo()
+    monkeypatch.setattr(finetuning, "fine_tune", lambda *_: pytest.fail("it is trained again"))
+    made = ha.keyphrases(str(tiny_folder("bert")), **options)
+    assert made.tables["keyphrase_taggers"]["tagger"].tolist() == ["whole", "pruned"]
+    assert made.manifest["tagger"]["trained_on"] + made.manifest["tagger"]["held_back"] == 16
+
+
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
@@ -112,6 +166,9 @@ def test_behaviours_of_a_survey_stand_beside_the_weights(tiny_folder, tmp_path):
     known = {(row.layer, row.head) for row in atlas.tables["behaviours"].itertuples()}
     weights = made.tables["keyphrase_weights"]
     assert {(row.layer, row.head) for row in weights[weights["behaviours"] != ""].itertuples()} == known
+    with pytest.raises(AtlasError, match="holds the results of keyphrases, not a survey"):
+        ha.keyphrases(model, train=train, data=data, atlas=made.folder, out=tmp_path / "other", **QUICK)
+    assert not (tmp_path / "other").exists()
 
 
 def test_heads_ship_for_the_embedded_model(load_embedded, tmp_path):

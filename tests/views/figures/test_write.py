@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
-from headatlas.errors import AtlasError
+from headatlas.errors import AtlasError, PluginError
 from headatlas.results import atlas as results
 from headatlas.results.example import RelationExample
 from headatlas.results.folder import write_tables
+from headatlas.results.tables import TABLES, Made
+from headatlas.tables import ONE_HEAD, Table
 from headatlas.views.figures.lines import between_units, clearest
 from headatlas.views.figures.write import heads_figure, write_figures
 from tests.views.synthetic_tables import all_tables, heads_of, maps
@@ -43,7 +46,7 @@ class Atlas(results.Atlas):
 
 
 EXAMPLE = Text(["[CLS]", "a", ".", "[SEP]"], maps(3, 4, 4, 4), [-1, 0, 1, -1], ("a", "."))
-STEMS = ["figure1_heads", "figure2_token_kinds", "figure2_positions", "figure3_gradients", "figure4_entropy"]
+STEMS = ["figure1_heads", "figure2_positions", "figure2_token_kinds", "figure3_gradients", "figure4_entropy"]
 
 
 def test_all_figures_in_all_formats(tmp_path):
@@ -57,6 +60,26 @@ def test_only_what_there_is_data_for(tmp_path):
     paths = write_figures(Atlas(tmp_path, tables), tmp_path / "elsewhere", formats=("png",))
     assert paths == [tmp_path / "elsewhere" / "figure2_positions.png"]
     assert write_figures(Atlas(tmp_path / "none", example=EXAMPLE)) == []
+
+
+def draw_sinks(table, labels):
+    """Stands for the function of an installed package."""
+    if table.empty:
+        raise ZeroDivisionError("nothing\nto draw")
+    figure = Figure()
+    figure.suptitle(f"{len(table)} heads, {labels['cls']}")
+    return figure
+
+
+def test_a_table_brings_its_figure(tmp_path, monkeypatch):
+    declared = Table("sinks", "Where does it sink?", ONE_HEAD, figure=("sinks", f"{__name__}:draw_sinks"))
+    monkeypatch.setitem(TABLES.made, "sinks", Made(declared, "survey"))
+    manifest = {"model": {"special_tokens": {"cls": "<first>"}}}
+    table = pd.DataFrame({"layer": [1], "head": [1]})
+    (path,) = write_figures(Atlas(tmp_path, {"sinks": table}, manifest), formats=("svg",))
+    assert path == tmp_path / "figures" / "sinks.svg"
+    with pytest.raises(PluginError, match=r"draw_sinks cannot draw its table \(ZeroDivisionError: nothing\)\. Mend"):
+        write_figures(Atlas(tmp_path, {"sinks": table.head(0)}, manifest), formats=("svg",))
 
 
 def test_figure_1_shows_the_maps_of_the_chosen_heads(tmp_path):

@@ -72,6 +72,10 @@ def test_a_table_that_nobody_declared_is_shown_with_plain_names():
     assert (first["unit"], first["card"], first["panel"]) == ("number", "More", None)
     assert (second["key"], second["label"]) == ({"some_kind": None}, "new table: score")
     assert packed_table("new_table", frame.drop(columns="head"), {})["measures"] == []
+    flags = packed_table("new_table", frame.assign(some_kind=[True, False]), {})
+    assert [measure["key"]["some_kind"] for measure in flags["measures"]] == unpacked(flags)[2] == ["True", "False"]
+    rare = pd.DataFrame({"layer": range(9), "head": 1, "word": [f"w{row}" for row in range(9)], "score": 0.5})
+    assert packed_table("new_table", rare, {})["measures"] == [], "no word has a value for half of the heads"
     assert packed_table("positions", frame, {})["measures"][0]["label"] == "positions: <b>: score", "no offset"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headatlas.tables import BEST_HEAD, NO_EFFECT, ONE_HEAD, Key, Table, Value, interval
+from headatlas.tables import BEST_HEAD, ONE_HEAD, Key, Table, Value, interval, p_value
 
 FIGURES = "headatlas.views.figures.ablation"
 TASK = Key("task", "as it is called by --task, for example masked-lm")
@@ -26,12 +26,7 @@ ABLATION = Table(  # Michel et al. 2019, section 3.2
         Value("score", "mean score over examples without the head"),
         Value("change", "by how much that differs from the score with all heads; below 0: worse without"),
         *interval("the change's 95 % bootstrap interval over examples", "change"),
-        Value(
-            "p_value",
-            "paired sign-flip test over examples, two-sided, corrected for the heads tried",
-            "probability",
-            why_not=NO_EFFECT,
-        ),
+        p_value("paired sign-flip test over examples, two-sided, corrected for the heads tried"),
         EXAMPLES,
     ),
     label="{task}, {measure}: {value} without the head ({kind})",
@@ -96,13 +91,8 @@ CAUSAL = Table(
         Value("control_effect", "mean effect of removing another head of the same layer instead", "nats"),
         Value("lead", "effect - control_effect", "nats"),
         *interval("the lead's 95 % bootstrap interval over sentences", "lead"),
-        Value(
-            "p_value",
-            "sign-flip test over sentences of the null that lead is not above 0",
-            "probability",
-            why_not=NO_EFFECT,
-        ),
-        Value("p_holm", "the same, corrected for the number of relations", "probability", why_not=NO_EFFECT),
+        p_value("sign-flip test over sentences of the null that lead is not above 0"),
+        p_value("the same, corrected for the number of relations", "p_holm"),
         Value("count", "pairs of a word in the relation and one like it", "count"),
         Value("sentences", "sentences that the words in the relation come from", "count"),
         Value("controls", "other heads in control_effect", "count"),

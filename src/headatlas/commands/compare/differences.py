@@ -27,7 +27,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.commands.compare.tables import DIFFERENCES
-from headatlas.commands.survey.reopen import reopen_studies
+from headatlas.commands.survey.reopen import not_installed, reopen_studies
 from headatlas.engine.corpora import KINDS
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import Atlas, open_atlas
@@ -76,7 +76,8 @@ def open_side(folder: str | Path) -> Atlas:
 def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     """The tables and replicates of an atlas; and why some replicates are missing, if they are."""
     replicates: dict[str, NDArray[np.float64]] = {}
-    problem = None
+    missing = not_installed(atlas.manifest)
+    problem = f"its study {', '.join(missing)} is not installed here." if missing else None
     try:
         for study in reopen_studies(atlas):
             unit = KINDS[study.corpus].unit
@@ -105,7 +106,7 @@ def same_files(corpus: str, a: Manifest, b: Manifest) -> bool:
 
 def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
     """Whether bootstrap replicates of both give the same units the same weights."""
-    if not same_files(corpus, a, b):
+    if corpus not in KINDS or not same_files(corpus, a, b):
         return False
     before, after = _flat_settings(a), _flat_settings(b)
     if any(before.get(name) != after.get(name) for name in ("seed", *KINDS[corpus].read_by)):

@@ -7,7 +7,6 @@ changed weights, different tokenizers) is a `NotSharedError` with the reason; th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -37,8 +36,10 @@ from headatlas.commands.compare.matching import (
 )
 from headatlas.commands.compare.options import CompareOptions
 from headatlas.corpora.files import describe_files, find_files
-from headatlas.corpora.text import TextFormat, read_text
-from headatlas.encoding.segments import Segment, sample_segments
+from headatlas.corpora.text import TextFormat
+from headatlas.encoding.segments import Segment
+from headatlas.engine.corpora import Reading
+from headatlas.engine.corpora.text import Text
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, ModelError
 from headatlas.files import sha256
@@ -72,8 +73,8 @@ def _compare(options: CompareOptions, run: RunFolder) -> None:
     names, left_out = _choose_tables(side_a, side_b, manifest_a, manifest_b)
     tables = {"differences": difference_table(side_a, side_b, names)}
     try:
-        reading = choose_reading(manifest_a, manifest_b, files, options.format_of("text"), options.segments)
-        matched, about = _matched(manifest_a, manifest_b, reading, options)
+        texts, reading = choose_reading(manifest_a, manifest_b, files, options.format_of("text"), options.segments)
+        matched, about = _matched(manifest_a, manifest_b, texts, reading, options)
         tables |= matched
     except NotSharedError as reason:
         about = {"skipped": str(reason)}
@@ -99,10 +100,12 @@ def _compare(options: CompareOptions, run: RunFolder) -> None:
     )
 
 
-def _matched(a: Manifest, b: Manifest, reading: Reading, options: CompareOptions) -> tuple[Tables, dict[str, Any]]:
+def _matched(
+    a: Manifest, b: Manifest, files: Sequence[Path], reading: Reading, options: CompareOptions
+) -> tuple[Tables, dict[str, Any]]:
     """The tables of heads matched by distance, and what they were measured on."""
     model_a, model_b = (load_side(manifest, **options.loading) for manifest in (a, b))
-    sample = shared_segments(model_a, model_b, reading)
+    sample = shared_segments(model_a, model_b, files, reading)
     crossing = cross_models(
         (model_a, a["model"]["attention"]),
         (model_b, b["model"]["attention"]),
@@ -120,7 +123,7 @@ def _matched(a: Manifest, b: Manifest, reading: Reading, options: CompareOptions
         "cross_distances": cross_distance_table(crossing),
     }
     about = {
-        "files": describe_files(reading.files),
+        "files": describe_files(files),
         "segments": len(sample),
         "tokens": tokens,
         "max_tokens": reading.max_tokens,
@@ -158,8 +161,9 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
 
 
 def _of_heads(side: Side) -> Tables:
-    """The tables of a side with a row per head: with them the page can be made without the atlas."""
-    return {name: frame for name, frame in side.tables.items() if {"layer", "head"} <= set(frame.columns)}
+    """The known tables of a side that name heads: with them the page can be made without the atlas."""
+    named = {name: frame for name, frame in side.tables.items() if {"layer", "head"} <= set(frame.columns)}
+    return {name: frame for name, frame in named.items() if name in TABLES}
 
 
 def _corpora(a: Manifest, b: Manifest) -> dict[str, dict[str, bool]]:
@@ -178,32 +182,22 @@ class NotSharedError(Exception):
     """Why the heads of two models cannot be compared on the same input."""
 
 
-@dataclass(frozen=True)
-class Reading:
-    """A text, and how it is cut into segments."""
-
-    files: Sequence[Path]
-    text_format: TextFormat
-    segments: int
-    max_tokens: int
-    seed: int
-    options: dict[str, Any]
-
-
 def choose_reading(
     a: Manifest, b: Manifest, files: Sequence[Path] | None, text_format: TextFormat, segments: int | None
-) -> Reading:
+) -> tuple[Sequence[Path], Reading]:
     """The given text, or the one that A was surveyed on if it still exists; cut as A's survey did."""
     settings = a["settings"]
     if files is None:
         files, text_format = _surveyed_text(a), settings.get("format", {}).get("text", "auto")
-    number = segments or settings.get("segments", 1000)
-    longest = min(side["settings"].get("max_tokens", 128) for side in (a, b))
-    options = {
-        "style": settings.get("segment_style", "auto"),
-        "zero_token_types": settings.get("as_published", False),
-    }
-    return Reading(files, text_format, number, longest, settings["seed"], options)
+    reading = Reading(
+        max_tokens=min(side["settings"].get("max_tokens", 128) for side in (a, b)),
+        seed=settings["seed"],
+        formats={"text": text_format},
+        segments=segments or settings.get("segments", 1000),
+        segment_style=settings.get("segment_style", "auto"),
+        as_published=settings.get("as_published", False),
+    )
+    return files, reading
 
 
 def load_side(manifest: Manifest, **loading: Any) -> Model:
@@ -224,21 +218,11 @@ def load_side(manifest: Manifest, **loading: Any) -> Model:
     return model
 
 
-def shared_segments(a: Model, b: Model, reading: Reading) -> list[Segment]:
+def shared_segments(a: Model, b: Model, files: Sequence[Path], reading: Reading) -> Sequence[Segment]:
     """Segments that are the same for both tokenizers, token by token."""
     if a.tokenizer.get_vocab() != b.tokenizer.get_vocab():
         raise NotSharedError("the two models do not share a tokenizer: their vocabularies differ.")
-    samples = []
-    for model in (a, b):
-        sample = sample_segments(
-            read_text(reading.files, reading.text_format),
-            model.tokenizer,
-            count=reading.segments,
-            max_tokens=reading.max_tokens,
-            seed=reading.seed,
-            **reading.options,
-        )
-        samples.append(sample.segments)
+    samples = [Text().read(files, model.tokenizer, reading).segments for model in (a, b)]
     if not _same(*samples):
         raise NotSharedError(
             "the two models do not share a tokenizer: they have the same vocabulary but split the text differently."

@@ -71,9 +71,7 @@ HEAD_MATCHES = Table(
         Value("nearest", "their distance", "nats"),
         Value("own", "distance of the two heads in this place; empty where the models' shapes differ", "nats"),
         Value(
-            "place_kept",
-            "whether a head is assigned to its own place; empty where the shapes differ",
-            dtype="boolean",
+            "place_kept", "whether a head is assigned to its own place; empty where the shapes differ", dtype="boolean"
         ),
         Value("count", "segments in the distance; 0 without match", "count"),
     ),

@@ -59,7 +59,7 @@ class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
     train: Files | None = None
     """Other documents with keyphrases, to choose and combine heads on."""
     out: Folder = "keyphrases"
-    """Folder to write to."""
+    """Folder to write to. An unfinished run resumes."""
     heads: Annotated[Names | None, Parameter(metavar="LAYER-HEAD...")] = None
     """Heads to score words by, for example 5-4 6-11. Default: those found on --train, or those that ship with headatlas
     for the embedded model."""
@@ -112,7 +112,8 @@ def keyphrases(options: KeyphraseOptions) -> Results:
 
     The embedded model needs no training; for other models, name heads or give documents to find them on with --train.
     With --data, phrases are scored beside those of TF-IDF, TextRank, YAKE (if installed) and their order in the text.
-    Writes tables, figures and the texts with their words shaded into DIR.
+    Writes tables, figures and the texts with their words shaded into DIR. Press Ctrl-C to stop; the same command
+    resumes.
 
         headatlas keyphrases embedded --text paper.txt
         headatlas keyphrases embedded --data Inspec/Validation

@@ -31,7 +31,7 @@ from headatlas.commands.keyphrases.segments import KeyphraseSegment
 from headatlas.commands.keyphrases.word_weights import WordWeights, encode_documents, word_weights
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.corpora.text import read_text
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
@@ -101,7 +101,7 @@ def _read_corpus(name: str, files: Sequence[Path], model: Model, options: Keyphr
         documents = of_texts(read_text(files, options.format_of("text")), left_out)
     else:
         available = list(read_keyphrases(files, options.format_of("keyphrases"), left_out))
-        annotated = sample(available, options.documents, options.seed)
+        annotated = draw(available, options.documents, options.seed)
         if len(annotated) < len(available):
             left_out["document_not_sampled"] = len(available) - len(annotated)
         documents = with_keyphrases(annotated)

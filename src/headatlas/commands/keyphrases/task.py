@@ -24,7 +24,7 @@ from headatlas.commands.keyphrases import NEEDS
 from headatlas.commands.keyphrases.key_words import BEGINS, INSIDE, OUTSIDE, TAGS
 from headatlas.commands.keyphrases.reading import read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, keyphrase_segments
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.template import SPECIAL
@@ -79,7 +79,7 @@ class KeyphraseTagging(Task):
         """Make the task from documents with keyphrases."""
         left_out: Counter[str] = Counter()
         documents = list(read_keyphrases(files["data"], options.format_of("keyphrases"), left_out))
-        chosen = sample(documents, options.examples, options.seed)
+        chosen = draw(documents, options.examples, options.seed)
         encoded = keyphrase_segments(chosen, model.tokenizer, max_tokens=options.max_tokens)
         task = cls(model, encoded.segments, batch_tokens=options.batch_tokens)
         task.left_out = dict(left_out) | encoded.left_out | task.left_out

@@ -12,7 +12,7 @@ from headatlas.commands.extract.run import keep_inputs
 from headatlas.commands.layers.options import LayerOptions
 from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.files import PARTS, describe_files
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.corpora.spans.targets import TREE_TASKS
 from headatlas.corpora.spans.tasks import COREFERENCE, SpanTask, is_json, read_span_texts
 from headatlas.encoding.span_segments import SpanSegment, coreference_segments, span_segments
@@ -102,7 +102,7 @@ def _read_part(
     else:
         texts = read_span_texts(files, names, options.seed, left_out)
         segments = span_segments(texts, model.tokenizer, **reading)
-    chosen = sample(segments, options.limit(part), options.seed, key=lambda segment: f"limit {segment.id}")
+    chosen = draw(segments, options.limit(part), options.seed, key=lambda segment: f"limit {segment.id}")
     left_out["text_beyond_the_limit"] += len(segments) - len(chosen)
     about = {
         "kind": "spans",

@@ -27,7 +27,6 @@ from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import sample_segments
-from headatlas.engine.locking import HOLDER, LOCK
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, SettingError
@@ -64,7 +63,7 @@ def run_prune(options: PruneOptions) -> PrunedFolder:
 
 
 def _prune(options: PruneOptions, run: RunFolder) -> None:
-    if run.earlier is None and any(path.name not in (LOCK, HOLDER) for path in run.folder.iterdir()):
+    if run.earlier is None and any(not path.name.startswith(".") for path in run.folder.iterdir()):
         raise AtlasError(f"{run.folder}: there are other files in it. Choose another --out folder.")
     files = find_files(options.text, "text") if options.text is not None else []
     choose_device(options.placed_on)

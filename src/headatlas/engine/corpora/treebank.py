@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headatlas.corpora.files import name_files
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.label_sets import LABEL_SETS, LabelSet, labels_of, possessive_clitic
 from headatlas.corpora.treebanks.read import TreebankFormat, read_treebank
@@ -116,7 +116,7 @@ def _read_trees(files: Sequence[Path], reading: Reading, left_out: Counter[str])
 
 
 def _draw(trees: list[Sentence], reading: Reading, left_out: Counter[str]) -> list[Sentence]:
-    drawn = sample(trees, reading.sentences, reading.seed)
+    drawn = draw(trees, reading.sentences, reading.seed)
     if len(drawn) < len(trees):
         left_out["sentence_not_drawn"] += len(trees) - len(drawn)
     return drawn

@@ -227,11 +227,10 @@ def packed_table(name: str, frame: pd.DataFrame, special: Mapping[str, str]) -> 
 def _undeclared(name: str, frame: pd.DataFrame) -> Table:
     """What a table that nobody here declares seems to be: words are keys, other numbers are measures."""
     columns: dict[str, Key | Value] = {}
-    for column in map(str, frame):
-        measures = column not in NO_MEASURES
-        columns[column] = (
-            Value(column, "", "number" if measures else "count") if _is_number(frame[column]) else Key(column, "")
-        )
+    for label, values in frame.items():
+        column = str(label)
+        number = Value(column, "", "count" if column in NO_MEASURES else "number")
+        columns[column] = number if _is_number(values) else Key(column, "")
     if {"layer", "head"} <= columns.keys():
         columns |= {key.name: Key(key.name, "") for key in ONE_HEAD}
     return Table(name, "", tuple(columns.values()))
@@ -240,15 +239,26 @@ def _undeclared(name: str, frame: pd.DataFrame) -> Table:
 def _measures(table: Table, frame: pd.DataFrame, special: Mapping[str, str]) -> list[dict[str, Any]]:
     """What a table measures of heads: the keys and the column of each measure, and what the page says of it."""
     keys = list(table.own_keys)
+    rows: list[dict[str, Any]] = [{}]
     values = [column for column in table.columns if column in table.measures and column.name in frame]
-    rows = frame[keys].drop_duplicates().astype(object).to_dict("records") if keys else [{}]
-    named = [{str(key): None if pd.isna(value) else value for key, value in row.items()} for row in rows]
+    if keys:  # only those with rows for half of the heads can be measures of them, whatever words there are
+        heads = len(frame[["layer", "head"]].drop_duplicates())
+        common = frame.groupby(keys, dropna=False)[keys[0]].transform("size") >= heads / 2
+        rows = [_words(row) for row in frame.loc[common, keys].drop_duplicates().astype(object).to_dict("records")]
     return [
         {"key": row, "column": value.name} | table.describe(value, row, special)
-        for row in named
+        for row in rows
         for value in values
         if isinstance(value, Value)
     ]
+
+
+def _words(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """The keys of a row as `_column` packs them: whole numbers and words, None where one is missing."""
+    return {
+        str(name): None if pd.isna(value) else value if type(value) in (int, float) else str(value)
+        for name, value in row.items()
+    }
 
 
 def difference_names(differences: pd.DataFrame, special: Mapping[str, str]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.commands.ablate.tasks.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.labelled import LabelledText, read_labelled
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.encoding.batches import plan_batches
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.model import Model
@@ -68,7 +68,7 @@ class Classification(Task):
         elif not has_classifier:
             training, texts = split_for_training(texts, options.train_share, options.seed)
         head = train_head(model, training, pooling=options.pooling, **sizes) if training else None
-        task = cls(model, sample(texts, options.examples, options.seed), head=head, **sizes)
+        task = cls(model, draw(texts, options.examples, options.seed), head=head, **sizes)
         task.about |= {"trained_on": len(training), "available": len(texts)}
         return task
 

@@ -22,7 +22,7 @@ from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.commands.ablate.tasks.token_prediction import next_tokens, predicted_tokens, require_language_model
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.minimal_pairs import MinimalPair, read_minimal_pairs
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.encoding.batches import make_batch, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED
@@ -46,7 +46,7 @@ class MinimalPairs(Task):
         cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path
     ) -> MinimalPairs:
         """Make the task from files of pairs."""
-        pairs = sample(read_minimal_pairs(files["pairs"], list_names(options.sets)), options.examples, options.seed)
+        pairs = draw(read_minimal_pairs(files["pairs"], list_names(options.sets)), options.examples, options.seed)
         return cls(model, pairs, max_tokens=options.max_tokens, batch_tokens=options.batch_tokens)
 
     def __init__(self, model: Model, pairs: Sequence[MinimalPair], *, max_tokens: int, batch_tokens: int) -> None:

@@ -23,7 +23,7 @@ from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.commands.ablate.tasks.token_prediction import means_by
 from headatlas.commands.extract.options import extract
 from headatlas.corpora.files import refuse_same_files
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
@@ -81,7 +81,7 @@ class ProbeParsing(Task):
         encoded = parsed_segments(trees, model.tokenizer, max_tokens=options.max_tokens)
         if not set(encoded.relations) & {name for example in store.examples for name in example.relations or ()}:
             raise SettingError("--treebank and --eval have no relation in common. Give two parts of one treebank.")
-        segments = sample(encoded.segments, options.examples, options.seed)
+        segments = draw(encoded.segments, options.examples, options.seed)
         punctuation = label_set_of(store.examples).punct
         task = cls(model, segments, encoded.relations, punctuation, probe, batch_tokens=options.batch_tokens)
         task.left_out = dict(left_out) | encoded.left_out | task.left_out

@@ -21,7 +21,7 @@ from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.commands.ablate.tasks.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.ablate.tasks.token_prediction import means_by
 from headatlas.commands.shared.options import list_names
-from headatlas.corpora.sampling import sample
+from headatlas.corpora.sampling import draw
 from headatlas.corpora.translations import Translation as TranslatedText
 from headatlas.corpora.translations import read_translations
 from headatlas.encoding.batches import plan_batches
@@ -51,7 +51,7 @@ class Translation(Task):
     @classmethod
     def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path) -> Translation:
         """Make the task from tables of sources and targets."""
-        texts = sample(read_translations(files["data"], list_names(options.columns)), options.examples, options.seed)
+        texts = draw(read_translations(files["data"], list_names(options.columns)), options.examples, options.seed)
         return cls(model, texts, max_tokens=options.max_tokens, batch_tokens=options.batch_tokens)
 
     def __init__(self, model: Model, texts: Sequence[TranslatedText], *, max_tokens: int, batch_tokens: int) -> None:

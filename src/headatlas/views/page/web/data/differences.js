@@ -50,7 +50,7 @@ export function rowsOfGroup(frame, { table, column }, scope) {
 
 /** Whether the values of a group are shares. @param {Atlas} atlas @param {Group} group */
 export function hasShares({ content: { differences } }, { id }) {
-  return isShare(differences?.[id].unit ?? "");
+  return isShare(differences?.[id]?.unit ?? "");
 }
 
 /** @param {Frame} frame @param {number} row */
@@ -83,7 +83,7 @@ export function rowTitle(atlas, frame, row) {
   /** @type {string} the keys, for example "relation=dobj direction=dependent_to_head" */
   const measure = frame.get("measure")[row] ?? "";
   const words = measure.split(/ (?=[a-z_]+=)/).map((part) => part.replace(/^[a-z_]+=/, ""));
-  const what = atlas.content.differences?.[`${table}/${column}`].labels[measure] ?? words.join(", ");
+  const what = atlas.content.differences?.[`${table}/${column}`]?.labels[measure] ?? words.join(", ");
   const [a, b] = ["a", "b"].map((end) => `${frame.get(`layer_${end}`)[row]}-${frame.get(`head_${end}`)[row]}`);
   if (scope === "best") return `${what} ${a === b ? `(${a})` : `(A ${a}, B ${b})`}`;
   if (scope === "head") return `${a} ${what}`;
