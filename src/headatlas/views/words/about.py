@@ -8,15 +8,13 @@ from typing import Any
 
 from headatlas.corpora.files import name_files
 from headatlas.encoding.unknown import MUCH_UNKNOWN, much_unknown, unknown_share
+from headatlas.engine.corpora import KINDS
 from headatlas.wording import counted, fine_percent
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
     """One phrase per corpus: how much of it the model saw, and the share of unknown tokens if it is small."""
-    return [
-        _READ[about.get("kind", name)](about) + _little_unknown(about.get("unknown"))
-        for name, about in manifest["corpora"].items()
-    ]
+    return [_read(name, about) + _little_unknown(about.get("unknown")) for name, about in manifest["corpora"].items()]
 
 
 def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
@@ -38,9 +36,16 @@ def unknown_warning(counts: Mapping[str, Any] | None, corpus: str, model: str) -
 
 def _called(corpus: str, about: Mapping[str, Any]) -> str:
     """What to call a corpus in a sentence, by its name in the manifest: of an option, a task, or a part of tasks."""
-    if corpus in _CALLED:
-        return f"the {_CALLED[corpus]}"
+    if corpus in KINDS or corpus in _CALLED:
+        return f"the {KINDS[corpus].called if corpus in KINDS else _CALLED[corpus]}"
     return f"the {'texts' if about.get('kind') == 'spans' else 'inputs'} of {corpus}"
+
+
+def _read(corpus: str, about: Mapping[str, Any]) -> str:
+    kind = about.get("kind", corpus)
+    if kind in _READ:
+        return _READ[kind](about)
+    return KINDS[kind]().describe(about) if kind in KINDS else f"{kind} of {name_files(about['files'])}"
 
 
 def _little_unknown(counts: Mapping[str, Any] | None) -> str:
@@ -57,37 +62,6 @@ def left_out(manifest: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _text(about: Mapping[str, Any]) -> str:
-    return (
-        f"{counted(about['segments'], 'segment')} ({counted(about['tokens'], 'token')}) of "
-        f"{about['segments_available']:,} in {counted(about['documents'], 'document')} of {name_files(about['files'])}"
-    )
-
-
-def _treebank(about: Mapping[str, Any]) -> str:
-    silver = f", parsed by {about['parsed_by']}: silver trees" if about.get("parsed_by") else ""
-    return (
-        f"{counted(about['sentences'], 'parsed sentence')} ({counted(about['words'], 'word')}, {about['label_set']} "
-        f"labels{silver}) in {counted(about['documents'], 'document')} of {name_files(about['files'])}"
-    )
-
-
-def _coreference(about: Mapping[str, Any]) -> str:
-    stretches = "1 stretch" if about["segments"] == 1 else f"{about['segments']:,} stretches"
-    return (
-        f"{counted(about['mentions'], 'mention')} ({stretches} of {counted(about['words'], 'word')}) in "
-        f"{counted(about['documents'], 'document')} of {name_files(about['files'])}"
-    )
-
-
-def _keyphrases(about: Mapping[str, Any]) -> str:
-    return (
-        f"{counted(about['keyphrases'], 'keyphrase')}, {about['keyphrases_in_text']:,} in the text, of "
-        f"{counted(about['documents'], 'document')} ({counted(about['words'], 'word')}) of "
-        f"{name_files(about['files'])}"
-    )
-
-
 def _spans(about: Mapping[str, Any]) -> str:
     targets = ", ".join(f"{count:,} of {task}" for task, count in about["targets"].items())
     texts, tokens = counted(about["texts"], "text"), counted(about["tokens"], "token")
@@ -99,20 +73,5 @@ def _documents(about: Mapping[str, Any]) -> str:
     return f"{documents} ({words}) of {name_files(about['files'])}"
 
 
-_CALLED = {
-    "text": "text",
-    "treebank": "treebank",
-    "coreference": "coreference corpus",
-    "keyphrases": "keyphrase corpus",
-    "eval": "evaluation treebank",
-    "train": "training documents",
-    "data": "evaluation documents",
-}
-_READ = {
-    "documents": _documents,
-    "spans": _spans,
-    "text": _text,
-    "treebank": _treebank,
-    "coreference": _coreference,
-    "keyphrases": _keyphrases,
-}
+_CALLED = {"eval": "evaluation treebank", "train": "training documents", "data": "evaluation documents"}
+_READ = {"documents": _documents, "spans": _spans}  # what is not read as one of the kinds of corpus
