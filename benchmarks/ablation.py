@@ -9,7 +9,7 @@ from benchmarks.measuring import Result, bare_forward, base_size, random_batch, 
 from headatlas.commands.ablate.importance import example_importance
 from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, gated_scores
 from headatlas.commands.ablate.replacement import find_replacement
-from headatlas.commands.ablate.token_prediction import MaskedLM
+from headatlas.commands.ablate.tasks.token_prediction import MaskedLM
 from headatlas.models.gates import gates_without
 
 GOAL, IMPORTANCE_GOAL = 0.6, 3.5

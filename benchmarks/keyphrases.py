@@ -19,16 +19,16 @@ from headatlas.commands.keyphrases.candidates import (
 )
 from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.evaluation import by_text_rank, by_yake
+from headatlas.commands.keyphrases.reading import read_keyphrases
+from headatlas.commands.keyphrases.segments import KeyphraseSegment, text_windows
+from headatlas.commands.keyphrases.study import Keyphrases
 from headatlas.commands.keyphrases.word_weights import encode_documents, word_weights
-from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import make_batch
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment, text_windows
 from headatlas.engine.job import Observer
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
-from headatlas.studies.keyphrases import Keyphrases
 
 GOAL = 1.15
 CORPUS = "HEADATLAS_KEYPHRASES"  # a corpus whose documents are timed in place of the sample's

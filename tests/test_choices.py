@@ -4,18 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from typing import get_args
-
-from headatlas.choices import StudyName
 
 
 def test_choices_are_listed_without_importing_numpy_or_torch():
     code = "import sys, headatlas.choices; print(sorted({'numpy', 'torch', 'pandas', 'transformers'} & {*sys.modules}))"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
-
-
-def test_the_names_of_studies_are_those_that_exist():
-    from headatlas.studies import STUDIES
-
-    assert list(get_args(StudyName)) == list(STUDIES)

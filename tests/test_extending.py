@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import headatlas as ha
+from headatlas import plugins
 from headatlas.corpora.sample import sample_text
 from headatlas.testing import check_study
 
@@ -29,12 +30,14 @@ def workplace(save_tiny, tmp_path, monkeypatch):
     for name, code in NAMED.items():
         Path(name).write_text(code, encoding="utf-8")
     yield
+    monkeypatch.undo()
+    plugins._find.cache_clear()
     for name in NAMED:
         sys.modules.pop(name.removesuffix(".py"), None)
 
 
 def test_the_page_has_files_and_code():
-    assert set(NAMED) == {"sinks.py", "longest_look.py", "tagged.py"}
+    assert set(NAMED) == {"sinks.py", "longest_look.py", "tagged.py", "copying.py"}
     assert len(RUN) == 3
 
 
@@ -53,6 +56,18 @@ def test_the_entry_points_are_those_of_the_files(workplace):
         for name, place in entries.items():
             module, _, attribute = place.partition(":")
             assert getattr(__import__(module), attribute).name == name
+
+
+def test_the_task_runs(workplace):
+    about = Path("headatlas_sinks-0.1.0.dist-info")
+    about.mkdir()
+    about.joinpath("METADATA").write_text("Metadata-Version: 2.1\nName: headatlas-sinks\nVersion: 0.1.0\n", "utf-8")
+    about.joinpath("entry_points.txt").write_text("[headatlas.tasks]\ncopying = copying:Copying\n", "utf-8")
+    plugins._find.cache_clear()
+    small = {"max_tokens": 32, "bootstrap": 20, "steps": 2, "random_orders": 1, "device": "cpu", "progress": False}
+    results = ha.ablate("bert-base-uncased", task="copying", text="wiki.txt", examples=4, out="ablated", **small)
+    assert set(results.tables["ablation"]["task"]) == {"copying"}
+    assert results.manifest["plugins"] == {"headatlas-sinks": "0.1.0"}
 
 
 def test_a_result_of_the_wrong_shape_is_described_as_the_page_says(workplace):

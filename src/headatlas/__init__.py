@@ -16,7 +16,9 @@ from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
     from headatlas.commands.ablate.options import ablate as ablate
+    from headatlas.commands.ablate.task import ExampleBatch as ExampleBatch
     from headatlas.commands.ablate.task import Task as Task
+    from headatlas.commands.ablate.tasks import Needs as Needs
     from headatlas.commands.compare.options import compare as compare
     from headatlas.commands.draw.options import draw as draw
     from headatlas.commands.explore.options import explore as explore
@@ -84,11 +86,13 @@ _HOMES = {
     "Corpus": "engine.corpora.kind",
     "CorpusError": "errors",
     "CorpusKind": "engine.corpora.kind",
+    "ExampleBatch": "commands.ablate.task",
     "Gold": "engine.corpora.kind",
     "Key": "tables",
     "Label": "studies.labels",
     "LayerMap": "studies.study",
     "Model": "models.model",
+    "Needs": "commands.ablate.tasks",
     "NotebookPage": "views.notebook",
     "ONE_HEAD": "tables",
     "Pattern": "studies.labels",

@@ -42,19 +42,6 @@ SegmentStyle = Literal["auto", "pair", "single"]
 Stack = Literal["encoder", "decoder", "cross"]
 """Which attention of a model: the encoder's, the decoder's, or from decoder to encoder."""
 
-StudyName = Literal[
-    "positions",
-    "token_kinds",
-    "entropy",
-    "max_attention",
-    "similarity",
-    "gradients",
-    "dependencies",
-    "coreference",
-    "keyphrases",
-]
-"""The studies of a survey, so that their names can be checked and completed before any study is imported."""
-
 TableFormat = Literal["terminal", "csv", "markdown", "latex"]
 """How a table is printed."""
 

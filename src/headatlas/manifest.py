@@ -21,7 +21,7 @@ class Side(TypedDict):
 
 
 class HeadsChosen(TypedDict):
-    """The heads by which `keyphrases` scores words."""
+    """Heads by which words are scored."""
 
     names: list[str]  # as layer-head, from 1
     pooling: str  # how the column of a word becomes one number: mean or max
@@ -54,7 +54,7 @@ class Produced(PrunedSizes, total=False):
     model: dict[str, Any]  # name, source, commit or checksum of the weights, layers, heads per layer, tokens, dtype
     corpora: dict[str, Any]  # per corpus: its files with checksums, sizes, and what was left out and why
     studies_skipped: dict[str, str]  # studies, probes, methods or figures that could not be made -> why
-    plugins: dict[str, str]  # packages whose studies or kinds of corpus took part -> version
+    plugins: dict[str, str]  # packages whose studies, kinds of corpus or tasks took part -> version
     findings: dict[str, list[str]]  # what studies of other packages found, in sentences, by study
     tables: dict[str, int]  # tables in tables/ -> number of rows
     # merge
@@ -66,9 +66,9 @@ class Produced(PrunedSizes, total=False):
     vectors: dict[str, Any] | None  # the word vectors: name, checksum, width; None if no probe uses them
     # layers
     tasks: dict[str, Any]  # per task: checksums of its files by part, and whether it links two spans
-    # keyphrases
+    # scoring words by heads
     heads_chosen: HeadsChosen
-    tagger: dict[str, Any]  # of --finetune: documents trained on and held back, heads pruned, what removing heads did
+    tagger: dict[str, Any]  # fine-tuned: documents trained on and held back, heads pruned, what removing heads did
     # compare
     a: Side
     b: Side
@@ -92,7 +92,7 @@ class Manifest(Produced, total=False):
     """A whole manifest. An unfinished run has `complete` false, and neither `finished` nor `seconds`."""
 
     format: str  # FORMAT
-    command: str  # survey (also of demo, merge and reproduce), probe, layers, ablate, keyphrases, compare, prune
+    command: str  # as it is typed; survey also of demo, merge and reproduce
     settings: dict[str, Any]  # everything that determines the results; another run is refused
     complete: bool  # whether the run has finished
     started: str  # ISO 8601, UTC, of the call that began the run or resumed it last

@@ -6,7 +6,7 @@ import zipfile
 
 import pytest
 
-from headatlas.corpora.keyphrases.read import read_keyphrases
+from headatlas.commands.keyphrases.reading import read_keyphrases
 from headatlas.corpora.minimal_pairs import read_minimal_pairs
 from headatlas.errors import CorpusError
 

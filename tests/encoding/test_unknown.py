@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from headatlas.corpora.keyphrases.phrases import split_words
+from headatlas.commands.keyphrases.phrases import split_words
+from headatlas.commands.keyphrases.segments import text_windows
 from headatlas.corpora.text import TextLine
-from headatlas.encoding.keyphrase_segments import text_windows
 from headatlas.encoding.segments import sample_segments
 from headatlas.encoding.unknown import add_up, count_in_rows, count_unknown, much_unknown, unknown_share
 

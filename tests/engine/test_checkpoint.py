@@ -42,14 +42,14 @@ def empty_studies(heads=3):
 
 def test_what_is_saved_comes_back(saved, studies):
     again = empty_studies()
-    assert saved.resume(again, 12) == {0, 1, 2, 5, 6, 9}
+    assert saved.resume(again, 12) == ({0, 1, 2, 5, 6, 9}, {})
     for name, study in studies.items():
         for key, array in study.state().items():
             assert array.tobytes() == again[name].state()[key].tobytes()
 
 
 def test_without_a_file_a_run_starts_at_the_beginning(tmp_path):
-    assert Checkpoint(tmp_path / "state.safetensors", SETTINGS).resume(empty_studies(), 12) == set()
+    assert Checkpoint(tmp_path / "state.safetensors", SETTINGS).resume(empty_studies(), 12) == (set(), {})
 
 
 def test_other_settings_are_refused_and_named(saved):

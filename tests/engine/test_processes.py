@@ -42,19 +42,19 @@ def test_a_killed_worker_is_noticed_and_replaced(bert, segments):
     try:
         pool.give(0, [segments[:2]])
         os.kill(pool._workers[0].process.pid, signal.SIGKILL)
-        assert pool.receive().sums is None
+        assert pool.receive().result is None
         pool.replace(0)
         pool.give(0, [segments[:2]])
         reply = pool.receive()
         assert reply.worker == 0
-        for name, state in job.sums([segments[:2]]).items():
+        for name, state in job.sums([segments[:2]])[0].items():
             for key, array in state.items():
-                np.testing.assert_allclose(reply.sums[name][key], array, rtol=1e-12, atol=1e-14)
+                np.testing.assert_allclose(reply.result[0][name][key], array, rtol=1e-12, atol=1e-14)
         idle = pool._workers[0].process.pid
         os.kill(idle, signal.SIGKILL)
         pool._workers[0].process.join()
         pool.give(0, [segments[:1]])  # it is dead already
-        assert pool.receive().sums is None
+        assert pool.receive().result is None
     finally:
         pool.close()
     assert not pool._workers
@@ -79,7 +79,7 @@ def test_ctrl_c_at_any_moment_of_the_start_does_not_reach_a_worker(bert, segment
         pool.give(0, [segments[:1]])
         while not wait([pool._workers[0].pipe], 0.02):  # it imports torch meanwhile, and is sent Ctrl-C all the time
             os.kill(pool._workers[0].process.pid, signal.SIGINT)
-        assert pool.receive().sums is not None
+        assert pool.receive().result is not None
     finally:
         pool.close()
 
@@ -91,7 +91,7 @@ def test_a_job_larger_than_any_buffer_does_not_hold_up_who_sends_it(bert, segmen
     try:
         pool.give(0, [segments[:1]])
         reply = pool.receive()
-        assert reply.sums is None
+        assert reply.result is None
         assert reply.loss == "ended with exit code 7"
     finally:
         pool.close()

@@ -50,7 +50,7 @@ def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monk
 
     monkeypatch.setattr(RayPool, "receive", losing)
     same(run(bert, segments, workers=Workers(2, cluster.address, threads=1)), run(bert, segments))
-    assert any(reply.sums is None for reply in replies)
+    assert any(reply.result is None for reply in replies)
 
 
 def test_a_driver_killed_in_the_middle_resumes_from_its_state(cluster, tiny_folder, tmp_path):

@@ -216,7 +216,7 @@ def test_the_state_of_studies_belongs_to_the_settings(tmp_path):
     with RunFolder(tmp_path, "survey") as run:
         run.finished({"seed": 0})
         run.checkpoint("text").save({}, [0, 1])
-        assert run.checkpoint("text").resume({}, 2) == {0, 1}
+        assert run.checkpoint("text").resume({}, 2) == ({0, 1}, {})
         run.finished({"seed": 1})
         with pytest.raises(AtlasError, match=r"the state of another run .*seed 0 instead of 1"):
             run.checkpoint("text").resume({"positions": study}, 2)

@@ -141,7 +141,7 @@ def test_states_to_be_continued(tmp_path, state, data):
     path, study = tmp_path / "state.safetensors", started()
     path.write_bytes(data.draw(damaged_safetensors(state)))
     with only_headatlas_errors():
-        done = Checkpoint(path, {"seed": 0}).resume({"positions": study}, 6)
+        done, _ = Checkpoint(path, {"seed": 0}).resume({"positions": study}, 6)
         assert done <= set(range(6))
         table_of(study)
 

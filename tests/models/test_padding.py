@@ -9,8 +9,8 @@ import pytest
 import torch
 import transformers
 
-from headatlas.commands.ablate.classification import Classification
-from headatlas.commands.ablate.translation import Translation
+from headatlas.commands.ablate.tasks.classification import Classification
+from headatlas.commands.ablate.tasks.translation import Translation
 from headatlas.corpora.labelled import LabelledText
 from headatlas.corpora.translations import Translation as TranslatedText
 from headatlas.models.observing import observe_network

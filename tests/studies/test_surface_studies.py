@@ -14,7 +14,7 @@ from headatlas.studies.max_attention import MaxAttention
 from headatlas.studies.positions import Positions
 from headatlas.studies.study import LayerMap
 from headatlas.studies.token_kinds import TokenKinds
-from random_maps import batch_of, random_maps, random_segments, segment
+from random_maps import batch_of, random_maps, random_segments, segment, table_of
 
 SEGMENTS = random_segments([9, 4, 6, 7], seed=3)
 CLS, SEP = 1, 2
@@ -28,7 +28,7 @@ def maps():
     return {one.id: weights[row, :, : len(one), : len(one)].numpy() for row, one in enumerate(batch.segments)}
 
 
-def table_of(study):
+def seen_table(study):
     batch = batch_of(SEGMENTS)
     study.start(HeadShape((3,)))
     study.see(0, LayerMap(random_maps(batch)[0], batch, None))
@@ -42,7 +42,7 @@ def mean_over_segments(values):
 
 
 def test_positions(maps):
-    table = table_of(Positions())
+    table = seen_table(Positions())
     assert len(table) == 9
     for row in table.itertuples():
         per_segment = []
@@ -56,7 +56,7 @@ def test_positions(maps):
 
 def test_token_kinds(maps):
     wanted = {"cls": [1], "sep": [2], "period_comma": [3], "other": [0]}
-    for row in table_of(TokenKinds()).itertuples():
+    for row in seen_table(TokenKinds()).itertuples():
         per_segment = []
         for one in SEGMENTS:
             a, kinds = maps[one.id][row.head - 1], one.ids
@@ -102,7 +102,7 @@ def test_entropy(maps):
     def entropy(row):
         return -sum(w * math.log(w) for w in row / row.sum() if w > 0)
 
-    for row in table_of(Entropy()).itertuples():
+    for row in seen_table(Entropy()).itertuples():
         values, uniform = [], []
         for one in SEGMENTS:
             a = maps[one.id][row.head - 1]
@@ -130,7 +130,7 @@ def test_uniform_entropy_is_that_of_uniform_maps(causal):
 
 
 def test_max_attention(maps):
-    for row in table_of(MaxAttention()).itertuples():
+    for row in seen_table(MaxAttention()).itertuples():
         largest = [maps[one.id][row.head - 1].max(axis=1) for one in SEGMENTS]
         assert row.value == pytest.approx(np.mean([values.mean() for values in largest]), rel=1e-5)
         assert row.highest == pytest.approx(max(values.max() for values in largest), rel=1e-6)

@@ -1,7 +1,7 @@
 """Short inputs with all their attention maps, stored in the atlas to show heads at work.
 
-An input from a treebank keeps its tree, one from a coreference corpus its mentions, one from a keyphrase corpus its
-key words, so that the page can show what a head gets right. All examples of an atlas are in one safetensors file, with
+An input from a treebank keeps its tree, one from a coreference corpus its mentions, one from a corpus that marks words
+the marks, so that the page can show what a head gets right. All examples of an atlas are in one safetensors file, with
 maps in float16. Heads that follow a dependency relation, each on one sentence (figure 5), are in another such file.
 """
 
@@ -36,10 +36,10 @@ class Example:
     word_of: list[int]  # word index of each token, SPECIAL for special tokens
     maps: NDArray[np.float32]  # [layers, heads, n, n]; zero where a layer has fewer heads
     words: tuple[str, ...] = ()
-    corpus: str = "text"  # or treebank, coreference, keyphrases
+    corpus: str = "text"  # the kind of corpus
     tree: Tree | None = None
     mentions: tuple[Mention, ...] = ()
-    key: tuple[bool, ...] = ()  # whether each word belongs to a keyphrase, if the corpus says so
+    key: tuple[bool, ...] = ()  # whether the corpus marks each word, if it marks any
 
     @property
     def special(self) -> list[bool]:

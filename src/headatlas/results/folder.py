@@ -70,7 +70,7 @@ def _check_size(path: Path, rows: int) -> None:
 
 
 class Results:
-    """An open folder of results: its manifest and its tables. `probe`, `layers`, `ablate` and `keyphrases` return it.
+    """An open folder of results: its manifest and its tables. `probe`, `layers`, `ablate` and others return it.
 
     Attributes:
         folder: The folder.

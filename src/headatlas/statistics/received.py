@@ -1,4 +1,4 @@
-"""Attention that each token receives, and how well that ranks the tokens that matter (keyphrases).
+"""Attention that each token receives, and how well that ranks the tokens that a corpus marks, its key tokens.
 
 Received attention of a token: the mean, or the largest, of its column, over all rows or over those of text alone. In a
 causal model a column has only the rows from its own token on, and the mean is over these.

@@ -21,7 +21,6 @@ STUDIES: Registry[type[Study]] = Registry(
         "gradients": "headatlas.studies.gradients:Gradients",
         "dependencies": "headatlas.studies.dependencies:Dependencies",
         "coreference": "headatlas.studies.coreference:Coreference",
-        "keyphrases": "headatlas.studies.keyphrases:Keyphrases",
     },
 )
 """The studies by name, in the order of their tables. Each is imported when it is first used."""

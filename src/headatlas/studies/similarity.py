@@ -248,7 +248,7 @@ class Similarity(Study):
     def findings(cls, tables: Tables) -> Iterator[str]:
         table = tables["similarity"]
         measures = table[table["distance"] == "js"].set_index("measure")["value"]
-        within, between, p_value = (float(measures[name]) for name in ("within_layers", "between_layers", "p_layers"))
+        within, between, p_value = measures.reindex(["within_layers", "between_layers", "p_layers"]).astype(float)
         if not math.isnan(p_value):
             chance = within >= between or p_value >= LIKELY_CHANCE
             yield (

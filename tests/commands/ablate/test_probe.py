@@ -11,8 +11,8 @@ import torch
 from headatlas.commands.ablate.importance import gate_gradients
 from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.passes import HeadRemoval
-from headatlas.commands.ablate.probe import ProbeParsing
 from headatlas.commands.ablate.replacement import find_replacement
+from headatlas.commands.ablate.tasks.probe import ProbeParsing
 from headatlas.corpora.sample import sample_treebank
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
@@ -131,7 +131,7 @@ def test_from_treebanks_to_tables(tiny_folder, parts, tmp_path):
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"eval": "eval.conllu"}, "is trained on a treebank"),
+        ({"eval": "eval.conllu"}, "cannot run without --treebank"),
         ({"treebank": "train.conllu"}, "cannot run without --eval"),
         ({"treebank": "eval.conllu", "eval": "eval.conllu"}, "is also a training file"),
     ],

@@ -14,7 +14,6 @@ from headatlas.commands.ablate.importance import (
     importance_table,
     normalised,
 )
-from headatlas.commands.ablate.minimal_pairs import MinimalPairs
 from headatlas.commands.ablate.passes import HeadRemoval, gated_scores, plain_scores
 from headatlas.commands.ablate.replacement import find_replacement
 from headatlas.commands.ablate.task_run import (
@@ -25,7 +24,8 @@ from headatlas.commands.ablate.task_run import (
     ranked,
     shares_of,
 )
-from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
+from headatlas.commands.ablate.tasks.minimal_pairs import MinimalPairs
+from headatlas.commands.ablate.tasks.token_prediction import MaskedLM, NextToken
 from headatlas.corpora.minimal_pairs import MinimalPair
 from headatlas.errors import SettingError
 from headatlas.models.gates import gates_without

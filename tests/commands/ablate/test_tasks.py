@@ -6,10 +6,10 @@ import pytest
 import torch
 import transformers
 
-from headatlas.commands.ablate.classification import Classification, features_of, split_for_training, train_head
-from headatlas.commands.ablate.minimal_pairs import MinimalPairs
-from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
-from headatlas.commands.ablate.translation import Translation
+from headatlas.commands.ablate.tasks.classification import Classification, features_of, split_for_training, train_head
+from headatlas.commands.ablate.tasks.minimal_pairs import MinimalPairs
+from headatlas.commands.ablate.tasks.token_prediction import MaskedLM, NextToken
+from headatlas.commands.ablate.tasks.translation import Translation
 from headatlas.corpora.labelled import LabelledText
 from headatlas.corpora.minimal_pairs import MinimalPair
 from headatlas.corpora.translations import Translation as TranslatedText

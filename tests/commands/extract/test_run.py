@@ -61,6 +61,17 @@ def test_tokens_of_a_text(extract, text):
         store.word_maps()
 
 
+def test_a_larger_sample_of_sentences_holds_the_smaller(extract, tmp_path):
+    samples = {count: extract(sentences=count, seed=3, out=tmp_path / str(count)) for count in (2, 4)}
+    small, large = ([example.id for example in store.examples] for store in samples.values())
+    assert len(small) == 2
+    assert set(small) < set(large)
+    every = [example.id for example in extract(out=tmp_path / "all").examples]
+    assert [name for name in every if name in large] == large, "in the order of the treebank"
+    left_out = samples[2].index.corpora["treebank"]["left_out"]
+    assert left_out["sentence_not_drawn"] == len(every) - 2
+
+
 def test_layers_with_fewer_heads_are_filled_with_zeros(extract):
     store = extract(level="tokens")
     model = json.loads((store.folder / "index.json").read_text())["model"]

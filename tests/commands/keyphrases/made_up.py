@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from headatlas.commands.keyphrases.documents import Document
-from headatlas.corpora.keyphrases.phrases import phrase_stems, split_words
+from headatlas.commands.keyphrases.phrases import phrase_stems, split_words
 
 TEXTS = [
     ("the old man saw a little dog , and the dog ran over to the big river .", ["little dogs", "big river", "cats"]),

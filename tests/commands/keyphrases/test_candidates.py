@@ -13,7 +13,7 @@ from headatlas.commands.keyphrases.candidates import (
     is_stop_word,
     with_tagger,
 )
-from headatlas.corpora.keyphrases.phrases import Words, split_words
+from headatlas.commands.keyphrases.phrases import Words, split_words
 from headatlas.errors import SettingError
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from headatlas.commands.keyphrases.candidates import between_stop_words, find_candidates
 from headatlas.commands.keyphrases.choosing import CUT, TRIED, found_on, key_words, phrase_f1
+from headatlas.commands.keyphrases.combination import ranked_heads
 from headatlas.commands.keyphrases.evaluation import precision_recall_f1
-from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
-from headatlas.probes.keyphrases import ranked_heads
+from headatlas.commands.keyphrases.key_words import OUTSIDE, tag_words
 from tests.commands.keyphrases.made_up import TEXTS, document
 
 DOCUMENTS = [document(text, *phrases, name=f"0.{number}") for number, (text, phrases) in enumerate(TEXTS)]

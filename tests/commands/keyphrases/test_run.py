@@ -11,8 +11,8 @@ import headatlas as ha
 from headatlas.commands.keyphrases import finetuning
 from headatlas.commands.keyphrases import word_weights as module
 from headatlas.commands.keyphrases.choosing import shipped
+from headatlas.commands.keyphrases.figures import shaded_html, shaded_svg, write_shaded
 from headatlas.errors import AtlasError, SettingError
-from headatlas.views.figures.keyphrases import shaded_html, shaded_svg, write_shaded
 from tests.commands.keyphrases.made_up import corpus
 
 QUICK = {"bootstrap": 20, "device": "cpu", "progress": False, "max_tokens": 64}

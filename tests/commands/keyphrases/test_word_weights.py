@@ -16,12 +16,12 @@ from headatlas.commands.keyphrases.candidates import (
     score_candidates,
 )
 from headatlas.commands.keyphrases.choosing import shipped
+from headatlas.commands.keyphrases.phrases import is_sign
+from headatlas.commands.keyphrases.segments import text_windows
 from headatlas.commands.keyphrases.word_weights import encode_documents, word_weights
-from headatlas.corpora.keyphrases.phrases import is_sign
 from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import make_batch
-from headatlas.encoding.keyphrase_segments import text_windows
 from headatlas.errors import CorpusError
 from tests.commands.keyphrases.made_up import TEXTS, document
 

@@ -8,14 +8,18 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.commands.survey.examples import choose_example, choose_examples, make_examples, shorten, shorten_mentions
+from headatlas.commands.survey.examples import choose_example, choose_examples, make_example
 from headatlas.corpora.coreference.mentions import Mention, MentionDocument
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
-from headatlas.encoding.kinds import kind_table
+from headatlas.encoding.batches import make_batch
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.segments import Segment
+from headatlas.encoding.shortening import shorten
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import parsed_segments
+from headatlas.engine.corpora import Corpus
+from headatlas.engine.corpora.coreference import shorten_mentions
+from headatlas.views.figures.sentence import all_maps
 from random_maps import segment
 
 RELATIONS = ["det", "obj", "amod", "nsubj"]
@@ -44,18 +48,16 @@ def corpora(load_tiny, segments_for):
     trees.append(sentence(20, "long", 60))
     parsed = parsed_segments(trees, tokenizer, max_tokens=64)
     mentions = mention_segments([document(number) for number in range(5)], tokenizer, max_tokens=64)
-    return {
-        "text": segments_for(tokenizer),
-        "treebank": parsed.segments,
-        "coreference": mentions.segments,
-    }, parsed
+    segments = {"text": segments_for(tokenizer), "treebank": parsed.segments, "coreference": mentions.segments}
+    about = {"treebank": {"relations": parsed.relations}}
+    return {kind: Corpus(of_kind, about.get(kind, {})) for kind, of_kind in segments.items()}
 
 
 def test_the_first_example_is_the_one_that_fits_a_picture_best():
     segments = [segment([0] * n, f"0.{n}.0") for n in (90, 3, 24, 60)]
-    assert len(choose_example(segments)) == 24
-    assert len(choose_example(segments[:1])) == 28
-    assert len(choose_example(segments[1:2])) == 3
+    assert len(choose_example("text", segments)) == 24
+    assert len(choose_example("text", segments[:1])) == 28
+    assert len(choose_example("text", segments[1:2])) == 3
 
 
 def test_shortening_keeps_the_frame_and_the_start_of_both_spans():
@@ -66,7 +68,7 @@ def test_shortening_keeps_the_frame_and_the_start_of_both_spans():
 
 
 def test_mentions_are_cut_after_a_sentence(corpora):
-    long = corpora[0]["coreference"][0]
+    long = corpora["coreference"].segments[0]
     short = shorten_mentions(long, 20)
     assert short.text[-1] == "."
     assert short.size == len(short.tags) == 10
@@ -76,32 +78,36 @@ def test_mentions_are_cut_after_a_sentence(corpora):
 
 
 def test_every_corpus_has_a_share_and_a_new_relation_comes_first(corpora):
-    segments, parsed = corpora
-    chosen = choose_examples(segments, 9, seed=0)
-    assert [name for name, _ in chosen] == ["text"] * 3 + ["treebank"] * 3 + ["coreference"] * 3
-    assert all(len(one) <= 36 for _, one in chosen)
-    seen = {parsed.relations[number] for name, one in chosen if name == "treebank" for number in one.relations}
+    chosen = choose_examples(corpora, 9, seed=0)
+    assert {kind: len(segments) for kind, segments in chosen.items()} == {"text": 3, "treebank": 3, "coreference": 3}
+    assert all(len(one) <= 36 for segments in chosen.values() for one in segments)
+    relations = corpora["treebank"].about["relations"]
+    seen = {relations[number] for one in chosen["treebank"] for number in one.relations}
     assert seen == {"root", "rare", "det", "obj"}  # `long` is too long
 
 
 def test_a_small_corpus_leaves_its_share_to_the_others(corpora):
-    names = [name for name, _ in choose_examples(corpora[0], 1000, seed=0)]
-    assert (names.count("text"), names.count("treebank"), names.count("coreference")) == (3, 20, 5)
-    assert len(choose_examples(corpora[0], 1, seed=0)) == 1
+    chosen = choose_examples(corpora, 1000, seed=0)
+    assert {kind: len(segments) for kind, segments in chosen.items()} == {"text": 3, "treebank": 20, "coreference": 5}
+    assert choose_examples(corpora, 1, seed=0)["treebank"] == []
 
 
 def test_the_same_seed_chooses_the_same(corpora):
     first, again, other = (
-        [one.id for _, one in choose_examples({"treebank": corpora[0]["treebank"]}, 8, seed=seed)] for seed in (0, 0, 1)
+        [one.id for one in choose_examples({"treebank": corpora["treebank"]}, 8, seed=seed)["treebank"]]
+        for seed in (0, 0, 1)
     )
     assert first == again != other
 
 
 def test_maps_words_and_gold_belong_together(load_tiny, corpora):
-    model, (segments, parsed) = load_tiny("bert"), corpora
-    chosen = choose_examples(segments, 9, seed=0)
-    examples = make_examples(model, chosen, parsed.relations, kinds=kind_table(model.tokenizer), stack="encoder")
-    for (corpus, one), example in zip(chosen, examples, strict=True):
+    model = load_tiny("bert")
+    chosen = [(kind, one) for kind, segments in choose_examples(corpora, 9, seed=0).items() for one in segments]
+    examples = []
+    for corpus, one in chosen:
+        maps = all_maps(model, make_batch([one], model.kinds, model.pad_id), "encoder")
+        example = make_example(model, corpus, corpora[corpus], one, maps)
+        examples.append(example)
         assert example.corpus == corpus
         assert model.tokenizer.convert_tokens_to_ids(example.tokens) == one.ids.tolist()
         ids, types = (torch.from_numpy(part.astype(np.int64))[None] for part in (one.ids, one.type_ids))

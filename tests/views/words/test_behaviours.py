@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 
 import pandas as pd
 import pytest
 
 from headatlas.results.tables import TABLES
-from headatlas.views.words.patterns import BROAD_ENTROPY, behaviours, main_labels
+from headatlas.studies import STUDIES
+from headatlas.studies.entropy import BROAD_ENTROPY
+from headatlas.studies.labels import table_of_labels
+from headatlas.views.words.patterns import main_labels
+
+
+def behaviours(tables):
+    """The labels that all studies give which have the tables for it."""
+    labels = []
+    for study in STUDIES.values():
+        with suppress(KeyError):
+            labels += study.labels(tables)
+    return table_of_labels(labels)
 
 
 def positions(*rows):

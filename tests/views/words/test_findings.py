@@ -3,7 +3,17 @@
 import numpy as np
 import pandas as pd
 
-from headatlas.views.words.findings import findings
+from headatlas.studies import STUDIES
+from headatlas.views.words import findings as said
+
+
+def findings(tables):
+    """What is said where the other tables of the same studies are empty."""
+    beside = [
+        table for study in STUDIES.values() for table in study.tables if {t.name for t in study.tables} & set(tables)
+    ]
+    return said.findings({table.name: table.from_rows([]) for table in beside} | tables)
+
 
 RULES = pd.DataFrame(
     [("head_match", "all", 0.55), ("nearest", "all", 0.3)], columns=["baseline", "mention_type", "accuracy"]

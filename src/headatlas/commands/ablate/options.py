@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from cyclopts import Parameter
 
 from headatlas.choices import AblationKind, Pooling, Stack
+from headatlas.commands.ablate.tasks import TASKS, list_tasks, needs_of
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import LoadOptions, ModelName
@@ -24,27 +25,15 @@ from headatlas.commands.shared.options import (
     list_names,
 )
 from headatlas.commands.shared.parallel import ShardOptions
-from headatlas.errors import SettingError
+from headatlas.engine.corpora import KINDS
+from headatlas.errors import PluginError, SettingError
 
 if TYPE_CHECKING:
     from headatlas.results.folder import Results
 
 
 FEWEST_PAIRS = 20  # of words; with fewer, the causal test leaves a relation out
-CORPUS_OF_TASK = {
-    "masked-lm": "text",
-    "next-token": "text",
-    "classification": "data",
-    "minimal-pairs": "pairs",
-    "translation": "data",
-    "keyphrases": "data",
-    "probe": "eval",
-    "causal": "treebank",
-}
-"""Task -> the option with the data that it is scored on."""
-
-TRAINED_ON = {"classification": "train", "probe": "treebank"}
-"""Task -> the option with the data that it is trained on."""
+FILES = ("text", "data", "pairs", "treebank", "eval", "coreference", "train")  # options with the data of tasks
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,20 +103,18 @@ class AblateOptions(
 ):
     """The options of `ablate`."""
 
-    kinds = ("text", "treebank", "coreference", "keyphrases")
+    kinds = tuple(KINDS)
     model: ModelName = field(kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list)."""
     task: Names
-    """Tasks to remove heads on: masked-lm, next-token (with --text); classification, translation, keyphrases (--data);
-    minimal-pairs (--pairs); probe (--treebank and --eval); causal (--atlas and --treebank or --coreference)."""
+    """Tasks to remove heads on, each with the options that it needs:"""
     out: Folder = "ablation"
     """Folder or URL to write to, for example s3://bucket/ablation. An unfinished run resumes."""
     text: Files | None = None
     """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
     data: Files | None = None
-    """Tables (.tsv, .csv, .jsonl) with text and label; text, text2 and label; or source and target. For keyphrases:
-    Inspec or SemEval folders or zip files, or JSON lines."""
+    """Tables (.tsv, .csv, .jsonl) with text and label; text, text2 and label; or source and target."""
     pairs: Files | None = None
     """Minimal pairs as in BLiMP: .jsonl with sentence_good and sentence_bad, or its .zip."""
     treebank: Files | None = None
@@ -145,8 +132,16 @@ class AblateOptions(
         super().__post_init__()
         if not 0 < self.train_share < 1:
             raise SettingError(f"--train-share must lie between 0 and 1, not be {self.train_share}.")
-        names = [*CORPUS_OF_TASK.values(), *TRAINED_ON.values(), "coreference", "atlas"]
-        _check_tasks(self.tasks, {name for name in names if getattr(self, name) is not None})
+        _check_tasks(self.tasks, {name for name in (*FILES, "atlas") if getattr(self, name) is not None})
+
+    @classmethod
+    def help_of(cls, name: str, text: str) -> str:
+        if name == "task":
+            return f"{text} {list_tasks()}."
+        if name == "data":
+            described = {task: needs_of(task).files for task in TASKS if TASKS.is_own(task)}
+            return " ".join([text, *(f"For {task}: {files}." for task, files in described.items() if files)])
+        return super().help_of(name, text)
 
     @property
     def tasks(self) -> list[str]:
@@ -162,29 +157,22 @@ class AblateOptions(
 
 def _check_tasks(tasks: list[str], given: set[str]) -> None:
     """Refuse tasks that do not exist, cannot be combined or lack data, and data that no task reads."""
-    if not tasks or (unknown := set(tasks) - set(CORPUS_OF_TASK)):
+    if not tasks or (unknown := set(tasks) - set(TASKS)):
         problem = f"Unknown task: {', '.join(sorted(unknown))}." if tasks else "No task is chosen."
-        raise SettingError(f"{problem} Choose from: {', '.join(CORPUS_OF_TASK)}.")
+        raise SettingError(f"{problem} Choose from: {', '.join(TASKS)}.")
     if len(set(tasks)) < len(tasks):
         raise SettingError("A task is named twice.")
-    reading_data = [task for task in tasks if CORPUS_OF_TASK[task] == "data"]
+    needs = {task: needs_of(task) for task in tasks}
+    reading_data = [task for task in tasks if "data" in needs[task].data]
     if len(reading_data) > 1:
         raise SettingError(f"{' and '.join(reading_data)} read --data each. Run them one after the other.")
-    causal = {"treebank", "coreference"}
     for task in tasks:
-        if task == "causal":
-            if "atlas" not in given or not causal & given:
-                raise SettingError(
-                    "The task causal needs --atlas DIR, in which heads were found for relations, and --treebank FILE "
-                    "or --coreference FILE."
-                )
-        elif (option := CORPUS_OF_TASK[task]) not in given:
-            raise SettingError(f"The task {task} cannot run without --{option} FILE.")
-        elif task == "probe" and "treebank" not in given:
-            raise SettingError("The task probe is trained on a treebank. Add --treebank FILE.")
-    used = {CORPUS_OF_TASK[task] for task in tasks} | (causal | {"atlas"} if "causal" in tasks else set())
-    used |= {TRAINED_ON[task] for task in tasks if task in TRAINED_ON}
-    if unused := sorted(given - used):
+        if wrong := set(needs[task].reads) - {*FILES, "atlas"}:
+            source = TASKS.found[task].source
+            raise PluginError(f"The task '{task}' of {source} needs --{min(wrong)}, which `ablate` does not have.")
+        if missing := needs[task].missing(given):
+            raise SettingError(f"The task {task} cannot run without {missing}.")
+    if unused := sorted(given.difference(*(needs[task].reads for task in tasks))):
         raise SettingError(f"--{unused[0]} is given, but none of the chosen tasks reads it: {', '.join(tasks)}.")
 
 

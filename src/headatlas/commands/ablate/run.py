@@ -2,50 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from headatlas.choices import TaskHead
-from headatlas.commands.ablate.causal import run_causal
-from headatlas.commands.ablate.classification import Classification
-from headatlas.commands.ablate.keyphrases import KeyphraseTagging
-from headatlas.commands.ablate.minimal_pairs import MinimalPairs
-from headatlas.commands.ablate.options import CORPUS_OF_TASK, TRAINED_ON, AblateOptions
-from headatlas.commands.ablate.probe import ProbeParsing
-from headatlas.commands.ablate.task import Task
-from headatlas.commands.ablate.task_run import run_task
-from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
-from headatlas.commands.ablate.translation import Translation
+from headatlas.commands.ablate.options import FILES, AblateOptions
+from headatlas.commands.ablate.task import check_contract
+from headatlas.commands.ablate.task_run import TaskResult, run_task
+from headatlas.commands.ablate.tasks import TASKS, needs_of
+from headatlas.commands.ablate.tasks.causal import run_causal
 from headatlas.commands.shared.heads import parse_heads
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
-from headatlas.engine.run_folder import RunFolder
-from headatlas.errors import SettingError
+from headatlas.engine.run_folder import RunFolder, RunPart
+from headatlas.errors import HeadatlasError, PluginError, SettingError, first_line
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
+from headatlas.plugins import packages_of
 from headatlas.results.folder import Results, write_tables
-
-READERS: dict[str, Callable[[Model, Mapping[str, list[Path]], AblateOptions, Path], Task]] = {
-    MaskedLM.name: MaskedLM.read,
-    NextToken.name: NextToken.read,
-    Classification.name: Classification.read,
-    MinimalPairs.name: MinimalPairs.read,
-    Translation.name: Translation.read,
-    KeyphraseTagging.name: KeyphraseTagging.read,
-    ProbeParsing.name: ProbeParsing.read,
-}
-"""Task -> how it is made of a model, files, options and a folder for what its training leaves behind."""
-
-_HEADS: dict[str, TaskHead] = {
-    "classification": "classification",
-    "keyphrases": "token-classification",
-    "translation": "sequence-to-sequence",
-}
 
 
 def run_ablate(options: AblateOptions) -> Results:
@@ -57,13 +35,15 @@ def run_ablate(options: AblateOptions) -> Results:
 
 def _ablate(options: AblateOptions, run: RunFolder) -> None:
     tasks = options.tasks
+    needs = {name: needs_of(name) for name in tasks}
+    with_folders = {option for name in tasks if needs[name].folders for option in needs[name].data}
     files = {
-        name: find_files(getattr(options, name), name, folders=name == "data" and "keyphrases" in tasks)
-        for name in dict.fromkeys([*CORPUS_OF_TASK.values(), *TRAINED_ON.values(), "coreference"])
+        name: find_files(getattr(options, name), name, folders=name in with_folders)
+        for name in FILES
         if getattr(options, name) is not None
     }
     choose_device(options.placed_on)
-    head = next((_HEADS[name] for name in tasks if name in _HEADS), None)
+    head = next((needs[name].head for name in tasks if needs[name].head), None)
     model = options.load(options.model, seed=options.seed, task_head=head)
     stack = _choose_stack(model, options)
     if options.shard is not None:
@@ -74,19 +54,15 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
     hashes = {name: [record["sha256"] for record in records] for name, records in described.items()}
     if run.finished(model_identity(model, stack) | options.settings() | {"corpora": hashes}):
         return
-    run.begin(model=describe_model(model, stack))
+    run.begin(model=describe_model(model, stack), plugins=packages_of(TASKS, tasks))
     tables: dict[str, list[pd.DataFrame]] = {}
     corpora: dict[str, Any] = {}
     summary: dict[str, Any] = {}
     for name in tasks:
-        part = run.part(name)
-        if name == "causal":
-            result = run_causal(model, files, options, part)
-        else:
-            result = run_task(READERS[name](model, files, options, part.state), stack, removed, options, part)
+        result = _run_task(name, model, files, stack, removed, options, run.part(name))
         for table, frame in result.tables.items():
             tables.setdefault(table, []).append(frame)
-        records = [record for option in result.reads for record in described.get(option, [])]
+        records = [record for option in needs[name].reads for record in described.get(option, [])]
         corpora[name] = {"files": records, **result.about, "left_out": result.left_out}
         summary[name] = result.summary
     if options.shard is not None:
@@ -96,18 +72,50 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
         run.finish(keep_state=False, corpora=corpora, summary=summary, tables=write_tables(run.folder, frames))
 
 
+def _run_task(
+    name: str,
+    model: Model,
+    files: Mapping[str, list[Path]],
+    stack: Stack,
+    removed: Sequence[tuple[int, int]],
+    options: AblateOptions,
+    part: RunPart,
+) -> TaskResult:
+    """Remove heads on one task. If a task of another package fails, the error says so."""
+    if name == "causal":
+        return run_causal(model, files, options, part)
+    try:
+        task = TASKS[name].read(model, files, options, part.state)
+        if not TASKS.is_own(name):
+            check_contract(task, name)
+        return run_task(task, stack, removed, options, part)
+    except HeadatlasError:
+        raise
+    except Exception as error:
+        if TASKS.is_own(name):
+            raise
+        raise PluginError(
+            f"The task '{name}' of the package {TASKS.found[name].source} failed "
+            f"({type(error).__name__}: {first_line(error)}). Mend or uninstall the package."
+        ) from error
+
+
 def _choose_stack(model: Model, options: AblateOptions) -> Stack:
     stack = model.require_stack(options.attention or model.default_stack)
-    if model.is_encoder_decoder and stack != "encoder" and options.tasks != ["translation"]:
-        raise SettingError(f"--attention {stack}: of an encoder-decoder's tasks only translation uses its {stack}.")
+    if model.is_encoder_decoder and stack != "encoder":
+        for name in options.tasks:
+            if needs_of(name).head != "sequence-to-sequence":
+                raise SettingError(f"--attention {stack}: the task {name} uses the encoder alone. Remove one of them.")
     return stack
 
 
 def _check_sharing(tasks: Sequence[str], model: Model) -> None:
     """Refuse tasks that are trained here: every machine would train one of its own."""
-    brought = {"classification"} if model.task_head == "classification" else set()
-    if trained := [task for task in tasks if task in set(TRAINED_ON) - brought]:
-        raise SettingError(
-            f"--shard is not available for {trained[0]}: what is trained differs from machine to machine. Run it "
-            "without --shard" + (", or give a model with a classifier." if trained[0] == "classification" else ".")
-        )
+    for name in tasks:
+        needs = needs_of(name)
+        if needs.trained and not (needs.head and model.task_head == needs.head):
+            remedy = f", or give a model with a head for {needs.head}." if needs.head else "."
+            raise SettingError(
+                f"--shard is not available for {name}: what is trained differs from machine to machine. Run it "
+                f"without --shard{remedy}"
+            )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from headatlas.tables import BEST_HEAD, ONE_HEAD, Key, Table, Value, interval, p_value
 
 FIGURES = "headatlas.views.figures.ablation"
-TASK = Key("task", "masked-lm, next-token, classification, minimal-pairs, translation, probe or keyphrases")
+TASK = Key("task", "as it is called by --task, for example masked-lm")
 MEASURE = Key(
     "measure",
     "what is scored, higher is better: log_likelihood and margin (nats), accuracy and f1 (0 to 1), chrf and bleu (0 to "

@@ -1,24 +1,32 @@
 """A task: batches of examples, a score for each example, and a loss that can be differentiated.
 
-Removing heads needs nothing but this interface. A new task is one new file, with a method `read` that makes it from
-files, and an entry in `READERS` (see run.py).
+Removing heads needs nothing but this interface. A new task of headatlas is a new file in `tasks` and a line in its
+`TASKS` and `NEEDS`. Another package adds one by an entry point:
+
+    [project.entry-points."headatlas.tasks"]
+    copying = "my_package.copying:Copying"
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 from torch import Tensor
 
+from headatlas.commands.ablate.tasks import Needs
 from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_rows
 from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
+
+if TYPE_CHECKING:
+    from headatlas.commands.ablate.options import AblateOptions
 
 
 @dataclass(frozen=True)
@@ -58,13 +66,43 @@ class ExampleBatch:
 
 
 class Task(ABC):
-    """Something a model does, more or less well, on examples."""
+    """Something a model does, more or less well, on examples.
+
+    Attributes:
+        name: What `--task` and the tables call it.
+        needs: The options with its data, and the head that the model needs.
+        measures: Names of the scores, higher is better; the first one decides the order of heads.
+        like_loss: The one of them that falls as the loss rises, with which importance is compared.
+        replayable: Whether its scores come from one pass of the network over its inputs. Then the layers below a
+            removed head are run once.
+        why_not_replayable: Why they do not, for the manifest.
+    """
 
     name: ClassVar[str]
-    measures: ClassVar[tuple[str, ...]]  # names of the scores, higher is better; the first one decides orders
-    like_loss: ClassVar[str]  # the one of them that falls as the loss rises, with which importance is compared
-    replayable: ClassVar[bool] = True  # whether its scores come from one pass of the network over its inputs
+    needs: ClassVar[Needs]
+    measures: ClassVar[tuple[str, ...]]
+    like_loss: ClassVar[str]
+    replayable: ClassVar[bool] = True
     why_not_replayable: ClassVar[str] = "its scores come from many passes, not from one"
+
+    @classmethod
+    def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> Task:
+        """Make the task from files.
+
+        Args:
+            model: The model whose heads are removed.
+            files: The files of every option that was given; those of `needs` exist.
+            options: How many examples to score, the seed, and all other options of `ablate`.
+            scratch: A folder for what training leaves behind; it is deleted when the run is complete.
+
+        Returns:
+            The task with its batches. `about` goes into the manifest, `left_out` counts what was not scored.
+
+        Raises:
+            CorpusError: A file is malformed, or nothing is left to score.
+            ModelError: The model cannot do the task.
+        """
+        raise NotImplementedError(f"{cls.__name__} has no method `read`")
 
     def __init__(self, model: Model, batches: Sequence[ExampleBatch]) -> None:
         self.model = model
@@ -91,8 +129,25 @@ class Task(ABC):
 
     @abstractmethod
     def losses(self, examples: ExampleBatch) -> Tensor:
-        """Each example's own loss, differentiable: [E]."""
+        """Return each example's own loss, in nats and differentiable: [E]."""
 
     @abstractmethod
     def scores(self, examples: ExampleBatch) -> Tensor:
-        """Each example's scores, higher is better: [E, measures]."""
+        """Return each example's scores, higher is better: [E, measures]."""
+
+
+def check_contract(task: Task, name: str) -> None:
+    """Try a task of another package on its first batch, so that a mistake is found early and said in words."""
+    if task.name != name or task.like_loss not in task.measures:
+        raise ValueError(f"it calls itself '{task.name}', or its like_loss is not one of its measures")
+    examples = task.batches[0].to(task.model.device)
+    with torch.inference_mode():
+        made = (
+            ("losses", task.losses(examples), [len(examples)]),
+            ("scores", task.scores(examples), [len(examples), len(task.measures)]),
+        )
+    for what, numbers, shape in made:
+        if list(numbers.shape) != shape:
+            raise ValueError(f"its {what} have the shape {list(numbers.shape)} instead of {shape}")
+        if not numbers.isfinite().all():
+            raise ValueError(f"its {what} are not all finite numbers")

@@ -24,7 +24,7 @@ from scipy.stats import spearmanr
 from torch import Tensor
 
 from headatlas.commands.ablate.importance import batch_importance, halves_of, importance_table
-from headatlas.commands.ablate.options import CORPUS_OF_TASK, TRAINED_ON, AblateOptions
+from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, gated_scores
 from headatlas.commands.ablate.replacement import Replacement, find_replacement
 from headatlas.commands.ablate.task import Task
@@ -44,13 +44,12 @@ class TaskResult:
     """What one task gave: tables by name, and what the manifest says."""
 
     tables: dict[str, pd.DataFrame]
-    reads: tuple[str, ...]  # options whose files were read
     about: dict[str, Any]
     left_out: dict[str, int]
     summary: dict[str, Any] = field(default_factory=dict)
 
 
-NO_TABLES = TaskResult({}, (), {}, {})  # of a shard: tables need all of them
+NO_TABLES = TaskResult({}, {}, {})  # of a shard: tables need all of them
 
 
 def run_task(
@@ -86,9 +85,8 @@ def run_task(
         of_heads = np.stack([gradients[:, layer, head] for layer, head in shape.places], axis=1)  # [E, heads]
         tables["removal_curve"] = _draw_curves(task, stack, replacement, options, single, of_heads, pieces)
     about = task.about | {"passes": removal.describe()}
-    reads = tuple(option[task.name] for option in (CORPUS_OF_TASK, TRAINED_ON) if task.name in option)
     summary = summarise(task, single, tables["ablation"], tables["importance"])
-    return TaskResult(tables, reads, about, task.left_out, summary)
+    return TaskResult(tables, about, task.left_out, summary)
 
 
 def _draw_curves(

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from headatlas.choices import Level
 from headatlas.commands.extract.options import ExtractOptions, StoredType, StoreOptions
 from headatlas.corpora.files import Files, describe_files, find_files
-from headatlas.corpora.text import read_text
-from headatlas.corpora.treebanks.read import read_treebank
-from headatlas.corpora.treebanks.sentence import Sentence
-from headatlas.encoding.segments import Segment, sample_segments
+from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
-from headatlas.encoding.word_segments import parsed_segments
+from headatlas.engine.corpora import KINDS
 from headatlas.engine.locking import output_folder
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.settings import refuse_other
@@ -60,8 +54,9 @@ def _extract(options: ExtractOptions, folder: Path) -> Store:
     model = options.load(options.model or "", seed=options.seed, random_weights=options.random_weights)
     stack = model.choose_stack(options.attention)
     check_length(options.max_tokens, model.longest_input, model.name)
-    inputs, relations, left_out = _read(model, corpus, files, options)
-    about: dict[str, Any] = {"files": described, "left_out": left_out}
+    read = KINDS[corpus]().read(files, model.tokenizer, options.reading)
+    inputs, relations = read.segments, read.about.get("relations", ())
+    about: dict[str, Any] = {"files": described, "left_out": read.left_out}
     if options.shard is not None:
         place_of = {segment.id: place for place, segment in enumerate(inputs)}
         inputs = Shard.parse(options.shard).of_segments(inputs)
@@ -207,39 +202,6 @@ def keep_inputs(
         return observe_maps(model, segments, level, **reading, dtype=dtype_stored, advance=advance)
 
     return fill_store(out, index, produce, progress=progress)
-
-
-def _read(
-    model: Model, corpus: str, files: list[Path], options: ExtractOptions
-) -> tuple[Sequence[Segment], Sequence[str], dict[str, int]]:
-    """Return the inputs, the names of the relations that they number, and what was left out."""
-    if corpus == "treebank":
-        left_out: Counter[str] = Counter()
-        trees = read_treebank(files, options.format_of("treebank"), left_out)
-        sentences = draw_sentences(trees, options.sentences, options.seed, left_out)
-        parsed = parsed_segments(sentences, model.tokenizer, max_tokens=options.max_tokens)
-        return parsed.segments, parsed.relations, {**left_out, **parsed.left_out}
-    sample = sample_segments(
-        read_text(files, options.format_of("text")),
-        model.tokenizer,
-        count=options.segments,
-        max_tokens=options.max_tokens,
-        seed=options.seed,
-        style=options.segment_style,
-    )
-    return sample.segments, (), sample.left_out
-
-
-def draw_sentences(
-    trees: Iterable[Sentence], count: int | None, seed: int, left_out: Counter[str]
-) -> Sequence[Sentence]:
-    """Return at most `count` sentences, sampled at random, in their order. Counts those that are left out."""
-    sentences = list(trees)
-    if count is None or count >= len(sentences):
-        return sentences
-    left_out["sentence_not_drawn"] += len(sentences) - count
-    places = np.random.default_rng(seed).permutation(len(sentences))[:count]
-    return [sentences[place] for place in sorted(places.tolist())]
 
 
 def _examples(model: Model, inputs: Sequence[Segment], relations: Sequence[str]) -> list[StoredExample]:

@@ -14,7 +14,7 @@ class FiguresOptions(Options):
     """The options of `figures`."""
 
     folder: Folder = field(kw_only=False)
-    """Folder made by `headatlas survey`, `probe`, `layers`, `ablate`, `keyphrases` or `compare`."""
+    """Folder made by `headatlas survey` or another command that writes tables."""
     out: Folder | None = None
     """Folder to write to. Default: DIR/figures."""
     beside: Folder | None = None

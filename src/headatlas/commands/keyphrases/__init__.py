@@ -1,14 +1,24 @@
 """Find the keyphrases of documents by the attention that their words receive.
 
-`documents` and `candidates` say what may be found, `word_weights` what each word receives, `choosing` from which heads;
+`reading`, `phrases`, `key_words` and `segments` make inputs of documents with keyphrases. `documents` and `candidates`
+say what may be found, `word_weights` what each word receives, `choosing` and `combination` from which heads;
 `evaluation` compares with other methods; `run` ties them together.
+
+The folder also adds a kind of corpus, a study, an ablation task and a span task. Nothing outside it needs it: without
+the folder, headatlas works as before and knows no keyphrases.
 """
 
+from headatlas.commands.ablate.tasks import Needs
 from headatlas.commands.shared.entry import Entry
 
 ENTRY = Entry(
     "Survey", 4, "keyphrases.report:report_keyphrases", printing="shared.printing:DrawingOptions", resumes=True
 )
 ADDS = {
-    "headatlas.corpora": {"keyphrases": "headatlas.commands.keyphrases.corpus:KeyphraseCorpus"},
+    "headatlas.corpora": {"keyphrases": f"{__name__}.corpus:KeyphraseCorpus"},
+    "headatlas.studies": {"keyphrases": f"{__name__}.study:Keyphrases"},
+    "headatlas.tasks": {"keyphrases": f"{__name__}.task:KeyphraseTagging"},
+    "headatlas.spans": {"keyphrases": f"{__name__}.spans:KEY_WORDS"},
 }
+FILES = "Inspec or SemEval folders or zip files, or JSON lines"
+NEEDS = {"keyphrases": Needs(("data",), head="token-classification", folders=True, files=FILES)}

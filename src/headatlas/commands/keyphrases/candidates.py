@@ -19,8 +19,8 @@ from importlib.resources import files
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.commands.keyphrases.phrases import Stems, Words
 from headatlas.commands.keyphrases.word_weights import WordWeights
-from headatlas.corpora.keyphrases.phrases import Stems, Words
 from headatlas.errors import SettingError
 
 MOST_WORDS = 5

@@ -8,15 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from headatlas.commands.keyphrases import FILES
+from headatlas.commands.keyphrases.reading import KeyphraseFormat, read_keyphrases
 from headatlas.corpora.files import name_files
-from headatlas.corpora.keyphrases.read import KeyphraseFormat, read_keyphrases
 from headatlas.engine.corpora import Corpus, CorpusKind, Gold, Reading
 from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
-    from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+    from headatlas.commands.keyphrases.segments import KeyphraseSegment
     from headatlas.encoding.segments import Segment
 
 DOCUMENT_TOKENS = 60  # of an example: a title and a sentence or two
@@ -26,7 +27,7 @@ class KeyphraseCorpus(CorpusKind):
     """Documents with keyphrases."""
 
     name = "keyphrases"
-    help = "Documents with keyphrases: Inspec or SemEval folders or zip files, or JSON lines."
+    help = f"Documents with keyphrases: {FILES}."
     called = "keyphrase corpus"
     formats = KeyphraseFormat
     folders = True
@@ -34,7 +35,7 @@ class KeyphraseCorpus(CorpusKind):
     read_by = ("keyphrases_format", "max_tokens")
 
     def read(self, files: Sequence[Path], tokenizer: PreTrainedTokenizerBase, reading: Reading) -> Corpus:
-        from headatlas.encoding.keyphrase_segments import keyphrase_segments
+        from headatlas.commands.keyphrases.segments import keyphrase_segments
 
         left_out: Counter[str] = Counter()
         documents = read_keyphrases(files, reading.format_of("keyphrases"), left_out)
@@ -70,7 +71,7 @@ class KeyphraseCorpus(CorpusKind):
         return [segment for segment in beginnings if segment.tags.any()]
 
     def gold(self, segment: Segment, about: Mapping[str, Any]) -> Gold:
-        from headatlas.corpora.keyphrases.key_words import OUTSIDE
+        from headatlas.commands.keyphrases.key_words import OUTSIDE
 
         return Gold(key=tuple((_as_keyphrases(segment).tags != OUTSIDE).tolist()))
 
@@ -84,7 +85,7 @@ def shorten_document(segment: KeyphraseSegment, most_tokens: int) -> KeyphraseSe
 
 
 def _as_keyphrases(segment: Segment) -> KeyphraseSegment:
-    from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+    from headatlas.commands.keyphrases.segments import KeyphraseSegment
 
     assert isinstance(segment, KeyphraseSegment)
     return segment

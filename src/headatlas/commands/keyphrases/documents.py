@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 
-from headatlas.corpora.keyphrases.key_words import gold_stems
-from headatlas.corpora.keyphrases.phrases import Stems, Words, split_words
-from headatlas.corpora.keyphrases.read import KeyphraseDocument
+from headatlas.commands.keyphrases.key_words import gold_stems
+from headatlas.commands.keyphrases.phrases import Stems, Words, split_words
+from headatlas.commands.keyphrases.reading import KeyphraseDocument
 from headatlas.corpora.text import TextLine
 
 

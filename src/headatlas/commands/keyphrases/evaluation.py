@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from headatlas.commands.keyphrases.candidates import Candidate, Scored
 from headatlas.commands.keyphrases.documents import Document
-from headatlas.corpora.keyphrases.phrases import Stems, phrase_stems
+from headatlas.commands.keyphrases.phrases import Stems, phrase_stems
 from headatlas.statistics.paired import bootstrap_means
 
 CUTS = (5, 10, 15)

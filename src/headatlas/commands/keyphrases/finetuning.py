@@ -20,16 +20,16 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 from transformers import AutoModelForTokenClassification
 
-from headatlas.commands.ablate.keyphrases import KeyphraseTagging, word_tags
 from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.passes import plain_scores
 from headatlas.commands.fit_mlm.training import warm_up
+from headatlas.commands.keyphrases.key_words import TAGS
 from headatlas.commands.keyphrases.options import KeyphraseOptions
+from headatlas.commands.keyphrases.reading import KeyphraseDocument
+from headatlas.commands.keyphrases.segments import KeyphraseSegment, keyphrase_segments
+from headatlas.commands.keyphrases.task import KeyphraseTagging, word_tags
 from headatlas.commands.prune.options import prune
-from headatlas.corpora.keyphrases.key_words import TAGS
-from headatlas.corpora.keyphrases.read import KeyphraseDocument
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment, keyphrase_segments
 from headatlas.encoding.masking import IGNORED
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import RunFolder

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from headatlas.commands.keyphrases.figures import write_shaded
 from headatlas.commands.shared.ending import finish, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.results.atlas import Atlas
 from headatlas.results.naming import model_named
-from headatlas.views.figures.keyphrases import write_shaded
 
 _SHOWN, _SHOWN_PHRASES = 3, 8
 

@@ -20,18 +20,19 @@ from headatlas.commands.keyphrases.candidates import (
     with_tagger,
 )
 from headatlas.commands.keyphrases.choosing import HeadChoice, found_on, key_words, named, no_heads, shipped
+from headatlas.commands.keyphrases.combination import Combination, combine_heads
 from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.evaluation import rank_all, score_table
 from headatlas.commands.keyphrases.finetuning import tune_and_question
+from headatlas.commands.keyphrases.key_words import OUTSIDE, tag_words
 from headatlas.commands.keyphrases.options import KeyphraseOptions
+from headatlas.commands.keyphrases.reading import KeyphraseDocument, read_keyphrases
+from headatlas.commands.keyphrases.segments import KeyphraseSegment
 from headatlas.commands.keyphrases.word_weights import WordWeights, encode_documents, word_weights
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
-from headatlas.corpora.keyphrases.key_words import OUTSIDE, tag_words
-from headatlas.corpora.keyphrases.read import KeyphraseDocument, read_keyphrases
 from headatlas.corpora.sampling import draw
 from headatlas.corpora.text import read_text
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.manifest import HeadsChosen, Produced
@@ -39,7 +40,6 @@ from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import HeadShape
-from headatlas.probes.keyphrases import Combination, combine_heads
 from headatlas.results.atlas import open_atlas
 from headatlas.results.folder import Results, write_tables
 

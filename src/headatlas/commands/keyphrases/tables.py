@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
 
-FIGURES = "headatlas.views.figures.keyphrases"
+FIGURES = "headatlas.commands.keyphrases.figures"
 DOCUMENT = Key("document", "file and document, by number or its own name")
 DOCUMENTS = Value("count", "documents", "count")
 F1 = Value("f1", "their harmonic mean, 0 to 1")

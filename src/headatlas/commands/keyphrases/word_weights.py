@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.keyphrases.documents import Document
+from headatlas.commands.keyphrases.segments import KeyphraseSegment, text_windows
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment, text_windows
 from headatlas.encoding.template import SPECIAL
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart

@@ -18,11 +18,19 @@ from headatlas.commands.shared.options import (
     PythonOnly,
 )
 from headatlas.commands.shared.training import TrainingOptions
+from headatlas.corpora.spans.tasks import ADDED, OWN
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
     from headatlas.probes.training import TrainingSettings
     from headatlas.results.folder import Results
+
+FORMATS = (
+    "treebanks (pos, dependencies, arcs)",
+    "BIO columns (entities)",
+    "coreference corpora",
+    "SemEval-2010 task 8 (relations)",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,15 +39,13 @@ class LayerOptions(ModelOptions, TrainingOptions):
 
     model: ModelName = field(kw_only=False)
     train: Files
-    """Texts to train on: treebanks (pos, dependencies, arcs), BIO columns (entities), coreference corpora, SemEval-2010
-    task 8 (relations), Inspec or SemEval folders (keyphrases), or jiant's JSON lines (any task)."""
+    """Texts to train on:"""
     eval: Files
     """Texts to score on, in the same formats."""
     out: Folder = "layers"
     """Folder to write to. An unfinished run resumes; a finished one takes in more tasks."""
     task: Names | None = None
-    """Tasks to run: pos, dependencies, arcs, entities, coreference, relations, keyphrases, or any name for JSON lines.
-    Default: all that the files support."""
+    """Tasks to run, by default all that the files support:"""
     seeds: Positive = 3
     """Number of seeds to train every probe with."""
     seed: int = 0
@@ -75,6 +81,15 @@ class LayerOptions(ModelOptions, TrainingOptions):
         super().__post_init__()
         if self.control and not isinstance(self.model, str):
             raise SettingError("--control loads the model again with random weights. Pass the model by name.")
+
+    @classmethod
+    def help_of(cls, name: str, text: str) -> str:
+        if name == "task":
+            return f"{text} {', '.join((*OWN, *ADDED))}, or any name for JSON lines."
+        if name == "train":
+            added = (f"{task.files} ({task.name})" for task in ADDED.values())
+            return f"{text} {', '.join((*FORMATS, *added))}, or jiant's JSON lines (any task)."
+        return super().help_of(name, text)
 
     @property
     def training(self) -> TrainingSettings:

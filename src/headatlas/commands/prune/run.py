@@ -17,7 +17,7 @@ from typing import Any
 
 from headatlas.choices import PruneBy
 from headatlas.commands.ablate.importance import example_importance
-from headatlas.commands.ablate.token_prediction import MaskedLM, NextToken
+from headatlas.commands.ablate.tasks.token_prediction import MaskedLM, NextToken
 from headatlas.commands.prune.measuring import check_same, compare_memory, compare_speed, sizes
 from headatlas.commands.prune.options import PruneOptions
 from headatlas.commands.shared.heads import parse_heads

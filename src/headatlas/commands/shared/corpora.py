@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
 from cyclopts import Parameter
 
 from headatlas.choices import SegmentStyle
 from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Files, Options, Pairs
-from headatlas.engine.corpora import KINDS
+from headatlas.engine.corpora import KINDS, Reading
 from headatlas.errors import PluginError, SettingError
 
 Labels = Literal["auto", "stanford", "universal", "clearnlp"]
@@ -89,6 +89,12 @@ class FormatOptions(Options, panel="Corpora"):
     def format_of(self, kind: str) -> Any:
         """Return the format given for a kind of corpus, or "auto"."""
         return (self.format or {}).get(kind, "auto")
+
+    @property
+    def reading(self) -> Reading:
+        """How corpora are read, as far as the command has options for it."""
+        known = {part.name: getattr(self, part.name) for part in fields(Reading) if hasattr(self, part.name)}
+        return Reading(**known, formats=self.format or {})
 
     def settings(self) -> dict[str, Any]:
         """Record the format of every kind, whether given or detected, so that both ways of saying it are one."""

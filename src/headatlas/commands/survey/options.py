@@ -25,7 +25,7 @@ from headatlas.commands.shared.options import (
     list_options,
 )
 from headatlas.commands.shared.parallel import ShardOptions, WorkerOptions
-from headatlas.engine.corpora import KINDS, Reading
+from headatlas.engine.corpora import KINDS
 from headatlas.errors import SettingError
 from headatlas.studies import STUDIES
 
@@ -139,12 +139,6 @@ class SurveyOptions(
             return None
         wanted: Sequence[str | Study] = [self.studies] if isinstance(self.studies, str) else self.studies
         return [item for one in wanted for item in ((list_names(one) or []) if isinstance(one, str) else [one])]
-
-    @property
-    def reading(self) -> Reading:
-        """How corpora are read."""
-        shared = {name: getattr(self, name) for name in ("max_tokens", "seed", "segments", "segment_style")}
-        return Reading(**shared, formats=self.format or {}, parse_with=self.parse_with, as_published=self.as_published)
 
     def _check_studies(self) -> None:
         chosen = self.chosen_studies

@@ -18,7 +18,7 @@ class TableOptions(Options):
     """The options of `table`."""
 
     folder: Folder = field(kw_only=False)
-    """Folder made by `headatlas survey`, `probe`, `layers`, `ablate`, `keyphrases` or `compare`."""
+    """Folder made by `headatlas survey` or another command that writes tables."""
     name: str = field(kw_only=False)
     """A table, such as positions or entropy. dependencies, coreference and probes are shown with the published figures
     beside them."""

@@ -1,6 +1,7 @@
 """The span tasks, which of them a file can answer, and how its texts are read.
 
-A new task is a line in TASKS, and one in TEXT_READERS with the reader of its files.
+A new task is a line in OWN, and one in TEXT_READERS with the reader of its files. A task that has a format of its own
+says how to read it, and may be added from elsewhere (see ADDED).
 """
 
 from __future__ import annotations
@@ -12,8 +13,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headatlas.corpora.coreference.read import detect_format
-from headatlas.corpora.keyphrases import key_words
-from headatlas.corpora.keyphrases.read import read_keyphrases
 from headatlas.corpora.lines import read_lines
 from headatlas.corpora.spans.spans import BIO_TAG, SpanText, is_marked, read_bio, read_jiant, read_marked_relations
 from headatlas.corpora.spans.targets import NONE, TREE_TASKS, tree_targets
@@ -21,10 +20,10 @@ from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.spacy_docs import is_doc_bin
 from headatlas.errors import CorpusError, SettingError
+from headatlas.plugins import Registry
 
 ALL = "all"
 COREFERENCE = "coreference"
-KEYPHRASES = "keyphrases"
 
 
 @dataclass(frozen=True)
@@ -34,9 +33,13 @@ class SpanTask:
     name: str
     negative: str | None = None  # the label that means there is nothing
     links: bool = False  # asks whether two spans are joined, which attention between them can answer
+    # Of a task with a format of its own: what its files are called, how they are read, and how one is recognised
+    files: str = ""
+    read: Callable[[Sequence[Path], Counter[str]], Iterator[SpanText]] | None = None
+    holds: Callable[[Path], bool] = lambda _path: False
 
 
-TASKS = {
+OWN = {
     task.name: task
     for task in (
         SpanTask("pos"),
@@ -45,9 +48,11 @@ TASKS = {
         SpanTask("entities"),
         SpanTask(COREFERENCE, NONE, links=True),
         SpanTask("relations", "Other"),
-        SpanTask(KEYPHRASES, key_words.OTHER),
     )
 }
+ADDED: Registry[SpanTask] = Registry("headatlas.spans", "span task", {})
+"""Tasks with formats of their own, added by the folders of commands and by other packages."""
+
 TEXT_READERS: dict[str, Callable[[Path, int, str], Iterator[SpanText]]] = {
     "entities": read_bio,
     "relations": read_marked_relations,
@@ -69,18 +74,20 @@ def choose_tasks(names: Sequence[str], parts: Sequence[Sequence[Path]]) -> list[
     for name in chosen:
         if not re.fullmatch(r"\w[\w.-]*", name):
             raise SettingError(f"--task {name}: use only letters, digits, dots, hyphens and underscores in a name.")
-        if name not in TASKS and not all(is_json(path) for paths in parts for path in paths):
-            known = ", ".join((*TASKS, ALL))
+        if name not in OWN and name not in ADDED and not all(is_json(path) for paths in parts for path in paths):
+            known = ", ".join((*OWN, *ADDED, ALL))
             raise SettingError(f"--task {name} is unknown. Use one of: {known}; or any name with files in JSON lines.")
-    return [TASKS.get(name) or SpanTask(name) for name in chosen]
+    return [OWN.get(name) or ADDED.get(name) or SpanTask(name) for name in chosen]
 
 
 def tasks_in(path: Path) -> tuple[str, ...]:
     """The tasks that a file can answer, by its first lines."""
     if is_json(path):
         raise SettingError(f"{path}: JSON lines do not say which task they are for. Name it: --task NAME.")
-    if path.is_dir() or path.suffix.lower() == ".zip":
-        return (KEYPHRASES,)
+    if added := tuple(name for name, task in ADDED.items() if task.holds(path)):
+        return added
+    if path.is_dir():
+        raise CorpusError(_unknown_format(), path)
     if path.suffix == ".spacy" or is_doc_bin(path):
         return _tree_tasks(path)
     for _, raw in read_lines(path):
@@ -102,12 +109,14 @@ def tasks_in(path: Path) -> tuple[str, ...]:
     try:
         detect_format(path)
     except CorpusError as error:
-        problem = (
-            "is in none of the formats of span tasks: a treebank, coreference, B- and I- tags in columns, marked "
-            "relations, folders and zips with keyphrases, JSON lines. Name its task with --task to see what is wrong."
-        )
-        raise CorpusError(problem, path, error.line) from error
+        raise CorpusError(_unknown_format(), path, error.line) from error
     return (COREFERENCE,)
+
+
+def _unknown_format() -> str:
+    formats = ["a treebank", "coreference", "B- and I- tags in columns", "marked relations", "JSON lines"]
+    known = ", ".join([*formats, *(task.files for task in ADDED.values())])
+    return f"is in none of the formats of span tasks: {known}. Name its task with --task to see what is wrong."
 
 
 def is_json(path: Path) -> bool:
@@ -129,8 +138,8 @@ def read_span_texts(
             yield SpanText(sentence.id, sentence.path, sentence.words, tree_targets(sentence, trees, seed))
         return
     (task,) = tasks
-    if task == KEYPHRASES:
-        yield from key_words.key_word_texts(read_keyphrases(paths, left_out=left_out), task)
+    if (added := ADDED.get(task)) and added.read:
+        yield from added.read(paths, left_out)
         return
     for file, path in enumerate(paths):
         empty = True

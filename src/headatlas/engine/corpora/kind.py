@@ -82,7 +82,7 @@ class Gold:
 
     tree: Tree | None = None
     mentions: tuple[Mention, ...] = ()
-    key: tuple[bool, ...] = ()  # whether each word is marked, for example as part of a keyphrase
+    key: tuple[bool, ...] = ()  # whether each word is marked
 
 
 class CorpusKind(ABC):

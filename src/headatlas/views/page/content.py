@@ -119,7 +119,7 @@ def _views_of(tables: Container[str]) -> list[str]:
     """The views that have something to show: of heads, or of layers."""
     if "layer_mix" in tables:
         return ["overview", "layers", "tables"]
-    return [*ATLAS_VIEWS[:-1], *(["weights"] if "keyphrase_heads" in tables else []), ATLAS_VIEWS[-1]]
+    return list(ATLAS_VIEWS)
 
 
 def _view(view: View) -> dict[str, Any]:

@@ -43,6 +43,8 @@ def add_examples(content: dict[str, Any], atlas: Atlas, room: int) -> None:
         chosen.append((place, packed))
     content["examples"] = [packed for _, packed in sorted(chosen, key=lambda pair: pair[0])]
     content["examples_kept"] = len(atlas.examples)
+    if any("key" in packed for packed in content["examples"]):
+        content["views"].insert(-1, "weights")  # what marked words receive, before the tables
 
 
 def packed_example(

@@ -2,12 +2,6 @@
 
 import { spaced } from "./measures.js";
 
-const CORPORA = /** @type {Record<string, string>} */ ({
-  text: "Text",
-  treebank: "Treebank, with gold trees",
-  coreference: "Coreference, with gold mentions",
-  keyphrases: "Documents, with keyphrases",
-});
 const LONGEST = 58; // letters of an example in a list
 /** @type {Choice[]} */
 export const UNITS = [
@@ -26,9 +20,15 @@ export function exampleGroups({ examples }) {
     examples.map((example, number) => {
       const letters = Array.from(exampleText(example));
       const text = letters.length > LONGEST ? letters.slice(0, LONGEST - 1).join("") + "…" : letters.join("");
-      return [CORPORA[example.corpus] ?? example.corpus, [String(number), `${number + 1}. ${text}`]];
+      return [corpusTitle(example), [String(number), `${number + 1}. ${text}`]];
     }),
   );
+}
+
+/** @param {PackedExample} example */
+function corpusTitle({ corpus, tree, mentions, key }) {
+  const gold = (tree && "gold trees") || (mentions && "gold mentions") || (key && "marked words");
+  return corpus.slice(0, 1).toUpperCase() + corpus.slice(1) + (gold ? `, with ${gold}` : "");
 }
 
 /** @param {Text} example */

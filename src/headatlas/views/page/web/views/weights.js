@@ -15,7 +15,7 @@ const POOLINGS = [
   ["max", "Largest"],
 ];
 
-/** @typedef {{text: string, weight: number, key: boolean}} Word `key` if it belongs to a keyphrase */
+/** @typedef {{text: string, weight: number, key: boolean}} Word `key` if the corpus marks it */
 
 export const weightsView = view("weights", "Weights", "Text shaded by the attention it receives", (shell) => {
   const { atlas, store, palette, node, controls, verdict, stage } = shell;
@@ -83,7 +83,7 @@ function shadedText(words, colours, width) {
       svg("text", { x: x + PAD, y: top + 22, text: visible(text), ...letters }),
       key && svg("path", line),
     );
-    const note = [visible(text), `receives ${percent(weight, 2)}${key ? ", part of a keyphrase" : ""}`];
+    const note = [visible(text), `receives ${percent(weight, 2)}${key ? ", marked in the corpus" : ""}`];
     group.addEventListener("pointermove", (event) => tip(event, note));
     group.addEventListener("pointerleave", (event) => tip(event, null));
     x += wide + GAP;
@@ -101,5 +101,5 @@ function summary(words) {
   /** @param {Word[]} list */
   const mean = (list) => list.reduce((sum, { weight }) => sum + weight, 0) / Math.max(1, list.length);
   const rest = `other words receive ${percent(mean(other), 2)}.`;
-  return `on average, a word of a keyphrase (underlined) receives ${percent(mean(key), 2)}; ${rest}`;
+  return `on average, a marked word (underlined) receives ${percent(mean(key), 2)}; ${rest}`;
 }

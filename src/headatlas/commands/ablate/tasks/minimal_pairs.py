@@ -18,7 +18,8 @@ from torch.nn.functional import softplus
 
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
-from headatlas.commands.ablate.token_prediction import next_tokens, predicted_tokens, require_language_model
+from headatlas.commands.ablate.tasks import NEEDS
+from headatlas.commands.ablate.tasks.token_prediction import next_tokens, predicted_tokens, require_language_model
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.minimal_pairs import MinimalPair, read_minimal_pairs
 from headatlas.corpora.sampling import draw
@@ -36,6 +37,7 @@ class MinimalPairs(Task):
     """Which of two sentences is likelier."""
 
     name = "minimal-pairs"
+    needs = NEEDS[name]
     measures = ("accuracy", "margin")
     like_loss = "margin"
 

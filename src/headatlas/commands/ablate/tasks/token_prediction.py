@@ -17,6 +17,7 @@ from torch.nn.functional import cross_entropy
 
 from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
+from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.kinds import kind_table
@@ -89,6 +90,7 @@ class MaskedLM(TokenPrediction):
     """Masked tokens (Devlin et al. 2019)."""
 
     name = "masked-lm"
+    needs = NEEDS[name]
 
     @classmethod
     def read(
@@ -113,6 +115,7 @@ class NextToken(TokenPrediction):
     """Every next token of a text."""
 
     name = "next-token"
+    needs = NEEDS[name]
 
     @classmethod
     def read(

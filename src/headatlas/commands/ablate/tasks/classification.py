@@ -19,9 +19,10 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from headatlas.choices import Pooling
-from headatlas.commands.ablate.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
+from headatlas.commands.ablate.tasks import NEEDS
+from headatlas.commands.ablate.tasks.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.labelled import LabelledText, read_labelled
 from headatlas.corpora.sampling import draw
@@ -47,6 +48,7 @@ class Classification(Task):
     """Labels of texts."""
 
     name = "classification"
+    needs = NEEDS[name]
     measures = ("accuracy", "log_likelihood")
     like_loss = "log_likelihood"
 

@@ -15,10 +15,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from headatlas.commands.ablate.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
-from headatlas.commands.ablate.token_prediction import means_by
+from headatlas.commands.ablate.tasks import NEEDS
+from headatlas.commands.ablate.tasks.encoded_texts import encode_texts, pad_texts
+from headatlas.commands.ablate.tasks.token_prediction import means_by
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.sampling import draw
 from headatlas.corpora.translations import Translation as TranslatedText
@@ -42,6 +43,7 @@ class Translation(Task):
     """Texts written by an encoder-decoder, beside their references."""
 
     name = "translation"
+    needs = NEEDS[name]
     measures = ("chrf", "bleu")
     like_loss = "chrf"
     replayable = False

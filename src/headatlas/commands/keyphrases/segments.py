@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.keyphrases.key_words import OUTSIDE, gold_stems, tag_words
-from headatlas.corpora.keyphrases.phrases import Words, split_words
-from headatlas.corpora.keyphrases.read import KeyphraseDocument
+from headatlas.commands.keyphrases.key_words import OUTSIDE, gold_stems, tag_words
+from headatlas.commands.keyphrases.phrases import Words, split_words
+from headatlas.commands.keyphrases.reading import KeyphraseDocument
 from headatlas.encoding.template import single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words, framed_words, sorted_counts, tokens_per_word
 from headatlas.errors import CorpusError

@@ -7,10 +7,10 @@ import pytest
 import torch
 from sklearn.metrics import average_precision_score
 
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment
+from headatlas.commands.keyphrases.segments import KeyphraseSegment
+from headatlas.commands.keyphrases.study import Keyphrases
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.resampling import fold_of
-from headatlas.studies.keyphrases import Keyphrases
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, random_maps, table_of
 

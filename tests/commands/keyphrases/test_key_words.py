@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headatlas.corpora.keyphrases.key_words import TAGS, tag_words
-from headatlas.corpora.keyphrases.phrases import phrase_stems, split_words
-from headatlas.corpora.spans.tasks import TASKS, choose_tasks, read_span_texts
+from headatlas.commands.keyphrases.key_words import TAGS, tag_words
+from headatlas.commands.keyphrases.phrases import phrase_stems, split_words
+from headatlas.commands.keyphrases.spans import KEY_WORDS
+from headatlas.corpora.spans.tasks import choose_tasks, read_span_texts
 from tests.commands.keyphrases.made_up import folders_corpus
 
 
@@ -24,7 +25,7 @@ def test_the_longest_phrase_comes_first():
 def test_every_word_that_is_no_sign_is_asked_for(tmp_path):
     corpus = folders_corpus(tmp_path / "corpus", [("the dog, a big one", ["big"]), ("cats", []), ("", ["cat"])])
     (task,) = choose_tasks(["all"], [[corpus], [corpus]])
-    assert task is TASKS["keyphrases"]
+    assert task is KEY_WORDS
     left_out = Counter()
     (text,) = read_span_texts([corpus], [task.name], 0, left_out)
     assert text.words == ("the", "dog", ",", "a", "big", "one")

@@ -23,13 +23,14 @@ import numpy as np
 import pandas as pd
 import torch
 
-from headatlas.commands.ablate.matched_words import MatchedWords, RelationWords, Word, match_words, word_classes
 from headatlas.commands.ablate.options import FEWEST_PAIRS, AblateOptions
 from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replaying
 from headatlas.commands.ablate.replacement import find_replacement
 from headatlas.commands.ablate.task import ExampleBatch
 from headatlas.commands.ablate.task_run import NO_TABLES, SIGNIFICANT, TaskResult
-from headatlas.commands.ablate.token_prediction import TokenPrediction, require_language_model
+from headatlas.commands.ablate.tasks import NEEDS
+from headatlas.commands.ablate.tasks.matched_words import MatchedWords, RelationWords, Word, match_words, word_classes
+from headatlas.commands.ablate.tasks.token_prediction import TokenPrediction, require_language_model
 from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
@@ -92,7 +93,7 @@ def run_causal(model: Model, files: Mapping[str, list[Path]], options: AblateOpt
     about = {"segments": sum(len(corpus.segments) for corpus in corpora)}
     omitted = {reason: count for reason, count in left_out.items() if count}
     summary: dict[str, Any] = {"relations": len(table), "needed": needed}
-    return TaskResult({"causal": table}, ("treebank", "coreference"), about, omitted, summary)
+    return TaskResult({"causal": table}, about, omitted, summary)
 
 
 @dataclass(frozen=True)
@@ -194,6 +195,7 @@ class WordPrediction(TokenPrediction):
     """Given words of segments, each masked whole in an input of its own."""
 
     name = "causal"
+    needs = NEEDS[name]
 
     def __init__(
         self, model: Model, segments: Sequence[WordSegment], words: Sequence[Word], *, batch_tokens: int

@@ -19,12 +19,13 @@ from torch.nn.functional import cross_entropy
 
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
-from headatlas.commands.ablate.token_prediction import means_by
-from headatlas.corpora.keyphrases.key_words import BEGINS, INSIDE, OUTSIDE, TAGS
-from headatlas.corpora.keyphrases.read import read_keyphrases
+from headatlas.commands.ablate.tasks.token_prediction import means_by
+from headatlas.commands.keyphrases import NEEDS
+from headatlas.commands.keyphrases.key_words import BEGINS, INSIDE, OUTSIDE, TAGS
+from headatlas.commands.keyphrases.reading import read_keyphrases
+from headatlas.commands.keyphrases.segments import KeyphraseSegment, keyphrase_segments
 from headatlas.corpora.sampling import draw
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment, keyphrase_segments
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError, ModelError
@@ -38,7 +39,7 @@ def word_tags(batch: Batch) -> Tensor:
     labels = torch.full(batch.mask.shape, IGNORED)
     for row, segment in enumerate(batch.segments):
         if not isinstance(segment, KeyphraseSegment):
-            raise TypeError("The batch has segments without tags; encode it with encoding.keyphrase_segments.")
+            raise TypeError("The batch has segments without tags; encode it with keyphrase_segments.")
         words, firsts = np.unique(segment.words, return_index=True)
         counted = (words != SPECIAL) & segment.counted[words]
         labels[row, torch.from_numpy(firsts[counted])] = torch.from_numpy(segment.tags[words[counted]])
@@ -67,6 +68,7 @@ class KeyphraseTagging(Task):
     """Tags of words by the checkpoint's own head."""
 
     name = "keyphrases"
+    needs = NEEDS[name]
     measures = ("f1", "log_likelihood")
     like_loss = "log_likelihood"
 

@@ -19,7 +19,8 @@ from torch import Tensor
 
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
-from headatlas.commands.ablate.token_prediction import means_by
+from headatlas.commands.ablate.tasks import NEEDS
+from headatlas.commands.ablate.tasks.token_prediction import means_by
 from headatlas.commands.extract.options import extract
 from headatlas.corpora.files import refuse_same_files
 from headatlas.corpora.sampling import draw
@@ -50,6 +51,7 @@ class ProbeParsing(Task):
     """Heads of words, found by a trained probe in the model's attention."""
 
     name = "probe"
+    needs = NEEDS[name]
     measures = ("uas", "log_likelihood")
     like_loss = "log_likelihood"
     replayable = False

@@ -8,8 +8,8 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
+from headatlas.commands.keyphrases.figures import shaded_html, shaded_svg, write_shaded
 from headatlas.errors import AtlasError
-from headatlas.views.figures.keyphrases import shaded_html, shaded_svg, write_shaded
 
 
 def of(*words):

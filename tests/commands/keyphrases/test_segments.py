@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.keyphrases.read import KeyphraseDocument
-from headatlas.encoding.keyphrase_segments import keyphrase_segments, windows_of
+from headatlas.commands.keyphrases.reading import KeyphraseDocument
+from headatlas.commands.keyphrases.segments import keyphrase_segments, windows_of
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import CorpusError, SettingError
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headatlas as ha
-from headatlas.commands.ablate.keyphrases import KeyphraseTagging, f1_of_spans, spans_of
-from headatlas.corpora.keyphrases.key_words import TAGS
-from headatlas.corpora.keyphrases.read import read_keyphrases
-from headatlas.encoding.keyphrase_segments import keyphrase_segments
+from headatlas.commands.keyphrases.key_words import TAGS
+from headatlas.commands.keyphrases.reading import read_keyphrases
+from headatlas.commands.keyphrases.segments import keyphrase_segments
+from headatlas.commands.keyphrases.task import KeyphraseTagging, f1_of_spans, spans_of
 from headatlas.errors import ModelError, SettingError
 from tests.commands.keyphrases.made_up import corpus
 

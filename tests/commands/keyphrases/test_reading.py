@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from headatlas.corpora.keyphrases.read import read_keyphrases
+from headatlas.commands.keyphrases.reading import read_keyphrases
 from headatlas.errors import CorpusError
 
 INSPEC = {

@@ -22,9 +22,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.corpora.keyphrases.key_words import OUTSIDE
+from headatlas.commands.keyphrases.key_words import OUTSIDE
+from headatlas.commands.keyphrases.segments import KeyphraseSegment
 from headatlas.encoding.batches import Batch
-from headatlas.encoding.keyphrase_segments import KeyphraseSegment
 from headatlas.encoding.template import SPECIAL
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
@@ -87,7 +87,7 @@ KEYPHRASE_HEADS = Table(
     ),
     main="average_precision",
     card="Keyphrases",
-    figure=("keyphrase_heads", "headatlas.views.figures.keyphrases:keyphrase_heads_figure"),
+    figure=("keyphrase_heads", "headatlas.commands.keyphrases.figures:keyphrase_heads_figure"),
 )
 FORMS = tuple((pooling, rows) for rows, pooling in product(ROWS, POOLINGS))
 MEASURES = ("relative_attention", "average_precision", "cross_entropy", "first_half", "second_half", "key_share")

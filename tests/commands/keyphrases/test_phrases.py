@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.keyphrases.phrases import occurrences, phrase_stems, split_words, stem
+from headatlas.commands.keyphrases.phrases import occurrences, phrase_stems, split_words, stem
 
 
 def test_words_keep_their_hyphens_and_lines():

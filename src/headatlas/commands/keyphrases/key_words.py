@@ -1,4 +1,4 @@
-"""Which words of a document belong to a keyphrase: as tags, and as targets of a span task.
+"""Which words of a document belong to a keyphrase, as tags.
 
 A keyphrase occurs wherever the stems of its words occur in the text. Of nested and overlapping phrases the longest
 wins.
@@ -6,18 +6,16 @@ wins.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.corpora.keyphrases.phrases import Stems, Words, is_sign, occurrences, phrase_stems, split_words
-from headatlas.corpora.keyphrases.read import KeyphraseDocument
-from headatlas.corpora.spans.spans import SpanText, Target
+from headatlas.commands.keyphrases.phrases import Stems, Words, occurrences, phrase_stems
+from headatlas.commands.keyphrases.reading import KeyphraseDocument
 
 OUTSIDE, BEGINS, INSIDE = 0, 1, 2
 TAGS = ("O", "B", "I")  # by those numbers
-KEY, OTHER = "key", "other"
 
 
 def gold_stems(document: KeyphraseDocument) -> frozenset[Stems]:
@@ -37,16 +35,3 @@ def tag_words(words: Words, phrases: Iterable[Stems]) -> tuple[NDArray[np.int64]
             free = np.flatnonzero(tags[start:end] == OUTSIDE) + start
             tags[free] = np.where(free == start, BEGINS, INSIDE)
     return tags, occurring
-
-
-def key_word_texts(documents: Iterable[KeyphraseDocument], task: str) -> Iterator[SpanText]:
-    """The words of each document, signs aside, with the label whether they belong to a keyphrase."""
-    for document in documents:
-        words = split_words(document.text)
-        tags, _ = tag_words(words, gold_stems(document))
-        targets = tuple(
-            Target(((place, place + 1),), (OTHER if tag == OUTSIDE else KEY,), document.line)
-            for place, (word, tag) in enumerate(zip(words.words, tags.tolist(), strict=True))
-            if not is_sign(word)
-        )
-        yield SpanText(f"{document.id}.0", document.path, words.words, {task: targets})

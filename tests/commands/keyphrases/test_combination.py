@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import f1_score
 
-from headatlas.probes.keyphrases import KeyWords, best_threshold, combine_heads, ranked_heads, scalar_mix
+from headatlas.commands.keyphrases.combination import KeyWords, best_threshold, combine_heads, ranked_heads, scalar_mix
 
 
 def made_up(seed, words=600, heads=6):

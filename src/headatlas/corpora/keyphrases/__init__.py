@@ -1,1 +1,0 @@
-"""Documents with keyphrases that people chose."""
