@@ -12,6 +12,8 @@ import pytest
 import headatlas as ha
 from headatlas import plugins
 from headatlas.corpora.sample import sample_text
+from headatlas.results.tables import TABLES
+from headatlas.studies import STUDIES
 from headatlas.testing import check_study
 
 PAGE = (Path(__file__).parents[1] / "docs" / "extending.md").read_text(encoding="utf-8")
@@ -32,6 +34,8 @@ def workplace(save_tiny, tmp_path, monkeypatch):
     yield
     monkeypatch.undo()
     plugins._find.cache_clear()
+    STUDIES._loaded.pop("sinks", None)  # what was given as an object is known until the process ends
+    TABLES.made.pop("sinks", None)
     for name in NAMED:
         sys.modules.pop(name.removesuffix(".py"), None)
 

@@ -36,7 +36,7 @@ def check_study(
 
     The study sees the same attention in large and small batches, with more padding, in another order, in halves and
     shards that are merged, and is saved and restored in the middle. Its tables must agree each time, counts and texts
-    exactly, floats to 0.0001, and must be as declared.
+    exactly, floats to 0.00001, and must be as declared.
 
     Args:
         study: The study, or its class.
