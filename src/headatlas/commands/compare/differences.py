@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from headatlas.commands.compare.tables import DIFFERENCES
 from headatlas.commands.survey.reopen import not_installed, reopen_studies
 from headatlas.engine.corpora import KINDS
-from headatlas.errors import AtlasError
+from headatlas.errors import AtlasError, PluginError
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.tables import TABLES
 from headatlas.statistics.resampling import percentile_interval
@@ -85,7 +85,7 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
                 problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
             else:
                 replicates |= study.replicates()
-    except AtlasError as error:
+    except (AtlasError, PluginError) as error:
         problem = str(error)
     tables = {name: atlas.tables[name] for name in atlas.tables}
     for key, drawn in replicates.items():
@@ -111,7 +111,7 @@ def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
     before, after = _flat_settings(a), _flat_settings(b)
     if any(before.get(name) != after.get(name) for name in ("seed", *KINDS[corpus].read_by)):
         return False
-    return corpus != "text" or _apart_from_files(a) == _apart_from_files(b)
+    return KINDS[corpus].unit != "segment" or _apart_from_files(corpus, a) == _apart_from_files(corpus, b)
 
 
 def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
@@ -130,8 +130,8 @@ def _flat_settings(manifest: Manifest) -> dict[str, Any]:
     return settings | {f"{kind}_format": name for kind, name in settings.pop("format", {}).items()}
 
 
-def _apart_from_files(manifest: Manifest) -> dict[str, Any]:
-    return {name: value for name, value in manifest["corpora"]["text"].items() if name not in ("files", "unknown")}
+def _apart_from_files(corpus: str, manifest: Manifest) -> dict[str, Any]:
+    return {name: value for name, value in manifest["corpora"][corpus].items() if name not in ("files", "unknown")}
 
 
 def scopes(table: Table, a: Side, b: Side) -> list[Scope]:

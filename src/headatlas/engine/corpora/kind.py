@@ -122,6 +122,10 @@ class CorpusKind(ABC):
             CorpusError: A file is malformed, or nothing is left to see.
         """
 
+    def sample(self) -> list[Path]:
+        """Return small files of this kind, for `headatlas.testing`; none if it brings none."""
+        return []
+
     def describe(self, about: Mapping[str, Any]) -> str:
         """Say in a phrase how much of the corpus the model saw. about: as in the manifest, with its files."""
         from headatlas.corpora.files import name_files
