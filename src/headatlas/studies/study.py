@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.choices import FromTokens
+from headatlas.choices import Definitions, FromTokens
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError, PluginError
 from headatlas.models.stacks import HeadShape
@@ -43,7 +43,7 @@ class Setup:
         seed: Seed of the bootstrap.
         bootstrap: Number of bootstrap replicates, and of permutations.
         least_count: Relations with fewer words get no best head.
-        as_published: Compute as the paper's released code does.
+        definitions: Whose way of computing: ours, the paper's, or that of its released code.
         corpus: What is known of the corpus, as its kind describes it for the manifest.
     """
 
@@ -51,13 +51,13 @@ class Setup:
     seed: int = 0
     bootstrap: int = REPLICATES
     least_count: int = 100
-    as_published: bool = False
+    definitions: Definitions = "ours"
     corpus: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def words_from(self) -> FromTokens:
         """How the attention from a word follows from that of its tokens."""
-        return "first" if self.as_published else "mean"
+        return "first" if self.definitions == "code" else "mean"
 
 
 class LayerMap:

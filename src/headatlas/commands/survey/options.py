@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from headatlas.choices import Definitions
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import CorpusOptions, FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions
@@ -61,6 +62,11 @@ class StatisticsOptions(Options, panel="Statistics"):
     """Compute every measure as the paper's released code does: token types all 0, smoothed entropies and distances,
     attention from the first token of a word, the map of heads from unrooted distances, and only the beginning of each
     coreference document."""
+
+    @property
+    def definitions(self) -> Definitions:
+        """Whose definitions are followed."""
+        return "code" if self.as_published else "ours"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -93,7 +93,8 @@ def not_installed(manifest: Manifest) -> list[str]:
 
 def _setup(manifest: Manifest, about: dict[str, Any]) -> Setup:
     settings = manifest["settings"]
-    chosen = {name: settings[name] for name in ("seed", "bootstrap", "least_count", "as_published")}
+    chosen = {name: settings[name] for name in ("seed", "bootstrap", "least_count")}
+    chosen["definitions"] = settings.get("definitions", "code" if settings["as_published"] else "ours")
     return Setup(causal=manifest["model"]["attention"] == "decoder", corpus=about, **chosen)
 
 

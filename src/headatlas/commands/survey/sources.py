@@ -170,7 +170,7 @@ def _configure(study: Study, setup: Setup, studies: dict[str, Study]) -> None:
 
 def setup_of(options: SurveyOptions, causal: bool, about: Mapping[str, Any]) -> Setup:
     """Return what decides the results of studies. about: what is known of their corpus."""
-    return Setup(causal, options.seed, options.bootstrap, options.least_count, options.as_published, about)
+    return Setup(causal, options.seed, options.bootstrap, options.least_count, options.definitions, about)
 
 
 def choose_by_name(options: SurveyOptions) -> dict[str, Study] | None:

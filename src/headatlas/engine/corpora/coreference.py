@@ -42,7 +42,7 @@ class CoreferenceCorpus(CorpusKind):
             read_coreference(files, reading.format_of("coreference"), left_out),
             tokenizer,
             max_tokens=reading.max_tokens,
-            windows=not reading.as_published,
+            windows=reading.definitions == "ours",
         )
         about = {
             "documents": sample.documents,

@@ -37,7 +37,7 @@ class Text(CorpusKind):
             max_tokens=reading.max_tokens,
             seed=reading.seed,
             style=reading.segment_style,
-            zero_token_types=reading.as_published,
+            zero_token_types=reading.definitions == "code",
         )
         about = {
             "documents": sample.documents,
