@@ -38,7 +38,7 @@ class Environment:
 
     def declare(self, name: str, version: str, groups: Mapping[str, Mapping[str, str]]) -> None:
         """Write what pip leaves behind of a package with entry points."""
-        folder = self.site / f"{name}-{version}.dist-info"
+        folder = self.site / f"{name.replace('-', '_')}-{version}.dist-info"
         folder.mkdir()
         (folder / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n", encoding="utf-8")
         lines = [
