@@ -17,7 +17,6 @@ import gzip
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from headatlas.corpora.lines import open_bytes, read_lines
 from headatlas.errors import CorpusError, SettingError
-from headatlas.files import sha256
+from headatlas.files import installed_file, sha256
 
 Vector = NDArray[np.float32]
 
@@ -101,7 +100,7 @@ def load_vectors(source: str | Path, words: Iterable[str]) -> WordVectors:
 
 def glove_is_installed() -> bool:
     """Whether `glove-6b-50d` is available."""
-    return _located(_NUMBERS) is not None and _located(_WORDS) is not None
+    return all(installed_file(_PACKAGE, file) for file in _SHA256)
 
 
 def _glove(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
@@ -112,16 +111,8 @@ def _glove(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
             yield word, np.array(table[row], dtype=np.float32)
 
 
-def _located(file: str) -> Path | None:
-    try:
-        path = Path(str(distribution(_PACKAGE).locate_file(file)))
-    except PackageNotFoundError:
-        return None
-    return path if path.is_file() else None
-
-
 def _verified(file: str) -> Path:
-    path = _located(file)
+    path = installed_file(_PACKAGE, file)
     if path is None:
         raise SettingError(f"The word vectors '{GLOVE}' are not installed. Install them with: {INSTALL}")
     if sha256(path) != _SHA256[file]:
