@@ -97,20 +97,16 @@ def _folder(name: str, path: Path) -> ModelSource:
     if not (path / "config.json").is_file():
         raise ModelError(f"{name}: the folder has no config.json, so it is not a Hugging Face model folder.")
     if weights := find_weights(path):
-        if (path / PRUNING_RECORD).is_file():
-            return _pruned(name, path, weights)
-        return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
+        if not (path / PRUNING_RECORD).is_file():
+            return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
+        pruning = read_pruning(path)
+        kept_heads = [list(heads) for heads in pruning.kept_heads]
+        record = {"kind": "pruned", "base": dict(pruning.base), "kept_heads": kept_heads}
+        return ModelSource(name, str(path), {}, weights, record, pruning=pruning)
     raise ModelError(
         f"{name}: the folder has a config.json but no weights ({' or '.join(WEIGHT_FILES)}). "
         "Download or save the model's weights into it."
     )
-
-
-def _pruned(name: str, path: Path, weights: tuple[Path, ...]) -> ModelSource:
-    pruning = read_pruning(path)
-    kept_heads = [list(heads) for heads in pruning.kept_heads]
-    record = {"kind": "pruned", "base": dict(pruning.base), "kept_heads": kept_heads}
-    return ModelSource(name, str(path), {}, weights, record, pruning=pruning)
 
 
 def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
@@ -284,6 +280,5 @@ def _fingerprint(weights: tuple[Path, ...]) -> dict[str, str]:
 
 def _names_heads(heads: Any) -> bool:
     """Whether these are the numbers of a layer's heads: whole numbers from 1, rising."""
-    if not isinstance(heads, list) or not all(type(head) is int for head in heads):
-        return False
-    return all(before < head for before, head in zip([0, *heads], heads, strict=False))
+    numbers = isinstance(heads, list) and all(type(head) is int and head > 0 for head in heads)
+    return numbers and heads == sorted(set(heads))
