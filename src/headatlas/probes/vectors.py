@@ -221,10 +221,13 @@ def _read_binary(path: Path, wanted: Container[str], header: tuple[int, int]) ->
                     buffer, start = _filled(file, buffer[start:], space >= 0, path, number), 0
                 word = buffer[start:space].lstrip(b"\n")
                 start = space + 1 + 4 * width
-                name = _decoded(word, path, number)
+                name = word.decode("utf-8")
                 if name in wanted:
                     vector = np.frombuffer(buffer, dtype="<f4", count=width, offset=space + 1).astype(np.float32)
                     yield name, _finite(vector, path, number)
+    except UnicodeDecodeError as error:
+        problem = "names a word that is not UTF-8: the file is damaged, or its width is not what its first line says."
+        raise CorpusError(problem, path, number) from error
     except (OSError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(f"cannot be read ({error}). Download the file again.", path) from error
 
@@ -234,14 +237,3 @@ def _filled(file: BufferedReader | gzip.GzipFile, rest: bytes, has_word: bool, p
     if not more or (not has_word and len(rest) > _LONGEST_WORD):
         raise CorpusError("ends or loses its form before the last vector. Download the file again.", path, number)
     return rest + more
-
-
-def _decoded(word: bytes, path: Path, number: int) -> str:
-    try:
-        return word.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CorpusError(
-            "names a word that is not UTF-8: the file is damaged, or its width is not the one its first line says.",
-            path,
-            number,
-        ) from error
