@@ -250,22 +250,17 @@ def read_pruning(folder: Path) -> Pruning:
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read ({error}). Prune the model again.") from error
     if not isinstance(record, dict) or record.get("format") != PRUNING_FORMAT:
-        raise ModelError(
-            f"{path}: is not the record of a pruned model, or was written by another version of headatlas. "
-            "Prune the model again."
-        )
+        problem = "is not the record of a pruned model, or was written by another version of headatlas"
+        raise ModelError(f"{path}: {problem}. Prune the model again.")
     kept_heads, base = record.get("kept_heads"), record.get("base")
     if not isinstance(base, dict) or not isinstance(kept_heads, list) or not all(map(_names_heads, kept_heads)):
-        raise ModelError(
-            f"{path}: kept_heads must list each layer's heads, rising from 1, and base must be an object. "
-            "Prune the model again."
-        )
+        problem = "kept_heads must list each layer's heads, rising from 1, and base must be an object"
+        raise ModelError(f"{path}: {problem}. Prune the model again.")
     try:
         unpack_json(text)
     except ValueError as error:
-        raise ModelError(
-            f"{path}: {error}, so it may name other heads than those in the weights. Prune the model again."
-        ) from error
+        problem = f"{error}, so it may name other heads than those in the weights"
+        raise ModelError(f"{path}: {problem}. Prune the model again.") from error
     if record.get("weights_sha256") != _fingerprint(find_weights(folder)):
         raise ModelError(
             f"{folder}: its weights are not those that {PRUNING_RECORD} was written for, so it is unknown which heads "
