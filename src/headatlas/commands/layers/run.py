@@ -18,12 +18,13 @@ from headatlas.commands.layers.sources import Source, families, keep_states, rea
 from headatlas.commands.shared.options import list_names
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
-from headatlas.corpora.spans.tasks import ALL, SpanTask, choose_tasks
+from headatlas.corpora.spans.tasks import ADDED, ALL, SpanTask, choose_tasks
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
+from headatlas.plugins import packages_of
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.results.folder import Results, make_tables, write_tables
 
@@ -68,6 +69,7 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
         model=describe_model(model, stack),
         tasks=all_tasks,
         corpora=before.get("corpora", {}) | read,
+        plugins=packages_of(ADDED, all_tasks),
         studies_skipped={},
     )
     for source in sources:
