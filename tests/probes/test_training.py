@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import torch
 
+from headatlas.commands.shared.training import TrainingOptions
 from headatlas.errors import SettingError
 from headatlas.probes.attachment import attach, predict
 from headatlas.probes.attention import AttentionProbe
@@ -76,4 +77,4 @@ def test_each_of_several_probes_keeps_its_best():
 @pytest.mark.parametrize("name", ["epochs", "patience"])
 def test_settings_that_cannot_work_are_refused(name):
     with pytest.raises(SettingError, match=f"--{name.replace('_', '-')} must be at least 1, not 0"):
-        TrainingSettings(**{name: 0}).check()
+        TrainingOptions(**{name: 0})

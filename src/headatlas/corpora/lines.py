@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import gzip
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
-from typing import IO
+from typing import IO, TypeVar
 
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_RECORD, LONGEST_LINE, RAISE
 
+Item = TypeVar("Item")
 Block = list[tuple[int, str]]
 """The number of each line, from 1, and the line without its break."""
 
@@ -49,6 +50,16 @@ def cannot_read(path: Path, error: OSError) -> CorpusError:
 def too_large(what: str, most: str, remedy: str, path: Path, line: int | None = None) -> CorpusError:
     """The error for anything beyond a bound: "has more than 1,000 bytes"."""
     return CorpusError(f"{what} more than {most}. {remedy} {RAISE}", path, line)
+
+
+def at_least_one(items: Iterable[Item], problem: str, path: Path) -> Iterator[Item]:
+    """Pass on what a file contains; the problem is raised if that is nothing."""
+    empty = True
+    for item in items:
+        empty = False
+        yield item
+    if empty:
+        raise CorpusError(problem, path)
 
 
 class Extent:

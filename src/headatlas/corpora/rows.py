@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas.corpora.lines import Extent, read_lines
+from headatlas.corpora.lines import Extent, at_least_one, read_lines
 from headatlas.errors import CorpusError
 from headatlas.files import parse_json
 from headatlas.limits import LARGEST_RECORD
@@ -34,12 +34,8 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
     suffix = suffixes[-1].lower() if suffixes else ""
     if suffix not in SUFFIXES:
         raise CorpusError(f"has an unknown suffix. End its name in {', '.join(SUFFIXES)}.", path)
-    empty = True
-    for row in _json_rows(path, columns) if suffix == ".jsonl" else _table_rows(path, columns, suffix):
-        empty = False
-        yield row
-    if empty:
-        raise CorpusError("has no rows. Give a file with at least one.", path)
+    rows = _json_rows(path, columns) if suffix == ".jsonl" else _table_rows(path, columns, suffix)
+    yield from at_least_one(rows, "has no rows. Give a file with at least one.", path)
 
 
 def columns_of(path: Path) -> list[str]:

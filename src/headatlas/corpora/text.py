@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from headatlas.corpora.files import each_once
-from headatlas.corpora.lines import read_lines
-from headatlas.errors import CorpusError
+from headatlas.corpora.lines import at_least_one, read_lines
 
 TextFormat = Literal["auto", "documents", "wikitext", "paragraphs"]
 TEXT_FORMATS: tuple[str, ...] = get_args(TextFormat)
@@ -50,12 +49,8 @@ def read_text(paths: Iterable[Path], layout: TextFormat = "auto") -> Iterator[Te
     Raises CorpusError with file and line for anything that is not text.
     """
     for _, path in each_once(paths, "segments"):
-        empty = True
-        for line in _read_file(path, layout):
-            empty = False
-            yield line
-        if empty:
-            raise CorpusError("has no text. Give a UTF-8 file with one sentence or paragraph per line.", path)
+        problem = "has no text. Give a UTF-8 file with one sentence or paragraph per line."
+        yield from at_least_one(_read_file(path, layout), problem, path)
 
 
 def split_sentences(paragraph: str) -> list[str]:

@@ -45,11 +45,7 @@ class MentionSample:
 
 
 def mention_segments(
-    documents: Iterable[MentionDocument],
-    tokenizer: PreTrainedTokenizerBase,
-    *,
-    max_tokens: int,
-    windows: bool = False,
+    documents: Iterable[MentionDocument], tokenizer: PreTrainedTokenizerBase, *, max_tokens: int, windows: bool = False
 ) -> MentionSample:
     """Encode the beginning of every document, or all of it in windows.
 

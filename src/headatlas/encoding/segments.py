@@ -14,9 +14,9 @@ import random
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import groupby, islice
+from itertools import groupby, islice, pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from tokenizers import Encoding
     from transformers import PreTrainedTokenizerBase
 
-SEGMENT_STYLES: tuple[str, ...] = get_args(SegmentStyle)
 LINES_AT_ONCE = 512
 
 
@@ -182,48 +181,34 @@ def encode_lines(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) 
 
 def _segment(chunk: _Chunk, frame: Frame, room: int, style: str, seed: int, zero_token_types: bool) -> Segment:
     rng = random.Random(f"{seed} {chunk.id}")
-    boundary = rng.randint(1, len(chunk.lines) - 1) if style == "pair" else len(chunk.lines)
-    sides = [_Side(chunk.lines[:boundary], 0)]
+    boundaries = [0, len(chunk.lines)]
     if style == "pair":
-        sides.append(_Side(chunk.lines[boundary:], sides[0].next_word))
-    while sum(map(len, sides)) > room:
-        longer = max(sides, key=len)
+        boundaries.insert(1, rng.randint(1, len(chunk.lines) - 1))
+    tokens_before = np.cumsum([0, *map(len, chunk.lines)]).tolist()
+    sides = [[tokens_before[first], tokens_before[last]] for first, last in pairwise(boundaries)]  # start and end
+    while sum(end - start for start, end in sides) > room:
+        longer = max(sides, key=lambda side: side[1] - side[0])
         if style == "pair" and rng.random() < 0.5:
-            longer.start += 1
+            longer[0] += 1
         else:
-            longer.end -= 1
-    ids = frame.ids(*(side.ids for side in sides))
-    types = frame.type_ids(*(side.ids for side in sides))
-    words = frame.words(*(side.words for side in sides))
-    return Segment(chunk.id, ids, np.zeros_like(types) if zero_token_types else types, words)
+            longer[1] -= 1
+    ids = np.asarray([token for line in chunk.lines for token in line.ids], dtype=np.int32)
+    words = np.asarray(_number_words(chunk.lines), dtype=np.int32)
+    spans = [ids[start:end] for start, end in sides]
+    types = frame.type_ids(*spans)
+    framed_words = frame.words(*(words[start:end] for start, end in sides))
+    return Segment(chunk.id, frame.ids(*spans), np.zeros_like(types) if zero_token_types else types, framed_words)
 
 
-class _Side:
-    """A run of tokens that can lose some at either end."""
-
-    def __init__(self, lines: list[Encoding], first_word: int) -> None:
-        ids: list[int] = []
-        words: list[int] = []
-        self.next_word = first_word
-        for line in lines:
-            ids += line.ids
-            numbers = [word or 0 for word in line.word_ids]
-            words += [self.next_word + number for number in numbers]
-            self.next_word += max(numbers) + 1
-        self._ids = np.asarray(ids, dtype=np.int32)
-        self._words = np.asarray(words, dtype=np.int32)
-        self.start, self.end = 0, len(ids)
-
-    def __len__(self) -> int:
-        return self.end - self.start
-
-    @property
-    def ids(self) -> NDArray[np.int32]:
-        return self._ids[self.start : self.end]
-
-    @property
-    def words(self) -> NDArray[np.int32]:
-        return self._words[self.start : self.end]
+def _number_words(lines: list[Encoding]) -> list[int]:
+    """The word of each token, numbered through all lines."""
+    words: list[int] = []
+    first = 0
+    for line in lines:
+        numbers = [first + (word or 0) for word in line.word_ids]
+        words += numbers
+        first = max(numbers) + 1
+    return words
 
 
 def _why_nothing(left_out: Counter[str]) -> str:

@@ -7,12 +7,11 @@ adds a head and adapters that come with headatlas: `embedded_mlm/` beside this f
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
 
 from headatlas.errors import ModelError
-from headatlas.files import sha256
+from headatlas.files import installed_file, sha256
 
 
 @dataclass(frozen=True)
@@ -40,11 +39,7 @@ class EmbeddedModel:
         """The weight file, or None if the package, or peft for its adapter, is not installed."""
         if self.adapter is not None and find_spec("peft") is None:
             return None
-        try:
-            path = Path(str(distribution(self.package).locate_file(self.weights)))
-        except PackageNotFoundError:
-            return None
-        return path if path.is_file() else None
+        return installed_file(self.package, self.weights)
 
     def verified(self) -> Path:
         """The weight file, checked against its SHA-256 sum."""

@@ -7,18 +7,17 @@ projections computes with fewer heads; a few attributes of the module repeat tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS
+from transformers.modeling_utils import ALL_ATTENTION_FUNCTIONS, PreTrainedModel
 from transformers.pytorch_utils import Conv1D
 
 from headatlas.errors import ModelError
 
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
+WRITTEN, READ = 0, 1  # the outputs and the inputs of a projection, by the dimension of a linear layer's weight
 
 
 @dataclass(frozen=True)
@@ -35,20 +34,11 @@ class Layout:
     width: str | None = None  # attribute with the width of all heads together
 
 
-_BERT = Layout(
-    query="self.query",
-    key="self.key",
-    value="self.value",
-    output="output.dense",
-    attends="self",
-    head_size="attention_head_size",
-    number="num_attention_heads",
-    width="all_head_size",
-)
-_DISTILBERT = Layout("q_lin", "k_lin", "v_lin", "out_lin", "attention_head_size", number="n_heads")
 _ALBERT = Layout(
     "query", "key", "value", "dense", "attention_head_size", number="num_attention_heads", width="all_head_size"
 )
+_BERT = replace(_ALBERT, query="self.query", key="self.key", value="self.value", output="output.dense", attends="self")
+_DISTILBERT = Layout("q_lin", "k_lin", "v_lin", "out_lin", "attention_head_size", number="n_heads")
 _GPT2 = Layout("c_attn", "c_attn", "c_attn", "c_proj", number="num_heads", width="split_size")
 _OPT = Layout("q_proj", "k_proj", "v_proj", "out_proj", number="num_heads")
 _LLAMA = Layout("q_proj", "k_proj", "v_proj", "o_proj")
@@ -83,17 +73,16 @@ class AttentionBlock:
     @property
     def heads(self) -> int:
         """Current number of heads."""
-        return _width(self._projection(self._layout.query)) // (3 if self._fused else 1) // self.head_size
+        return _size(self._projection(self._layout.query), WRITTEN) // (3 if self._fused else 1) // self.head_size
 
     @property
     def parameters_of_a_group(self) -> int:
         """Number of parameters of the heads that share a key and value."""
-        width = self.head_size
-        parameters = self.group * width * _width(self._projection(self._layout.output))
+        rows = self.group * _size(self._projection(self._layout.output), WRITTEN)
         for name, heads in ((self._layout.query, self.group), (self._layout.key, 1), (self._layout.value, 1)):
             projection = self._projection(name)
-            parameters += heads * width * (_read_width(projection) + (projection.bias is not None))
-        return parameters
+            rows += heads * (_size(projection, READ) + (projection.bias is not None))
+        return rows * self.head_size
 
     def keep(self, heads: list[int]) -> None:
         """Cut out all heads but these (from 0, rising, whole groups)."""
@@ -102,12 +91,12 @@ class AttentionBlock:
         head_rows, group_rows = _rows(heads, self.head_size), _rows(groups, self.head_size)
         if self._fused:
             fused_rows = [part * before + row for part in range(3) for row in head_rows]
-            _cut_written(self._projection(layout.query), fused_rows)
+            _cut(self._projection(layout.query), WRITTEN, fused_rows)
         else:
-            _cut_written(self._projection(layout.query), head_rows)
-            _cut_written(self._projection(layout.key), group_rows)
-            _cut_written(self._projection(layout.value), group_rows)
-        _cut_read(self._projection(layout.output), head_rows)
+            _cut(self._projection(layout.query), WRITTEN, head_rows)
+            _cut(self._projection(layout.key), WRITTEN, group_rows)
+            _cut(self._projection(layout.value), WRITTEN, group_rows)
+        _cut(self._projection(layout.output), READ, head_rows)
         if layout.number:
             setattr(self._attends, layout.number, len(heads))
         if layout.width:
@@ -120,7 +109,7 @@ class AttentionBlock:
         if self._fused:
             self._attends.split_size = [0, 0, 0]
             output = self._projection(self._layout.output)
-            plain = nn.Linear(1, _width(output), device="meta")  # Conv1D cannot read inputs of width 0
+            plain = nn.Linear(1, _size(output, WRITTEN), device="meta")  # Conv1D cannot read inputs of width 0
             plain.weight, plain.bias, plain.in_features = nn.Parameter(output.weight.detach().T), output.bias, 0
             self.module.set_submodule(self._layout.output, plain.requires_grad_(output.weight.requires_grad))
         elif self._layout is _OPT:
@@ -192,29 +181,22 @@ def _rows(units: list[int], size: int) -> list[int]:
     return [unit * size + row for unit in units for row in range(size)]
 
 
-def _width(projection: nn.Linear) -> int:
-    """Output size of a projection; Conv1D is a linear projection with a transposed weight."""
-    return projection.weight.shape[1 if isinstance(projection, Conv1D) else 0]
+def _axis(projection: nn.Linear, side: int) -> int:
+    """The dimension of a projection's weight; Conv1D is a linear projection with a transposed weight."""
+    return 1 - side if isinstance(projection, Conv1D) else side
 
 
-def _read_width(projection: nn.Linear) -> int:
-    return projection.weight.shape[0 if isinstance(projection, Conv1D) else 1]
+def _size(projection: nn.Linear, side: int) -> int:
+    return projection.weight.shape[_axis(projection, side)]
 
 
-def _cut_written(projection: nn.Linear, places: list[int]) -> None:
-    """Keep only these outputs of a projection."""
-    transposed = isinstance(projection, Conv1D)
-    projection.weight = _chosen(projection.weight, 1 if transposed else 0, places)
-    if projection.bias is not None:
+def _cut(projection: nn.Linear, side: int, places: list[int]) -> None:
+    """Keep only these outputs or inputs of a projection."""
+    projection.weight = _chosen(projection.weight, _axis(projection, side), places)
+    if side == WRITTEN and projection.bias is not None:
         projection.bias = _chosen(projection.bias, 0, places)
-    setattr(projection, "nf" if transposed else "out_features", len(places))
-
-
-def _cut_read(projection: nn.Linear, places: list[int]) -> None:
-    """Keep only these inputs of a projection."""
-    transposed = isinstance(projection, Conv1D)
-    projection.weight = _chosen(projection.weight, 0 if transposed else 1, places)
-    setattr(projection, "nx" if transposed else "in_features", len(places))
+    names = ("nf", "nx") if isinstance(projection, Conv1D) else ("out_features", "in_features")
+    setattr(projection, names[side], len(places))
 
 
 def _chosen(parameter: Tensor, axis: int, places: list[int]) -> nn.Parameter:

@@ -16,10 +16,11 @@ import re
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headatlas.choices import Stack
 from headatlas.errors import HeadatlasError, ModelError
@@ -28,9 +29,6 @@ from headatlas.models.attention import observing
 from headatlas.models.model import home_of, longest_input
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs
 from headatlas.remote import cache_folder
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 FIRST_TEXT = "The first look at a model."
 SINK_SHARE = 0.01  # the least share of a row's attention to no token that is not rounding
@@ -85,7 +83,8 @@ def inspect_heads(
                 f"{name}: saw the attention of {observed} {stack} layers out of {expected} ({type(network).__name__}). "
                 "The other layers of this architecture cannot be observed, so nothing is reported."
             )
-    return shapes, any(_has_sink(weights) for layers in maps.values() for weights in layers)
+    row_sums = (weights.float().sum(-1) for layers in maps.values() for weights in layers)
+    return shapes, any(bool((sums < 1 - SINK_SHARE).any()) for sums in row_sums)
 
 
 def observable_modules(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> list[nn.Module]:
@@ -154,9 +153,8 @@ def _first_maps(
             outputs = run(**inputs, output_attentions=True)
             stacks: tuple[Stack, ...] = ("encoder", "decoder", "cross") if encoder_decoder else ("encoder",)
             maps = {stack: list(maps_in_outputs(outputs, stack)) for stack in stacks}
-    if not encoder_decoder and "encoder" in maps and _is_causal(maps["encoder"]):
-        return {"decoder": maps["encoder"]}
-    return maps
+    causal = all(bool((weights.triu(1) == 0).all()) for weights in maps.get("encoder", []))
+    return {"decoder": maps["encoder"]} if maps.get("encoder") and causal and not encoder_decoder else maps
 
 
 def _part_to_run(network: PreTrainedModel) -> nn.Module:
@@ -174,14 +172,6 @@ def _inputs_to_run(network: PreTrainedModel, input_ids: Tensor) -> dict[str, Any
 def _first_inputs(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> dict[str, Any]:
     input_ids = tokenizer(FIRST_TEXT, return_tensors="pt")["input_ids"]
     return _inputs_to_run(network, input_ids.to(home_of(network)))
-
-
-def _has_sink(weights: Tensor) -> bool:
-    return bool((weights.float().sum(-1) < 1 - SINK_SHARE).any())
-
-
-def _is_causal(maps: list[Tensor]) -> bool:
-    return all(bool((weights.triu(1) == 0).all()) for weights in maps) if maps else False
 
 
 def _expected_layers(config: Any, maps: dict[Stack, list[Tensor]]) -> dict[Stack, int]:

@@ -7,55 +7,28 @@ import re
 import shutil
 import tempfile
 import weakref
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import torch
-from transformers import (
-    AutoConfig,
-    AutoModel,
-    AutoModelForCausalLM,
-    AutoModelForMaskedLM,
-    AutoModelForSeq2SeqLM,
-    AutoModelForSequenceClassification,
-    AutoModelForTokenClassification,
-    AutoTokenizer,
-)
+from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
+from transformers.models.auto import modeling_auto as auto
 from transformers.models.auto.auto_factory import _get_model_class
-from transformers.models.auto.modeling_auto import (
-    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
-    MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
-    MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
-)
 
 from headatlas.choices import DeviceMap, DeviceMapName, Dtype, LanguageModel, TaskHead
 from headatlas.errors import SettingError, first_line
+from headatlas.models import pretrained
 from headatlas.models.model import Model
 from headatlas.models.observing import make_observable, quiet_transformers
-from headatlas.models.pretrained import (
-    check_layers,
-    from_pretrained,
-    load_fitted,
-    load_network,
-    refuse_missing,
-    require_package,
-    saved_class,
-)
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 DTYPES: tuple[str, ...] = get_args(Dtype)
 NAMED_MAPS: tuple[str, ...] = get_args(DeviceMapName)
 _TASK_HEADS: dict[TaskHead, tuple[Any, dict[str, str]]] = {
-    "classification": (AutoModelForSequenceClassification, MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
-    "token-classification": (AutoModelForTokenClassification, MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
-    "sequence-to-sequence": (AutoModelForSeq2SeqLM, MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+    "classification": (auto.AutoModelForSequenceClassification, auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
+    "token-classification": (auto.AutoModelForTokenClassification, auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
+    "sequence-to-sequence": (auto.AutoModelForSeq2SeqLM, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
 }
 _POSITIONS = re.compile(r"(position_embeddings?|wpe|embed_positions|pos_embed\w*)\.weight$")
 _log = logging.getLogger(__name__)
@@ -104,13 +77,13 @@ def load_model(
     target, number_type = choose_device(device), choose_dtype(dtype)
     arguments = source.arguments | {"trust_remote_code": trust_remote_code}
     with quiet_transformers():
-        tokenizer = from_pretrained(AutoTokenizer, source, arguments)
+        tokenizer = pretrained.from_pretrained(AutoTokenizer, source, arguments)
         placing = {} if device_map is None else _place_options(source, device_map)
         network, language_model, loaded_head, unused = _load_network(
             source, arguments, placing, number_type, task_head, as_saved
         )
-    if placing:
-        _clear_with(network, placing)
+    if placing:  # the weights on disk go with the network, or when this process ends
+        weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
     if random_weights:
         network = randomise(network, seed)
     record = source.record | {
@@ -180,9 +153,9 @@ def _load_network(
     Returns the network, its language model head, its task head, and the tensors of the weights that it does not use.
     """
     if source.adapter is not None:
-        return load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked", None, []
-    config = from_pretrained(AutoConfig, source, arguments)
-    check_layers(source, config)
+        return pretrained.load_fitted(source, arguments | {"attn_implementation": "eager"}, dtype), "masked", None, []
+    config = pretrained.from_pretrained(AutoConfig, source, arguments)
+    pretrained.check_layers(source, config)
     loader, language_model = _head_of(config)
     if task_head is not None:
         task_loader, names = _TASK_HEADS[task_head]
@@ -191,7 +164,7 @@ def _load_network(
         else:
             task_head = None
     if as_saved and config.architectures:
-        saved_as = saved_class(config, source.name)
+        saved_as = pretrained.saved_class(config, source.name)
         if saved_as is not _class_of(loader, config):
             loader, language_model = saved_as, None
         heads = (head for head, (_, names) in _TASK_HEADS.items() if saved_as.__name__ in names.values())
@@ -200,11 +173,11 @@ def _load_network(
         loader = pruned_class(_class_of(loader, config), source.pruning)
     config.return_dict = True
     options = arguments | placing | {"config": config, "attn_implementation": "eager"}
-    network, missing, unused = load_network(loader, source, options, dtype)
+    network, missing, unused = pretrained.load_network(loader, source, options, dtype)
     if language_model and missing:
         _log.warning("%s: the language model head is missing; observing the network without it.", source.name)
         return network.base_model, None, None, unused
-    refuse_missing(source, missing)
+    pretrained.refuse_missing(source, missing)
     return network, language_model, task_head, unused
 
 
@@ -219,16 +192,13 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
     """The loader and language model head for the architecture that the weights were saved as."""
     saved_as = set(config.architectures or ())
     if not config.is_encoder_decoder:
-        kind = config.model_type
-        if MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(kind) in saved_as or any(
-            name.endswith("ForPreTraining") and kind in MODEL_FOR_MASKED_LM_MAPPING_NAMES for name in saved_as
-        ):
-            return AutoModelForMaskedLM, "masked"
-        if MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(kind) in saved_as:
-            return AutoModelForCausalLM, "causal"
-        if not saved_as and kind in MODEL_FOR_CAUSAL_LM_MAPPING_NAMES and kind not in MODEL_FOR_MASKED_LM_MAPPING_NAMES:
-            return AutoModelForCausalLM, "causal"  # GGUF files do not name a class
-    return AutoModel, None
+        masked = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type)
+        causal = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)
+        if masked and (masked in saved_as or any(name.endswith("ForPreTraining") for name in saved_as)):
+            return auto.AutoModelForMaskedLM, "masked"
+        if causal and (causal in saved_as or not (saved_as or masked)):  # GGUF files do not name a class
+            return auto.AutoModelForCausalLM, "causal"
+    return auto.AutoModel, None
 
 
 def _check_device_map(device_map: DeviceMap, device: str | torch.device, random_weights: bool) -> None:
@@ -239,7 +209,7 @@ def _check_device_map(device_map: DeviceMap, device: str | torch.device, random_
         raise SettingError(f"--device {device} and --device-map exclude each other. Remove one of the two options.")
     if random_weights:
         raise SettingError("Random weights are drawn on one device. Remove --device-map.")
-    require_package("accelerate", "--device-map", "large")
+    pretrained.require_package("accelerate", "--device-map", "large")
 
 
 def _place_options(source: ModelSource, device_map: DeviceMap) -> dict[str, Any]:
@@ -248,11 +218,6 @@ def _place_options(source: ModelSource, device_map: DeviceMap) -> dict[str, Any]
         raise SettingError(f"{source.name}: a fitted model is merged on one device. Remove --device-map.")
     chosen = device_map if isinstance(device_map, str) else dict(device_map)
     return {"device_map": chosen, "offload_folder": tempfile.mkdtemp(prefix="headatlas-offload-")}
-
-
-def _clear_with(network: PreTrainedModel, placing: Mapping[str, Any]) -> None:
-    """Remove a network's folder on disk when the network is no longer in use, or this process ends."""
-    weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
 
 
 def randomise(network: PreTrainedModel, seed: int) -> PreTrainedModel:
@@ -264,11 +229,11 @@ def randomise(network: PreTrainedModel, seed: int) -> PreTrainedModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         fresh = type(network)._from_config(network.config, dtype=network.dtype)
-    pretrained = dict(network.named_parameters())
+    trained = dict(network.named_parameters())
     with torch.no_grad():
         fresh.get_input_embeddings().weight.copy_(network.get_input_embeddings().weight)
         for name, parameter in fresh.named_parameters():
             if _POSITIONS.search(name):
-                parameter.copy_(pretrained[name])
+                parameter.copy_(trained[name])
     fresh.tie_weights()
     return fresh

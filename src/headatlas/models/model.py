@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -152,8 +151,7 @@ class Model:
         if see_states is not None:
             inputs["output_hidden_states"] = True
         with torch.inference_mode():
-            outputs, counts = self._run(network, inputs, see, wanted)
-        self._check_complete(counts, wanted)
+            outputs = self._run(network, inputs, see, wanted)
         if see_states is not None:
             states = states_in_outputs(outputs, wanted)
             if len(states) != self.shapes[wanted].layers + 1:
@@ -181,8 +179,7 @@ class Model:
         start = embeddings.register_forward_hook(lambda _module, _inputs, output: output.requires_grad_(True))
         try:
             with torch.enable_grad():
-                outputs, counts = self._run(self.network, inputs, hook, self.default_stack)
-                self._check_complete(counts, self.default_stack)
+                outputs = self._run(self.network, inputs, hook, self.default_stack)
                 if masked is None:
                     loss = next_token_loss(outputs.logits, batch.input_ids, batch.mask)
                 else:
@@ -196,8 +193,9 @@ class Model:
         input_ids = batch.input_ids if input_ids is None else input_ids
         return self.network_inputs(input_ids, batch.mask.long(), batch.type_ids)
 
-    @contextmanager
-    def gated(self, gates: Tensor, instead: Instead | None = None, stack: Stack | None = None) -> Iterator[None]:
+    def gated(
+        self, gates: Tensor, instead: Instead | None = None, stack: Stack | None = None
+    ) -> AbstractContextManager[None]:
         """Within this context each head's output of one stack is multiplied by its gate, in every pass of the network.
 
         Args:
@@ -206,13 +204,11 @@ class Model:
             instead: Replaces what a gate shuts off, by default by nothing; see `gates.Instead`.
             stack: Whose heads; by default the encoder's if there is one.
         """
-        with self.changing_outputs(Gates(gates, instead, self.shapes[stack or self.default_stack]), stack):
-            yield
+        return self.changing_outputs(Gates(gates, instead, self.shapes[stack or self.default_stack]), stack)
 
-    @contextmanager
     def changing_outputs(
         self, change: ChangeOutput, stack: Stack | None = None, first_layer: int = 0
-    ) -> Iterator[None]:
+    ) -> AbstractContextManager[None]:
         """Within this context `change` replaces each layer's head outputs before they are projected.
 
         first_layer: where passes within the context start, if not at the first layer.
@@ -233,8 +229,7 @@ class Model:
             layer, calls = first_layer + calls % running, calls + 1
             return change(layer, output)
 
-        with changing(self.network, changed):
-            yield
+        return changing(self.network, changed)
 
     def network_inputs(
         self, input_ids: Tensor, mask: Tensor, type_ids: Tensor, network: nn.Module | None = None
@@ -248,34 +243,32 @@ class Model:
             inputs["use_cache"] = False
         return inputs
 
-    def _run(
-        self, network: nn.Module, inputs: dict[str, Any], see: SeeMap, wanted: Stack
-    ) -> tuple[Any, Counter[Stack]]:
+    def _run(self, network: nn.Module, inputs: dict[str, Any], see: SeeMap, wanted: Stack) -> Any:
         """Run and hand over the maps of one stack. Layers are counted, since not every module knows its number."""
-        counts: Counter[Stack] = Counter()
+        layers = 0
+
+        def see_next(weights: Tensor, mask: Tensor | None) -> None:
+            nonlocal layers
+            layers += 1
+            see(layers - 1, weights, mask)
 
         def see_module(module: nn.Module, weights: Tensor, mask: Tensor | None) -> None:
-            stack = self._stacks(module)
-            counts[stack] += 1
-            if stack == wanted:
-                see(counts[stack] - 1, weights, mask)
+            if self._stacks(module) == wanted:
+                see_next(weights, mask)
 
         if self.uses_interface:
             with observing(self.network, see_module):
-                return network(**inputs), counts
-        outputs = network(**inputs, output_attentions=True)
-        for layer, weights in enumerate(maps_in_outputs(outputs, wanted)):
-            counts[wanted] += 1
-            see(layer, weights, None)
-        return outputs, counts
-
-    def _check_complete(self, counts: Counter[Stack], stack: Stack) -> None:
-        expected = self.shapes[stack].layers
-        if counts[stack] != expected:
+                outputs = network(**inputs)
+        else:
+            outputs = network(**inputs, output_attentions=True)
+            for weights in maps_in_outputs(outputs, wanted):
+                see_next(weights, None)
+        if layers != self.shapes[wanted].layers:
             raise ModelError(
-                f"{self.name}: saw the attention of {counts[stack]} {stack} layers out of {expected}. "
+                f"{self.name}: saw the attention of {layers} {wanted} layers out of {self.shapes[wanted].layers}. "
                 "This architecture cannot be observed completely, so nothing is reported."
             )
+        return outputs
 
 
 def forget_capturing(network: nn.Module) -> None:

@@ -9,11 +9,12 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import transformers
 from torch import nn
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from headatlas.choices import LanguageModel, Stack, TaskHead
 from headatlas.errors import HeadatlasError, ModelError, first_line
@@ -21,9 +22,6 @@ from headatlas.models.attention import EAGER, keep_masks_finite
 from headatlas.models.inspection import check_weights, compare_with_eager, inspect_heads, observable_modules
 from headatlas.models.model import Model, forget_capturing, home_of
 from headatlas.models.stacks import HeadShape
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _FEWEST_TOKENS = 10  # ordinary tokens of a usable tokenizer
 

@@ -12,19 +12,16 @@ from functools import partial
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 import transformers
 from safetensors import SafetensorError, safe_open
-from transformers import AutoModelForMaskedLM, modeling_gguf_pytorch_utils
+from transformers import AutoModelForMaskedLM, PreTrainedModel, modeling_gguf_pytorch_utils
 
 from headatlas.errors import ModelError, first_line
 from headatlas.models.embedded import EMBEDDED
 from headatlas.models.sources import ModelSource
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 _HARMLESS_IF_MISSING = ("pooler.", "position_ids", "rotary_emb.")
 _MOST_NAMED = 3
@@ -145,7 +142,7 @@ def saved_class(config: Any, name: str) -> type[PreTrainedModel]:
     """The class of transformers that config.json says the weights were saved as."""
     class_name = next(iter(config.architectures or ()), "")
     saved_as = getattr(transformers, class_name, None) if class_name.isidentifier() else None
-    if not isinstance(saved_as, type) or not issubclass(saved_as, transformers.PreTrainedModel):
+    if not isinstance(saved_as, type) or not issubclass(saved_as, PreTrainedModel):
         raise ModelError(
             f"{name}: its config.json names no class of transformers ({class_name!r}), so its heads are unknown."
         )

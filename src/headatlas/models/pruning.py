@@ -13,19 +13,16 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from torch import nn
-from transformers import AutoConfig
+from transformers import AutoConfig, PreTrainedModel
 
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.head_layouts import AttentionBlock, attention_blocks
 from headatlas.models.observing import one_at_a_time
 from headatlas.models.pretrained import saved_class
 from headatlas.models.sources import Pruning, read_pruning
-
-if TYPE_CHECKING:
-    from transformers import PreTrainedModel
 
 Head = tuple[int, int]  # layer and head, from 1
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 import torch
@@ -92,7 +93,7 @@ def _instead_of_forward(modules: list[nn.Module], act: Callable[..., Any]) -> It
     """Within this context `act` replaces each module's forward, which it gets as first argument."""
     replaced = [module.__dict__.get("forward") for module in modules]
     for module in modules:
-        module.__dict__["forward"] = _bound(act, module.forward)
+        module.__dict__["forward"] = partial(act, module.forward)
     try:
         yield
     finally:
@@ -101,10 +102,6 @@ def _instead_of_forward(modules: list[nn.Module], act: Callable[..., Any]) -> It
                 del module.__dict__["forward"]
             else:
                 module.__dict__["forward"] = forward
-
-
-def _bound(act: Callable[..., Any], forward: _Forward) -> _Forward:
-    return lambda *arguments, **named: act(forward, *arguments, **named)
 
 
 def _repeated(output: Any, copies: int) -> Any:

@@ -97,20 +97,16 @@ def _folder(name: str, path: Path) -> ModelSource:
     if not (path / "config.json").is_file():
         raise ModelError(f"{name}: the folder has no config.json, so it is not a Hugging Face model folder.")
     if weights := find_weights(path):
-        if (path / PRUNING_RECORD).is_file():
-            return _pruned(name, path, weights)
-        return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
+        if not (path / PRUNING_RECORD).is_file():
+            return ModelSource(name, str(path), {}, weights, {"kind": "folder"})
+        pruning = read_pruning(path)
+        kept_heads = [list(heads) for heads in pruning.kept_heads]
+        record = {"kind": "pruned", "base": dict(pruning.base), "kept_heads": kept_heads}
+        return ModelSource(name, str(path), {}, weights, record, pruning=pruning)
     raise ModelError(
         f"{name}: the folder has a config.json but no weights ({' or '.join(WEIGHT_FILES)}). "
         "Download or save the model's weights into it."
     )
-
-
-def _pruned(name: str, path: Path, weights: tuple[Path, ...]) -> ModelSource:
-    pruning = read_pruning(path)
-    kept_heads = [list(heads) for heads in pruning.kept_heads]
-    record = {"kind": "pruned", "base": dict(pruning.base), "kept_heads": kept_heads}
-    return ModelSource(name, str(path), {}, weights, record, pruning=pruning)
 
 
 def _fitted(name: str, path: Path, revision: str | None) -> ModelSource:
@@ -254,22 +250,17 @@ def read_pruning(folder: Path) -> Pruning:
     except (OSError, ValueError) as error:
         raise ModelError(f"{path}: cannot be read ({error}). Prune the model again.") from error
     if not isinstance(record, dict) or record.get("format") != PRUNING_FORMAT:
-        raise ModelError(
-            f"{path}: is not the record of a pruned model, or was written by another version of headatlas. "
-            "Prune the model again."
-        )
+        problem = "is not the record of a pruned model, or was written by another version of headatlas"
+        raise ModelError(f"{path}: {problem}. Prune the model again.")
     kept_heads, base = record.get("kept_heads"), record.get("base")
     if not isinstance(base, dict) or not isinstance(kept_heads, list) or not all(map(_names_heads, kept_heads)):
-        raise ModelError(
-            f"{path}: kept_heads must list each layer's heads, rising from 1, and base must be an object. "
-            "Prune the model again."
-        )
+        problem = "kept_heads must list each layer's heads, rising from 1, and base must be an object"
+        raise ModelError(f"{path}: {problem}. Prune the model again.")
     try:
         unpack_json(text)
     except ValueError as error:
-        raise ModelError(
-            f"{path}: {error}, so it may name other heads than those in the weights. Prune the model again."
-        ) from error
+        problem = f"{error}, so it may name other heads than those in the weights"
+        raise ModelError(f"{path}: {problem}. Prune the model again.") from error
     if record.get("weights_sha256") != _fingerprint(find_weights(folder)):
         raise ModelError(
             f"{folder}: its weights are not those that {PRUNING_RECORD} was written for, so it is unknown which heads "
@@ -284,6 +275,5 @@ def _fingerprint(weights: tuple[Path, ...]) -> dict[str, str]:
 
 def _names_heads(heads: Any) -> bool:
     """Whether these are the numbers of a layer's heads: whole numbers from 1, rising."""
-    if not isinstance(heads, list) or not all(type(head) is int for head in heads):
-        return False
-    return all(before < head for before, head in zip([0, *heads], heads, strict=False))
+    numbers = isinstance(heads, list) and all(type(head) is int and head > 0 for head in heads)
+    return numbers and heads == sorted(set(heads))

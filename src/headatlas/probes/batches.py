@@ -28,9 +28,9 @@ class ProbeBatch:
     sizes: Tensor  # [B], words of each
     targets: Tensor  # [B, W], each word's head, W for ROOT, IGNORED where there is no word
     words: Tensor  # [B, W], rows of the table of word vectors
-    maps: Tensor | None  # [B, W, W, A], from a word to a word
-    special: Tensor | None  # [B, W, 4, A], between a word and [CLS], [SEP]: see SPECIAL_PAIRS
-    states: Tensor | None  # [B, L + 1, W, D]
+    maps: Tensor | None = None  # [B, W, W, A], from a word to a word
+    special: Tensor | None = None  # [B, W, 4, A], between a word and [CLS], [SEP]: see SPECIAL_PAIRS
+    states: Tensor | None = None  # [B, L + 1, W, D]
 
     @property
     def mask(self) -> Tensor:
@@ -80,30 +80,31 @@ class Sentences(Examples[ProbeBatch]):
             cells = size * size * (index.shape.total if need == "maps" else 256)
         return len(places) <= most and len(places) * cells <= MOST_CELLS
 
-    def _numbers(self, places: Sequence[int], need: Need, most: int) -> dict[str, Tensor | None]:
-        tensors: dict[str, Tensor | None] = {"maps": None, "special": None, "states": None}
+    def _numbers(self, places: Sequence[int], need: Need, most: int) -> dict[str, Tensor]:
         if need == "words":
-            return tensors
-        read = [self._read(place, need) for place in places]
+            return {}
+        read = zip(*(self._read(place, need) for place in places), strict=True)
         if need == "states":
-            shape = read[0][0].shape
-            states = torch.zeros(len(read), shape[0], most, shape[2], dtype=self._moved_as(read[0][0]))
-            for row, (layers,) in enumerate(read):
-                states[row, :, : layers.shape[1]] = layers
-            return tensors | {"states": states.to(self.device).float()}
-        heads = read[0][0].shape[-1]
-        dtype = self._moved_as(read[0][0])
-        maps = torch.zeros(len(read), most, most, heads, dtype=dtype)
-        special = torch.zeros(len(read), most, SPECIAL_PAIRS, heads, dtype=dtype)
-        for row, (between, frame) in enumerate(read):
-            size = len(between)
-            maps[row, :size, :size] = between
-            special[row, :size] = frame
-        return tensors | {"maps": maps.to(self.device).float(), "special": special.to(self.device).float()}
+            (states,) = read
+            layers, _, width = states[0].shape
+            return {"states": self._padded(states, (layers, most, width))}
+        maps, special = read
+        heads = maps[0].shape[-1]
+        return {
+            "maps": self._padded(maps, (most, most, heads)),
+            "special": self._padded(special, (most, SPECIAL_PAIRS, heads)),
+        }
 
-    def _moved_as(self, stored: Tensor) -> torch.dtype:
-        """The type in which a batch is put together: as stored if it goes to a GPU, else as it is used."""
-        return torch.float32 if self.device.type == "cpu" else stored.dtype
+    def _padded(self, tensors: Sequence[Tensor], shape: tuple[int, ...]) -> Tensor:
+        """Tensors side by side on the device, filled up with zeros to this shape.
+
+        They are put together in the type they are stored in if they go to a GPU, else in the one they are used in.
+        """
+        dtype = torch.float32 if self.device.type == "cpu" else tensors[0].dtype
+        padded = torch.zeros(len(tensors), *shape, dtype=dtype)
+        for target, tensor in zip(padded, tensors, strict=True):
+            target[tuple(map(slice, tensor.shape))] = tensor
+        return padded.to(self.device).float()
 
     def _load(self, place: int, need: Need) -> tuple[Tensor, ...]:
         """A sentence's maps with the heads last [W, W, A] and [W, 4, A], or its states [L + 1, W, D]."""

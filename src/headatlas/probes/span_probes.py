@@ -70,11 +70,6 @@ class SpanProbe(Probe[SpanBatch]):
         """The mix of each probe, multiplied by its gamma: [P, K]."""
         return self.weights * self.gamma[:, None]
 
-    def log_probabilities(self, batch: SpanBatch) -> Tensor:
-        """Of each label: [P, B, C]."""
-        logits = self.logits(batch)
-        return functional.logsigmoid(logits) if self.several else logits.log_softmax(-1)
-
     def losses(self, batch: SpanBatch) -> tuple[Tensor, Tensor]:
         """Each probe's summed loss in nats, over labels too where several are allowed, and the targets: [P] each."""
         spent = target_nats(self.logits(batch), batch.answers, self.several)

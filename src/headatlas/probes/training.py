@@ -32,12 +32,6 @@ class TrainingSettings:
     patience: int = 2  # passes without a better held-out loss; then the rate falls, at last the training ends
     batch_size: int = 32  # sentences, or targets of span tasks
 
-    def check(self) -> None:
-        """Refuse what cannot work."""
-        for name in ("epochs", "patience"):
-            if getattr(self, name) < 1:
-                raise SettingError(f"--{name.replace('_', '-')} must be at least 1, not {getattr(self, name)}.")
-
 
 @dataclass(frozen=True)
 class Fitted:

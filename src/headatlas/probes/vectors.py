@@ -17,7 +17,6 @@ import gzip
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from importlib.metadata import PackageNotFoundError, distribution
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,7 @@ from numpy.typing import NDArray
 
 from headatlas.corpora.lines import open_bytes, read_lines
 from headatlas.errors import CorpusError, SettingError
-from headatlas.files import sha256
+from headatlas.files import installed_file, sha256
 
 Vector = NDArray[np.float32]
 
@@ -101,7 +100,7 @@ def load_vectors(source: str | Path, words: Iterable[str]) -> WordVectors:
 
 def glove_is_installed() -> bool:
     """Whether `glove-6b-50d` is available."""
-    return _located(_NUMBERS) is not None and _located(_WORDS) is not None
+    return all(installed_file(_PACKAGE, file) for file in _SHA256)
 
 
 def _glove(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
@@ -112,16 +111,8 @@ def _glove(wanted: set[str]) -> Iterator[tuple[str, Vector]]:
             yield word, np.array(table[row], dtype=np.float32)
 
 
-def _located(file: str) -> Path | None:
-    try:
-        path = Path(str(distribution(_PACKAGE).locate_file(file)))
-    except PackageNotFoundError:
-        return None
-    return path if path.is_file() else None
-
-
 def _verified(file: str) -> Path:
-    path = _located(file)
+    path = installed_file(_PACKAGE, file)
     if path is None:
         raise SettingError(f"The word vectors '{GLOVE}' are not installed. Install them with: {INSTALL}")
     if sha256(path) != _SHA256[file]:
@@ -230,10 +221,13 @@ def _read_binary(path: Path, wanted: Container[str], header: tuple[int, int]) ->
                     buffer, start = _filled(file, buffer[start:], space >= 0, path, number), 0
                 word = buffer[start:space].lstrip(b"\n")
                 start = space + 1 + 4 * width
-                name = _decoded(word, path, number)
+                name = word.decode("utf-8")
                 if name in wanted:
                     vector = np.frombuffer(buffer, dtype="<f4", count=width, offset=space + 1).astype(np.float32)
                     yield name, _finite(vector, path, number)
+    except UnicodeDecodeError as error:
+        problem = "names a word that is not UTF-8: the file is damaged, or its width is not what its first line says."
+        raise CorpusError(problem, path, number) from error
     except (OSError, EOFError, gzip.BadGzipFile, zlib.error) as error:
         raise CorpusError(f"cannot be read ({error}). Download the file again.", path) from error
 
@@ -243,14 +237,3 @@ def _filled(file: BufferedReader | gzip.GzipFile, rest: bytes, has_word: bool, p
     if not more or (not has_word and len(rest) > _LONGEST_WORD):
         raise CorpusError("ends or loses its form before the last vector. Download the file again.", path, number)
     return rest + more
-
-
-def _decoded(word: bytes, path: Path, number: int) -> str:
-    try:
-        return word.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise CorpusError(
-            "names a word that is not UTF-8: the file is damaged, or its width is not the one its first line says.",
-            path,
-            number,
-        ) from error

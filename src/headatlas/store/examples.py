@@ -9,8 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.choices import Level
-from headatlas.corpora.treebanks.label_sets import LabelSet, detect_label_set
-from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.word_segments import ParsedSegment
 
@@ -110,16 +108,3 @@ def word_maps(
         from_special=maps[:, size:, :size],
         states=states,
     )
-
-
-def label_set_of(examples: Sequence[StoredExample]) -> LabelSet:
-    """Detect the label set of stored sentences from their relations."""
-    relations = {name for example in examples for name in example.relations or ()}
-    roots = {
-        name
-        for example in examples
-        if example.heads is not None
-        for name, head in zip(example.relations or (), example.heads.tolist(), strict=True)
-        if head == ROOT
-    }
-    return detect_label_set(relations, roots)

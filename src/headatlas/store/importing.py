@@ -83,8 +83,9 @@ def read_maps(files: Sequence[Path]) -> Import:
         for row, (maps, record) in enumerate(_read_file(path)):
             place = _Place(path, f"example {row}")
             _check_maps(maps, place)
-            if examples:
-                _check_alike(examples[0].maps, maps, place)
+            if examples and maps.shape[:2] != examples[0].maps.shape[:2]:
+                sizes = ("{} layers x {} heads".format(*given.shape) for given in (maps, examples[0].maps))
+                raise _unlike(path, "{} has {}, the first one {}".format(place.what, *sizes))
             if maps.shape[-1] > 1:
                 seen = not np.triu(maps, 1).any()
                 causal = seen if causal is None else causal
@@ -185,12 +186,6 @@ def _check_maps(maps: NDArray[Any], place: _Place) -> None:
             f"head {head // heads + 1}-{head % heads + 1} (layer-head) {problem}. Attention must be stored after the "
             "softmax, without padding, as [layers, heads, from, to]."
         )
-
-
-def _check_alike(first: NDArray[Any], maps: NDArray[Any], place: _Place) -> None:
-    if maps.shape[:2] != first.shape[:2]:
-        sizes = (f"{layers} layers x {heads} heads" for layers, heads in (maps.shape[:2], first.shape[:2]))
-        raise _unlike(place.path, "{} has {}, the first one {}".format(place.what, *sizes))
 
 
 def _unlike(path: Path, what: str) -> CorpusError:

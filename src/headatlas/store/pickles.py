@@ -14,7 +14,7 @@ from __future__ import annotations
 import mmap
 import pickle
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
@@ -84,9 +84,6 @@ for _core in ("numpy.core", "numpy._core"):
     _ADMITTED[f"{_core}.numeric", "_frombuffer"] = _array_from_buffer
 
 
-_PLAIN: dict[int, Callable[[Any], None]] = dict(pickle._Unpickler.dispatch)  # what the instructions do by themselves
-
-
 class _File:
     """A memory-mapped file as the parser reads it; large reads are views."""
 
@@ -103,6 +100,18 @@ class _File:
         data = self._view[start : start + size]
         self._map.seek(start + len(data))
         return data
+
+
+def _fill_dict(instruction: bytes, keys: slice) -> Callable[[Any], None]:
+    """The instruction, for plain keys in that part of the stack: a tuple within tuples can take for ever to hash."""
+
+    def fill(parser: Any) -> None:
+        for key in parser.stack[keys]:
+            if not isinstance(key, str | bytes | int | float | None):
+                raise _RefusedError(f"a dict with a {type(key).__name__} for a key")
+        pickle._Unpickler.dispatch[instruction[0]](parser)
+
+    return fill
 
 
 class _Parser(pickle._Unpickler):
@@ -129,24 +138,6 @@ class _Parser(pickle._Unpickler):
             raise _RefusedError(f"a state for {type(target).__name__}")
         target.__setstate__(state)
 
-    def _check_keys(self, keys: Iterable[Any]) -> None:
-        """Admit only plain keys: a tuple within tuples can take for ever to hash."""
-        for key in keys:
-            if not isinstance(key, str | bytes | int | float | None):
-                raise _RefusedError(f"a dict with a {type(key).__name__} for a key")
-
-    def _setitem(self) -> None:
-        self._check_keys(self.stack[-2:-1])
-        _PLAIN[pickle.SETITEM[0]](self)
-
-    def _setitems(self) -> None:
-        self._check_keys(self.stack[::2])
-        _PLAIN[pickle.SETITEMS[0]](self)
-
-    def _dict(self) -> None:
-        self._check_keys(self.stack[::2])
-        _PLAIN[pickle.DICT[0]](self)
-
     def _set(self) -> None:
         raise _RefusedError("a set")
 
@@ -157,9 +148,9 @@ class _Parser(pickle._Unpickler):
     dispatch[pickle.REDUCE[0]] = _reduce
     dispatch[pickle.BUILD[0]] = _build
     dispatch[pickle.BYTEARRAY8[0]] = _bytearray
-    dispatch[pickle.SETITEM[0]] = _setitem
-    dispatch[pickle.SETITEMS[0]] = _setitems
-    dispatch[pickle.DICT[0]] = _dict
+    dispatch[pickle.SETITEM[0]] = _fill_dict(pickle.SETITEM, keys=slice(-2, -1))
+    dispatch[pickle.SETITEMS[0]] = _fill_dict(pickle.SETITEMS, keys=slice(None, None, 2))
+    dispatch[pickle.DICT[0]] = _fill_dict(pickle.DICT, keys=slice(None, None, 2))
     dispatch[pickle.EMPTY_SET[0]] = dispatch[pickle.FROZENSET[0]] = _set
 
 

@@ -9,13 +9,12 @@ from typing import Any
 from headatlas.commands.extract.options import extract
 from headatlas.commands.probe.options import ProbeOptions
 from headatlas.corpora.files import PARTS, describe_files
-from headatlas.corpora.treebanks.label_sets import LabelSet
+from headatlas.corpora.treebanks.label_sets import LabelSet, labels_of
 from headatlas.engine.settings import differences
 from headatlas.errors import SettingError
 from headatlas.models.model import Model
-from headatlas.store.examples import label_set_of
 from headatlas.store.reading import Store, open_store
-from headatlas.store.stored_model import stored_unknown
+from headatlas.store.stored_model import stored_sentences, stored_unknown
 
 FLAGS = {"train": "--treebank", "eval": "--eval"}
 MAPS = "maps"
@@ -99,7 +98,7 @@ def _check_belonging(part: str, store: Store, files: Sequence[Path]) -> None:
 
 def check_stores(stores: Stores, force: bool) -> LabelSet:
     """Return the label set of both treebanks; refuse two that differ, and sentences that are all the same."""
-    label_sets = {part: label_set_of(store.examples) for part, store in stores.items()}
+    label_sets = {part: labels_of(stored_sentences(store)) for part, store in stores.items()}
     if label_sets["train"] != label_sets["eval"]:
         raise SettingError(
             f"The treebanks have different relations: {label_sets['train'].name} to train on, "

@@ -20,7 +20,7 @@ of a closed list of English ones, and a word is a proper name if it has a capita
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Literal
@@ -85,11 +85,11 @@ def make_mentions(
     heads: Sequence[int] | None = None,
 ) -> tuple[Mention, ...]:
     """Give every span its head word and type. heads: of the document's words, or ROOT or NO_TREE."""
-    typing = _Typing(words, tags, sentences)
+    names = _find_names(words, sentences)
     mentions = []
     for span in spans:
         head = find_head(span, words, tags, heads)
-        mentions.append(Mention(span.start, span.end, head, span.entity, typing.of(head)))
+        mentions.append(Mention(span.start, span.end, head, span.entity, _type(words[head], tags[head], names)))
     return tuple(mentions)
 
 
@@ -217,23 +217,20 @@ def _role_by_form(word: int, words: Sequence[str], start: int, end: int) -> _Rol
     return "mark" if is_mark(form) else "noun"
 
 
-class _Typing:
-    """Finds the types of one document's mentions."""
+def _find_names(words: Sequence[str], sentences: Sequence[int]) -> set[str]:
+    """The words of a document with a capital where no sentence begins."""
+    starts = set(sentences)
+    return {
+        word
+        for number, word in enumerate(words)
+        if number not in starts and words[number - 1] not in _OPENS_SENTENCE and word[:1].isupper()
+    }
 
-    def __init__(self, words: Sequence[str], tags: Sequence[str], sentences: Sequence[int]) -> None:
-        self._words, self._tags = words, tags
-        starts = set(sentences)
-        self._names = {  # words with a capital within a sentence
-            word
-            for number, word in enumerate(words)
-            if number not in starts and words[number - 1] not in _OPENS_SENTENCE and word[:1].isupper()
-        }
 
-    def of(self, head: int) -> MentionType:
-        """The type of a mention with this head word."""
-        word, tag = self._words[head], self._tags[head]
-        if tag:
-            return "pronoun" if tag in _PRONOUN_TAGS else "proper" if tag in _PROPER_TAGS else "nominal"
-        if word.lower() in PRONOUNS and word not in _ACRONYMS:
-            return "pronoun"
-        return "proper" if word in self._names else "nominal"
+def _type(head: str, tag: str, names: Container[str]) -> MentionType:
+    """The type of a mention with this head word. names: see `_find_names`."""
+    if tag:
+        return "pronoun" if tag in _PRONOUN_TAGS else "proper" if tag in _PROPER_TAGS else "nominal"
+    if head.lower() in PRONOUNS and head not in _ACRONYMS:
+        return "pronoun"
+    return "proper" if head in names else "nominal"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headatlas.corpora.coreference.read import detect_format
-from headatlas.corpora.lines import read_lines
+from headatlas.corpora.lines import at_least_one, read_lines
 from headatlas.corpora.spans.spans import BIO_TAG, SpanText, is_marked, read_bio, read_jiant, read_marked_relations
 from headatlas.corpora.spans.targets import NONE, TREE_TASKS, tree_targets
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL
@@ -142,12 +142,8 @@ def read_span_texts(
         yield from added.read(paths, left_out)
         return
     for file, path in enumerate(paths):
-        empty = True
-        for text in (read_jiant if is_json(path) else TEXT_READERS[task])(path, file, task):
-            empty = False
-            yield text
-        if empty:
-            raise CorpusError(f"has no text for the task {task}. Give a file with labelled spans.", path)
+        texts = (read_jiant if is_json(path) else TEXT_READERS[task])(path, file, task)
+        yield from at_least_one(texts, f"has no text for the task {task}. Give a file with labelled spans.", path)
 
 
 def _tree_tasks(path: Path) -> tuple[str, ...]:

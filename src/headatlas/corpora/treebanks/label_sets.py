@@ -20,10 +20,10 @@ class LabelSet:
 
     name: str
     root: frozenset[str]
-    punct: frozenset[str]
     possessive: frozenset[str]  # from a possessor to what it possesses
     clitic: frozenset[str]  # from 's or ' to its possessor
     relations: frozenset[str]  # without subtypes
+    punct: frozenset[str] = frozenset({"punct"})
 
 
 def _names(text: str) -> frozenset[str]:
@@ -33,7 +33,6 @@ def _names(text: str) -> frozenset[str]:
 STANFORD = LabelSet(
     name="stanford",
     root=frozenset({"root"}),
-    punct=frozenset({"punct"}),
     possessive=frozenset({"poss"}),
     clitic=frozenset({"possessive"}),
     relations=_names(
@@ -46,7 +45,6 @@ STANFORD = LabelSet(
 UNIVERSAL = LabelSet(  # versions 1 and 2
     name="universal",
     root=frozenset({"root", "ROOT"}),
-    punct=frozenset({"punct"}),
     possessive=frozenset({"nmod:poss"}),
     clitic=frozenset({"case"}),
     relations=_names(
@@ -58,7 +56,6 @@ UNIVERSAL = LabelSet(  # versions 1 and 2
 CLEARNLP = LabelSet(
     name="clearnlp",
     root=frozenset({"ROOT"}),
-    punct=frozenset({"punct"}),
     possessive=frozenset({"poss"}),
     clitic=frozenset({"case"}),
     relations=_names(
@@ -72,7 +69,7 @@ LABEL_SETS = {label_set.name: label_set for label_set in (STANFORD, UNIVERSAL, C
 
 def punctuation_of(name: str) -> frozenset[str]:
     """What the label set of that name calls punctuation; an unknown set is assumed to call it punct."""
-    return LABEL_SETS[name].punct if name in LABEL_SETS else frozenset({"punct"})
+    return LABEL_SETS[name].punct if name in LABEL_SETS else LabelSet.punct
 
 
 def detect_label_set(relations: Collection[str], root_relations: Collection[str] = ()) -> LabelSet:
@@ -88,7 +85,6 @@ def detect_label_set(relations: Collection[str], root_relations: Collection[str]
     return LabelSet(
         name="other",
         root=frozenset(root_relations) or frozenset({"root", "ROOT"}),
-        punct=frozenset({"punct"}),
         possessive=STANFORD.possessive | UNIVERSAL.possessive,
         clitic=STANFORD.clitic | UNIVERSAL.clitic,
         relations=frozenset(main_types),

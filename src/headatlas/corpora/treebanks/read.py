@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from headatlas.corpora.files import each_once
-from headatlas.corpora.lines import read_blocks
+from headatlas.corpora.lines import at_least_one, read_blocks
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL, read_conllu, read_conllx, read_head_label
 from headatlas.corpora.treebanks.sentence import NO_TREE, Sentence, is_tree
 from headatlas.corpora.treebanks.spacy_docs import is_doc_bin, read_doc_bin
@@ -43,20 +43,18 @@ def read_treebank(
     """
     for file, path in each_once(paths, "sentences"):
         document = number = 0
-        empty = True
-        for sentence in _READERS[_detect(path) if layout == "auto" else layout](path):
+        sentences = _READERS[_detect(path) if layout == "auto" else layout](path)
+        problem = "has no sentence. Give a treebank: one word per line, with its head."
+        for sentence in at_least_one(sentences, problem, path):
             if NO_TREE in sentence.heads:
                 problem = "the sentence has no dependency tree: all its heads are _. Use a file with heads."
                 raise CorpusError(problem, path, sentence.line)
-            if sentence.starts_document and not empty:
+            if sentence.starts_document and number:
                 document += 1
                 number = 0
-            empty = False
             if is_tree(sentence, left_out):
                 yield replace(sentence, id=f"{file}.{document}.{number}")
             number += 1
-        if empty:
-            raise CorpusError("has no sentence. Give a treebank: one word per line, with its head.", path)
 
 
 def _detect(path: Path) -> str:

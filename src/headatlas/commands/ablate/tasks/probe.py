@@ -24,6 +24,7 @@ from headatlas.commands.ablate.tasks.token_prediction import means_by
 from headatlas.commands.extract.options import extract
 from headatlas.corpora.files import refuse_same_files
 from headatlas.corpora.sampling import draw
+from headatlas.corpora.treebanks.label_sets import labels_of
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
@@ -37,7 +38,7 @@ from headatlas.probes.attention import AttentionProbe
 from headatlas.probes.batches import IGNORED, ProbeBatch, Sentences
 from headatlas.probes.training import TrainingSettings, fit, hold_out
 from headatlas.statistics.words import word_attention_torch
-from headatlas.store.examples import label_set_of
+from headatlas.store.stored_model import stored_sentences
 from headatlas.store.word_maps import unit_index
 
 
@@ -82,7 +83,7 @@ class ProbeParsing(Task):
         if not set(encoded.relations) & {name for example in store.examples for name in example.relations or ()}:
             raise SettingError("--treebank and --eval have no relation in common. Give two parts of one treebank.")
         segments = draw(encoded.segments, options.examples, options.seed)
-        punctuation = label_set_of(store.examples).punct
+        punctuation = labels_of(stored_sentences(store)).punct
         task = cls(model, segments, encoded.relations, punctuation, probe, batch_tokens=options.batch_tokens)
         task.left_out = dict(left_out) | encoded.left_out | task.left_out
         task.about |= {
