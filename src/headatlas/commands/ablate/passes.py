@@ -53,12 +53,7 @@ class HeadRemoval:
     """
 
     def __init__(
-        self,
-        task: Task,
-        stack: Stack,
-        replacement: Replacement,
-        batch_tokens: int,
-        replaying: Replaying | None = None,
+        self, task: Task, stack: Stack, replacement: Replacement, batch_tokens: int, replaying: Replaying | None = None
     ) -> None:
         self._task, self._stack, self._replacement, self._budget = task, stack, replacement, batch_tokens
         self._shape = task.model.shapes[stack]

@@ -113,11 +113,7 @@ def _fit(options: FitOptions, folder: Path) -> Fit:
         "trained_parameters": sum(parameter.numel() for parameter in network.learning.values()),
     }
     _write_adapter(network, folder)
-    record |= {
-        "adapter_sha256": sha256(folder / ADAPTER_WEIGHTS),
-        "finished": moment(),
-        "complete": True,
-    }
+    record |= {"adapter_sha256": sha256(folder / ADAPTER_WEIGHTS), "finished": moment(), "complete": True}
     _write_record(folder, record)
     with suppress(OSError):
         (folder / STATE).unlink()

@@ -51,10 +51,7 @@ def save_state(
 
 
 def restore_state(
-    path: Path,
-    settings: Mapping[str, Any],
-    learning: Mapping[str, nn.Parameter],
-    optimizer: torch.optim.Optimizer,
+    path: Path, settings: Mapping[str, Any], learning: Mapping[str, nn.Parameter], optimizer: torch.optim.Optimizer
 ) -> FitState:
     """Restore the saved weights and moments, if any, and return how far the fit has come."""
     if not path.exists():

@@ -158,12 +158,7 @@ def tune_and_question(
         **shared,
     )
     pruned = prune(
-        str(tagger),
-        by="importance",
-        share=SHARE_PRUNED,
-        ablation=folder / ABLATION,
-        out=folder / PRUNED,
-        **shared,
+        str(tagger), by="importance", share=SHARE_PRUNED, ablation=folder / ABLATION, out=folder / PRUNED, **shared
     )
     scored = keyphrase_segments(data, model.tokenizer, max_tokens=max_tokens).segments
     table = _taggers_table({"whole": tagger, "pruned": folder / PRUNED}, scored, str(model.device), options)

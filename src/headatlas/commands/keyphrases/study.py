@@ -47,12 +47,7 @@ KEYPHRASE_HEADS = Table(
             usual="mean",
             minor=("max",),
         ),
-        Key(
-            "rows",
-            "over all rows, or over those of text alone (no special tokens)",
-            usual="all",
-            minor=("text",),
-        ),
+        Key("rows", "over all rows, or over those of text alone (no special tokens)", usual="all", minor=("text",)),
         Value(
             "relative_attention",
             "mean received by tokens of keyphrases, less that by other text tokens",

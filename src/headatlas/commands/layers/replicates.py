@@ -36,11 +36,7 @@ class Replicates:
 
 def measures_of(cumulative: Floats, weights: Floats) -> dict[str, Floats]:
     """Each of MEASURES: [...]."""
-    values = (
-        centre_of_gravity(weights),
-        expected_layer(cumulative),
-        expected_layer(cumulative, clip=True),
-    )
+    values = (centre_of_gravity(weights), expected_layer(cumulative), expected_layer(cumulative, clip=True))
     return dict(zip(MEASURES, values, strict=True))
 
 

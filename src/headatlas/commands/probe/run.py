@@ -9,14 +9,7 @@ from functools import cache, partial
 from typing import Any
 
 from headatlas.commands.probe.jobs import Data, Job, Record, jobs_of, run_job
-from headatlas.commands.probe.maps import (
-    Stores,
-    also_in_train,
-    check_stores,
-    describe_part,
-    extract_control,
-    open_maps,
-)
+from headatlas.commands.probe.maps import Stores, also_in_train, check_stores, describe_part, extract_control, open_maps
 from headatlas.commands.probe.options import ON_ATTENTION, WITH_WORDS, ProbeOptions
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, find_files, refuse_same_files

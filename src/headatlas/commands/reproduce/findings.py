@@ -311,9 +311,7 @@ RULES: dict[str, Rule] = {
     "cls_last": Rule(("entropy",), "a higher mean entropy from [CLS] than from all", _cls_last),
     "no_parser": Rule(("dependency_best",), "at most 15 points above the offset", no_parser),
     "specialists": Rule(
-        ("dependency_best",),
-        "held out, over 10 points above the offset for det, dobj, pobj and poss",
-        specialists,
+        ("dependency_best",), "held out, over 10 points above the offset for det, dobj, pobj and poss", specialists
     ),
     "directions": Rule(("dependency_best",), "so for every relation of table 1", directions),
     "above_head_match": Rule(("coreference",), "over 10 points", above_head_match),
