@@ -20,7 +20,6 @@ from headatlas.corpora.sampling import rng_of
 from headatlas.encoding.batches import plan_batches
 from headatlas.encoding.masking import TokenMasker
 from headatlas.encoding.template import Frame
-from headatlas.errors import ModelError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -48,8 +47,6 @@ class BatchMaker:
     """Pads and masks pieces of one tokenizer."""
 
     def __init__(self, tokenizer: PreTrainedTokenizerBase, frame: Frame) -> None:
-        if tokenizer.mask_token_id is None:
-            raise ModelError("The tokenizer has no mask token, so no masked language model can be fitted.")
         self._masker, self._pad_id = TokenMasker(tokenizer), int(tokenizer.pad_token_id or 0)
         self._before, self._after = len(frame.before), len(frame.after)
 
