@@ -23,7 +23,6 @@ from headatlas.commands.keyphrases.key_words import OUTSIDE, tag_words
 from headatlas.commands.keyphrases.phrases import is_sign
 from headatlas.commands.keyphrases.word_weights import WordWeights
 from headatlas.commands.shared.heads import parse_heads
-from headatlas.errors import SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 
@@ -63,14 +62,6 @@ def shipped(model: Model) -> HeadChoice | None:
     shape = model.shapes[model.default_stack]
     choice = named(record["heads"], shape, model.name, record["pooling"], record["rows"])
     return HeadChoice(choice.heads, choice.pooling, choice.rows, f"shipped, found on {record['found_on']}")
-
-
-def no_heads(model: Model) -> SettingError:
-    """The error if no heads are known."""
-    return SettingError(
-        f"No heads are known that find keyphrases in {model.name}. Name some with --heads 5-4 6-11, or give documents "
-        "with keyphrases to find them on with --train."
-    )
 
 
 def found_on(
