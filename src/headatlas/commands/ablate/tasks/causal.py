@@ -35,7 +35,6 @@ from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
-from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.shards import Shard
@@ -201,15 +200,14 @@ class WordPrediction(TokenPrediction):
         self, model: Model, segments: Sequence[WordSegment], words: Sequence[Word], *, batch_tokens: int
     ) -> None:
         require_language_model(model, "masked", self.name)
-        kinds, mask_id = kind_table(model.tokenizer), model.tokenizer.mask_token_id
         batches = []
         for indices in plan_batches([segments[segment] for segment, _ in words], batch_tokens):
             batch_words = [words[index] for index in indices]
-            batch = make_batch([segments[segment] for segment, _ in batch_words], kinds, model.pad_id)
+            batch = make_batch([segments[segment] for segment, _ in batch_words], model.kinds, model.pad_id)
             masked = torch.zeros_like(batch.mask)
             for row, (segment, word) in enumerate(batch_words):
                 masked[row, torch.from_numpy(np.flatnonzero(segments[segment].words == word))] = True
-            inputs = model.inputs(batch, batch.input_ids.masked_fill(masked, mask_id))
+            inputs = model.inputs(batch, batch.input_ids.masked_fill(masked, model.tokenizer.mask_token_id))
             labels = batch.input_ids.masked_fill(~masked, IGNORED)
             ids = tuple(f"{segment}.{word}" for segment, word in batch_words)
             batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
