@@ -17,9 +17,8 @@ import numpy as np
 
 from headatlas.commands.keyphrases.candidates import Candidate, combined, score_candidates
 from headatlas.commands.keyphrases.combination import KeyWords, ranked_heads
-from headatlas.commands.keyphrases.documents import Document
 from headatlas.commands.keyphrases.evaluation import precision_recall_f1
-from headatlas.commands.keyphrases.key_words import OUTSIDE, tag_words
+from headatlas.commands.keyphrases.key_words import OUTSIDE, Document, tag_words
 from headatlas.commands.keyphrases.phrases import is_sign
 from headatlas.commands.keyphrases.word_weights import WordWeights
 from headatlas.commands.shared.heads import parse_heads

@@ -19,7 +19,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.commands.keyphrases.candidates import Candidate, Scored
-from headatlas.commands.keyphrases.documents import Document
+from headatlas.commands.keyphrases.key_words import Document
 from headatlas.commands.keyphrases.phrases import Stems, phrase_stems
 from headatlas.commands.keyphrases.tables import KEYPHRASE_SCORES
 from headatlas.statistics.paired import bootstrap_means

@@ -21,10 +21,9 @@ from headatlas.commands.keyphrases.candidates import (
 )
 from headatlas.commands.keyphrases.choosing import HeadChoice, found_on, key_words, named, shipped
 from headatlas.commands.keyphrases.combination import Combination, combine_heads
-from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.evaluation import rank_all, score_table
 from headatlas.commands.keyphrases.finetuning import tune_and_question
-from headatlas.commands.keyphrases.key_words import OUTSIDE, tag_words
+from headatlas.commands.keyphrases.key_words import OUTSIDE, Document, of_texts, tag_words, with_keyphrases
 from headatlas.commands.keyphrases.options import KeyphraseOptions
 from headatlas.commands.keyphrases.reading import KeyphraseDocument, read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment
