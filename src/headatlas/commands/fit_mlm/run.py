@@ -19,8 +19,7 @@ from headatlas.commands.fit_mlm.batches import BatchMaker
 from headatlas.commands.fit_mlm.corpus import FitCorpus, read_corpus
 from headatlas.commands.fit_mlm.network import FitNetwork
 from headatlas.commands.fit_mlm.options import FitOptions
-from headatlas.commands.fit_mlm.scores import score, unigram_scores
-from headatlas.commands.fit_mlm.training import train
+from headatlas.commands.fit_mlm.training import score, train, unigram_scores
 from headatlas.commands.shared.models import split_revision
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.encoding.template import require_fast

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from headatlas.checksums import pack_tensors, unpack_tensors
 from headatlas.commands.fit_mlm.batches import BatchMaker, MaskedBatch
 from headatlas.commands.fit_mlm.corpus import FitCorpus
-from headatlas.commands.fit_mlm.network import FitNetwork
+from headatlas.commands.fit_mlm.network import FitNetwork, unigram_log_probabilities
 from headatlas.commands.fit_mlm.options import FitOptions
-from headatlas.commands.fit_mlm.scores import score
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.settings import refuse_other
 from headatlas.engine.stopping import ctrl_c
@@ -32,6 +33,52 @@ DECAY = 0.01  # of matrices; not of biases and layer norms
 EVALUATIONS = 10
 EVALUATION_TOKENS = 20_000  # of the held-out text, on the way, or less in a short run; the end is scored on all of it
 _SMOOTH = 0.98  # of the loss that is shown
+
+
+@dataclass(frozen=True)
+class Scores:
+    """Means over masked tokens: loss in nats, shares of tokens that were the first guess or among the first five."""
+
+    loss: float
+    top1: float
+    top5: float
+    masked_tokens: int
+
+    def rounded(self) -> dict[str, float]:
+        """For people and JSON."""
+        return {name: round(value, 5) for name, value in asdict(self).items()}
+
+
+def score(network: FitNetwork, batches: Iterable[MaskedBatch], most_tokens: int | None = None) -> Scores:
+    """Score the batches in order, until `most_tokens` tokens are reached."""
+    sums = np.zeros(4)
+    tokens = 0
+    device = network.network.device
+    for batch in batches:
+        with torch.inference_mode():
+            on_device = batch.to(device)
+            sums += _sums(network.masked_logits(on_device), on_device.labels)
+        tokens += batch.tokens
+        if most_tokens is not None and tokens >= most_tokens:
+            break
+    return _scores(sums)
+
+
+def unigram_scores(counts: NDArray[np.int64], batches: Iterable[MaskedBatch]) -> Scores:
+    """Scores of the unigram baseline."""
+    logits = torch.from_numpy(unigram_log_probabilities(counts))
+    return _scores(sum((_sums(logits.expand(len(batch.labels), -1), batch.labels) for batch in batches), np.zeros(4)))
+
+
+def _sums(logits: Tensor, labels: Tensor) -> NDArray[np.float64]:
+    hits = logits.topk(min(5, logits.shape[-1])).indices == labels[:, None]  # [N, 5]
+    loss = cross_entropy(logits.float(), labels, reduction="sum")
+    return np.array([float(loss), float(hits[:, 0].sum()), float(hits.sum()), len(labels)])
+
+
+def _scores(sums: NDArray[np.float64]) -> Scores:
+    loss, top1, top5 = (sums[:3] / sums[3]).tolist()
+    return Scores(loss, top1, top5, int(sums[3]))
 
 
 class Trainer:

@@ -168,9 +168,7 @@ def open_maps(options: ProbeOptions, files: PartFiles, folder: Path, states: boo
     """Open the given stores, or extract maps into a folder, with hidden states if the structural probe needs them."""
     if options.maps_train is not None and options.maps_eval is not None:
         return _open_given({"train": options.maps_train, "eval": options.maps_eval}, files)
-    if options.model is None:
-        raise SettingError("No model given.")
-    loaded = options.load(options.model, seed=options.seed)
+    loaded = options.load(options.model or "", seed=options.seed)
     sample = {"max_tokens": options.max_tokens, "format": options.format, "seed": options.seed}
     limits = {"train": options.sentences, "eval": None}
     return {

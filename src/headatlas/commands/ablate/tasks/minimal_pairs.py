@@ -120,14 +120,13 @@ def _causal_rows(model: Model, _frame: Frame, pairs: Sequence[_Pair]) -> Example
 
 def _masked_rows(model: Model, frame: Frame, pairs: Sequence[_Pair]) -> ExampleBatch:
     """A row for each token of each sentence, with that token masked."""
-    segments, places, rows, signs = [], [], [], []
-    for number, pair in enumerate(pairs):
-        for sign, segment in zip((1.0, -1.0), pair.segments, strict=True):
-            for place in range(len(frame.before), len(segment) - len(frame.after)):
-                segments.append(segment)
-                places.append(place)
-                rows.append(number)
-                signs.append(sign)
+    inputs = [
+        (segment, place, number, sign)
+        for number, pair in enumerate(pairs)
+        for sign, segment in zip((1.0, -1.0), pair.segments, strict=True)
+        for place in range(len(frame.before), len(segment) - len(frame.after))
+    ]
+    segments, places, rows, signs = zip(*inputs, strict=True)
     batch = make_batch(segments, model.kinds, model.pad_id)
     at = torch.arange(len(places)), torch.tensor(places)
     labels = torch.full_like(batch.input_ids, IGNORED)
