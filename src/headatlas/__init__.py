@@ -16,6 +16,9 @@ from headatlas.errors import HeadatlasError as HeadatlasError
 
 if TYPE_CHECKING:
     from headatlas.commands.ablate.options import ablate as ablate
+    from headatlas.commands.ablate.task import ExampleBatch as ExampleBatch
+    from headatlas.commands.ablate.task import Task as Task
+    from headatlas.commands.ablate.tasks import Needs as Needs
     from headatlas.commands.compare.options import compare as compare
     from headatlas.commands.draw.options import draw as draw
     from headatlas.commands.explore.options import explore as explore
@@ -31,6 +34,15 @@ if TYPE_CHECKING:
     from headatlas.commands.survey.options import survey as survey
     from headatlas.corpora.sample import sample_text as sample_text
     from headatlas.corpora.sample import sample_treebank as sample_treebank
+    from headatlas.encoding.batches import Batch as Batch
+    from headatlas.encoding.segments import Segment as Segment
+    from headatlas.encoding.word_segments import WordSegment as WordSegment
+    from headatlas.encoding.word_segments import word_segments as word_segments
+    from headatlas.engine.corpora.kind import Corpus as Corpus
+    from headatlas.engine.corpora.kind import CorpusKind as CorpusKind
+    from headatlas.engine.corpora.kind import Gold as Gold
+    from headatlas.engine.corpora.kind import Reading as Reading
+    from headatlas.errors import CorpusError as CorpusError
     from headatlas.models.loading import load_model as load_model
     from headatlas.models.model import Model as Model
     from headatlas.models.observing import observe_network as observe_network
@@ -43,6 +55,19 @@ if TYPE_CHECKING:
     from headatlas.store.reading import Store as Store
     from headatlas.store.reading import open_store as open_store
     from headatlas.store.word_maps import observe_words as observe_words
+    from headatlas.studies.labels import Label as Label
+    from headatlas.studies.labels import Pattern as Pattern
+    from headatlas.studies.state import State as State
+    from headatlas.studies.study import LayerMap as LayerMap
+    from headatlas.studies.study import SegmentMeans as SegmentMeans
+    from headatlas.studies.study import Setup as Setup
+    from headatlas.studies.study import Study as Study
+    from headatlas.tables import COUNT as COUNT
+    from headatlas.tables import ONE_HEAD as ONE_HEAD
+    from headatlas.tables import VALUE_INTERVAL as VALUE_INTERVAL
+    from headatlas.tables import Key as Key
+    from headatlas.tables import Table as Table
+    from headatlas.tables import Value as Value
     from headatlas.views.figures.write import write_figures as write_figures
     from headatlas.views.notebook import NotebookPage as NotebookPage
     from headatlas.views.notebook import head_view as head_view
@@ -55,11 +80,35 @@ if TYPE_CHECKING:
 # importing headatlas must not import torch.
 _HOMES = {
     "Atlas": "results.atlas",
+    "Batch": "encoding.batches",
+    "COUNT": "tables",
     "Comparison": "results.comparison",
+    "Corpus": "engine.corpora.kind",
+    "CorpusError": "errors",
+    "CorpusKind": "engine.corpora.kind",
+    "ExampleBatch": "commands.ablate.task",
+    "Gold": "engine.corpora.kind",
+    "Key": "tables",
+    "Label": "studies.labels",
+    "LayerMap": "studies.study",
     "Model": "models.model",
+    "Needs": "commands.ablate.tasks",
     "NotebookPage": "views.notebook",
+    "ONE_HEAD": "tables",
+    "Pattern": "studies.labels",
+    "Reading": "engine.corpora.kind",
     "Results": "results.folder",
+    "Segment": "encoding.segments",
+    "SegmentMeans": "studies.study",
+    "Setup": "studies.study",
+    "State": "studies.state",
     "Store": "store.reading",
+    "Study": "studies.study",
+    "Table": "tables",
+    "Task": "commands.ablate.task",
+    "VALUE_INTERVAL": "tables",
+    "Value": "tables",
+    "WordSegment": "encoding.word_segments",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.run",
     "load_model": "models.loading",
@@ -72,6 +121,7 @@ _HOMES = {
     "sample_text": "corpora.sample",
     "sample_treebank": "corpora.sample",
     "show_atlas": "views.notebook",
+    "word_segments": "encoding.word_segments",
     "write_figures": "views.figures.write",
     "write_page": "views.page",
 }

@@ -11,6 +11,9 @@ from typing import Literal
 AblationKind = Literal["zero", "mean", "resample"]
 """What replaces the output of a removed head: nothing, its mean output, or its output at a sampled token."""
 
+Definitions = Literal["ours", "paper", "code"]
+"""How measures are computed: as we define them, as the paper describes them, or as its released code does."""
+
 DeviceMapName = Literal["auto", "balanced", "balanced_low_0", "sequential"]
 DeviceMap = str | Mapping[str, str | int]
 """How to divide a large model among devices: one of `DeviceMapName`, or the device of each module by name."""

@@ -55,6 +55,7 @@ class Produced(PrunedSizes, total=False):
     corpora: dict[str, Any]  # per corpus: its files with checksums, sizes, and what was left out and why
     studies_skipped: dict[str, str]  # studies, probes, methods or figures that could not be made -> why
     plugins: dict[str, str]  # packages whose studies, kinds of corpus or tasks took part -> version
+    findings: dict[str, list[str]]  # what studies of other packages found, in sentences, by study
     tables: dict[str, int]  # tables in tables/ -> number of rows
     # merge
     shards: list[str]  # the folders that were combined

@@ -40,7 +40,8 @@ class Found:
 class Registry(Mapping[str, T], Generic[T]):
     """Things of one kind by name: those of headatlas, in the given order, then those of other packages.
 
-    Looking a name up imports it. A package whose name is taken is left out, and `refused` says why.
+    Looking a name up imports it. A package whose name is taken is left out, and `refused` says why. What was given by
+    hand is found by its name in this process, but not listed.
     """
 
     def __init__(self, group: str, what: str, own: Mapping[str, str]) -> None:
@@ -53,6 +54,10 @@ class Registry(Mapping[str, T], Generic[T]):
         """
         self.group, self.what, self._own = group, what, own
         self._loaded: dict[str, T] = {}
+
+    def give(self, name: str, thing: T) -> None:
+        """Make something known in this process that no package brings, or that was given before and has changed."""
+        self._loaded[name] = thing
 
     @property
     def found(self) -> Mapping[str, Found]:
@@ -71,6 +76,9 @@ class Registry(Mapping[str, T], Generic[T]):
         if name not in self._loaded:
             self._loaded[name] = self._load(self.found[name], name)
         return self._loaded[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.found or name in self._loaded
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.found)
@@ -128,5 +136,5 @@ def command_folders() -> dict[str, Any]:
 
 def packages_of(registry: Registry[Any], names: Iterable[str]) -> dict[str, str]:
     """Return the other packages that some names come from, with their versions, for the manifest."""
-    found = [registry.found[name] for name in names if name in registry and not registry.is_own(name)]
+    found = [registry.found[name] for name in names if name in registry.found and not registry.is_own(name)]
     return {one.package: one.version for one in found}

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from headatlas.commands.survey.stored import stored_subject
 from hypothesis import given
 from hypothesis import strategies as st
 
 from headatlas.commands.extract.run import import_maps
+from headatlas.commands.survey.examples import stored_examples
 from headatlas.commands.survey.options import SurveyOptions
+from headatlas.commands.survey.sources import StoreSource
 from headatlas.errors import CorpusError, HeadatlasError
 from headatlas.store.importing import read_maps
 from headatlas.store.pickles import load_numbers
@@ -112,8 +113,10 @@ def use(folder: Path) -> None:
     store = open_store(folder)
     for example in store:
         assert np.asarray(example.maps).dtype.kind == "f"
-    subject = stored_subject(SurveyOptions(maps=folder, device="cpu", least_count=1, bootstrap=10, examples=2))
-    subject.examples(subject.parts())
+    source = StoreSource(SurveyOptions(maps=folder, device="cpu", least_count=1, bootstrap=10, examples=2))
+    for kind in {study.corpus for study in source.chosen.values()}:
+        source.count_unknown(source.read(kind))
+    stored_examples(store, 2)
 
 
 @many

@@ -91,6 +91,6 @@ def test_a_study_that_cannot_be_imported_takes_no_other_table_with_it(monkeypatc
 def test_a_study_that_is_not_installed_can_be_added():
     known = KnownTables()
     assert "sinks" not in known
-    known.add(Sinks)
+    known.give(Sinks)
     assert known["sinks"].name == "sinks"
     assert known["ablation"] is TABLES["ablation"]

@@ -1,13 +1,10 @@
-"""What every study of segment means promises: the mean of means, merging, batches, order, saved states."""
+"""What every study of segment means promises besides the contract of all studies: the mean of means, its intervals."""
 
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 import pytest
 import torch
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
@@ -16,60 +13,10 @@ from headatlas.studies.study import LayerMap, SegmentMeans
 from random_maps import TEXT_STUDIES, batch_of, random_maps, random_segments, segment, show, table_of
 
 NAMES = sorted(name for name, study in TEXT_STUDIES.items() if issubclass(study, SegmentMeans))
-lengths_of_several = st.lists(st.integers(1, 9), min_size=2, max_size=6)
 
 
 def study_of(name: str) -> SegmentMeans:
     return TEXT_STUDIES[name](replicates=20)
-
-
-def same_table(left: pd.DataFrame, right: pd.DataFrame) -> None:
-    pd.testing.assert_frame_equal(left, right, rtol=1e-12, atol=1e-15)
-
-
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=25)
-@given(lengths=lengths_of_several, seed=st.integers(0, 50), data=st.data())
-def test_merging_parts_in_any_order_equals_one_pass(name, lengths, seed, data):
-    segments = random_segments(lengths, seed)
-    cut = data.draw(st.integers(1, len(lengths) - 1))
-    whole = show(study_of(name), [batch_of([one]) for one in segments])
-    left = show(study_of(name), [batch_of([one]) for one in segments[:cut]])
-    right = show(study_of(name), [batch_of([one]) for one in segments[cut:]])
-    other_way = show(study_of(name), [batch_of([one]) for one in segments[cut:]])
-    left_again = show(study_of(name), [batch_of([one]) for one in segments[:cut]])
-    left.merge(right)
-    other_way.merge(left_again)
-    same_table(table_of(left), table_of(whole))
-    same_table(table_of(other_way), table_of(whole))
-
-
-@pytest.mark.parametrize("name", NAMES)
-@settings(max_examples=25)
-@given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
-def test_batches_padding_and_order_change_nothing(name, lengths, seed, order):
-    segments = random_segments(lengths, seed)
-    one_by_one = table_of(show(study_of(name), [batch_of([one]) for one in segments]))
-    together = table_of(show(study_of(name), [batch_of(segments)]))
-    shuffled = order.sample(segments, len(segments))
-    pd.testing.assert_frame_equal(together, one_by_one, rtol=1e-5, atol=1e-6)
-    pd.testing.assert_frame_equal(table_of(show(study_of(name), [batch_of(shuffled)])), together, rtol=1e-5, atol=1e-6)
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_a_restored_state_goes_on_to_the_same_bits(name):
-    segments = random_segments([5, 3, 8, 2])
-    batches = [batch_of(segments[:2]), batch_of(segments[2:])]
-    through = show(study_of(name), batches)
-    first = show(study_of(name), batches[:1])
-    again = study_of(name)
-    again.start(HeadShape((3, 3)))
-    again.restore({key: array.copy() for key, array in first.state().items()})
-    for layer, weights in enumerate(random_maps(batches[1], 2)):
-        again.see(layer, LayerMap(weights, batches[1], None))
-    again.end_batch(batches[1])
-    for key, array in through.state().items():
-        assert array.tobytes() == again.state()[key].tobytes()
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -18,7 +18,7 @@ from headatlas.statistics.resampling import poisson_weights
 from headatlas.studies import kept_rows
 from headatlas.studies.similarity import SIMILARITY_SMOOTHING, Similarity
 from headatlas.studies.study import LayerMap
-from random_maps import batch_of, pad, random_maps, random_segments, segment, show, table_of
+from random_maps import batch_of, random_maps, random_segments, segment, show, table_of
 
 SHAPE = HeadShape((3, 3))
 lengths_of_several = st.lists(st.integers(1, 9), min_size=2, max_size=5)
@@ -89,30 +89,6 @@ def test_float64_maps_are_compared_in_float64():
 
 
 @settings(max_examples=25)
-@given(lengths=lengths_of_several, seed=st.integers(0, 50), data=st.data())
-def test_merging_parts_in_any_order_equals_one_pass(lengths, seed, data):
-    segments = random_segments(lengths, seed)
-    cut = data.draw(st.integers(1, len(lengths) - 1))
-    whole = show(Similarity(), [batch_of([one]) for one in segments])
-    parts = [[batch_of([one]) for one in part] for part in (segments[:cut], segments[cut:])]
-    for first, second in (parts, parts[::-1]):
-        merged = show(Similarity(), first)
-        merged.merge(show(Similarity(), second))
-        pd.testing.assert_frame_equal(table_of(merged), table_of(whole), rtol=1e-12, atol=1e-15)
-
-
-@settings(max_examples=25)
-@given(lengths=lengths_of_several, seed=st.integers(0, 50), order=st.randoms(use_true_random=False))
-def test_batches_padding_and_order_change_nothing(lengths, seed, order):
-    segments = random_segments(lengths, seed)
-    one_by_one = table_of(show(Similarity(), [batch_of([one]) for one in segments]))
-    shuffled = batch_of(order.sample(segments, len(segments)))
-    pd.testing.assert_frame_equal(table_of(show(Similarity(), [shuffled])), one_by_one, rtol=1e-6, atol=1e-9)
-    padded = table_of(see(started(), pad(shuffled, 3), random_maps(shuffled, layers=2, extra=3)))
-    pd.testing.assert_frame_equal(padded, one_by_one, rtol=1e-6, atol=1e-9)
-
-
-@settings(max_examples=25)
 @given(lengths=lengths_of_several, seed=st.integers(0, 50))
 def test_distances_are_symmetric_bounded_and_a_metric(lengths, seed):
     distances = show(Similarity(), [batch_of(random_segments(lengths, seed))]).distances(per_token=True)
@@ -130,18 +106,6 @@ def test_the_same_maps_have_no_distance():
     table = table_of(see(started(), batch, [*maps, *maps])).set_index(["layer_a", "head_a", "layer_b", "head_b"])
     assert all(table.loc[(1, head, 2, head), "value"] == 0 for head in (1, 2, 3))
     assert table["value"].max() > 0.1
-
-
-def test_a_restored_state_goes_on_to_the_same_bits():
-    segments = random_segments([5, 3, 8, 2])
-    batches = [batch_of(segments[:2]), batch_of(segments[2:])]
-    through, first = show(Similarity(), batches), show(Similarity(), batches[:1])
-    again = started()
-    again.restore({key: array.copy() for key, array in first.state().items()})
-    see(again, batches[1], random_maps(batches[1], 2))
-    assert {key: array.tobytes() for key, array in again.state().items()} == {
-        key: array.tobytes() for key, array in through.state().items()
-    }
 
 
 def test_one_state_serves_sum_and_mean():

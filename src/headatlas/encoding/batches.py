@@ -15,14 +15,23 @@ from headatlas.encoding.segments import Segment
 
 @dataclass(frozen=True)
 class Batch:
-    """Padded segments: everything a study needs to know about the tokens of the maps it sees."""
+    """Padded segments: everything a study needs to know about the tokens of the maps it sees.
+
+    Attributes:
+        segments: The B inputs, as their kind of corpus made them.
+        input_ids: Token ids, [B, T] int64.
+        mask: Which tokens are real and not padding, [B, T] bool.
+        type_ids: Token types, [B, T] int64.
+        kinds: What kind of token each is, [B, T] uint8: a TokenKind; OTHER on padding.
+        lengths: The number of real tokens of each input, [B] int64.
+    """
 
     segments: tuple[Segment, ...]
-    input_ids: Tensor  # [B, T] int64
-    mask: Tensor  # [B, T] bool, true on real tokens
-    type_ids: Tensor  # [B, T] int64
-    kinds: Tensor  # [B, T] uint8, a TokenKind; OTHER on padding
-    lengths: Tensor  # [B] int64
+    input_ids: Tensor
+    mask: Tensor
+    type_ids: Tensor
+    kinds: Tensor
+    lengths: Tensor
 
     @property
     def tokens(self) -> int:

@@ -37,12 +37,19 @@ LINES_AT_ONCE = 512
 
 @dataclass(frozen=True)
 class Segment:
-    """One encoded input of the model, without padding."""
+    """One encoded input of the model, without padding.
 
-    id: str  # "file.document.chunk", each from 0 in reading order
-    ids: NDArray[np.int32]  # [n]
-    type_ids: NDArray[np.uint8]  # [n]
-    words: NDArray[np.int32]  # [n], index of the word of each token, SPECIAL if it has none
+    Attributes:
+        id: What tells it apart from all others, on every machine: "file.document.chunk", each from 0 in reading order.
+        ids: The id of each token, [n].
+        type_ids: The type of each token, 0 or 1, [n].
+        words: The index of each token's word, -1 for special tokens, [n].
+    """
+
+    id: str
+    ids: NDArray[np.int32]
+    type_ids: NDArray[np.uint8]
+    words: NDArray[np.int32]
 
     def __len__(self) -> int:
         return len(self.ids)

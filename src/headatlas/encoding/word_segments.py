@@ -8,7 +8,7 @@ the text of the words joined by spaces.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -30,10 +30,15 @@ SENTENCES_AT_ONCE = 512
 
 @dataclass(frozen=True)
 class WordSegment(Segment):
-    """A run of given words as the model sees it. A word may have no token."""
+    """A run of given words as the model sees it. A word may have no token.
 
-    text: tuple[str, ...]  # [size], its words
-    document: str  # the id of its document
+    Attributes:
+        text: Its words.
+        document: The id of its document.
+    """
+
+    text: tuple[str, ...]
+    document: str
 
     @property
     def size(self) -> int:
@@ -100,6 +105,29 @@ def parsed_segments(
         sum(segment.size for segment in segments),
         sorted_counts(left_out),
     )
+
+
+def word_segments(
+    sentences: Mapping[str, Sequence[str]], tokenizer: PreTrainedTokenizerBase, *, max_tokens: int
+) -> dict[str, WordSegment]:
+    """Encode sentences whose words are given, one input each, with the special tokens of the model.
+
+    Args:
+        sentences: The words of each sentence, by an id that no other sentence of the corpus has.
+        tokenizer: The tokenizer of the model.
+        max_tokens: Maximum length of an input, including special tokens.
+
+    Returns:
+        The inputs by their ids. Sentences that are too long or have no tokens are left out.
+    """
+    frame = single_frame(tokenizer)
+    frame.room(max_tokens)
+    segments: dict[str, WordSegment] = {}
+    for (name, words), encoded in zip(sentences.items(), encode_words(sentences.values(), tokenizer), strict=True):
+        if 0 < len(encoded) <= max_tokens - frame.size:
+            tokens = framed_words(encoded, frame, 0, len(words))
+            segments[name] = WordSegment(id=name, **tokens, text=tuple(words), document=name)
+    return segments
 
 
 def encode_words(word_lists: Iterable[Sequence[str]], tokenizer: PreTrainedTokenizerBase) -> Iterator[Encoding]:

@@ -18,7 +18,7 @@ from headatlas.engine.memory import is_out_of_memory, out_of_memory
 from headatlas.errors import ModelError, PluginError, first_line
 from headatlas.models.model import Model, Observable, SeeMap
 from headatlas.studies.state import Arrays
-from headatlas.studies.study import LayerMap, Study
+from headatlas.studies.study import LayerMap, Study, refuse_non_finite
 
 Sums = dict[str, Arrays]
 Failures = dict[str, str]
@@ -33,6 +33,16 @@ def is_own(study: Study) -> bool:
 def describe_failure(error: Exception) -> str:
     """Say in a phrase how a study of another package failed."""
     return first_line(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {first_line(error)}"
+
+
+def attempt(name: str, study: Study, failures: Failures, call: Callable[[], object]) -> None:
+    """Let a study do something. If it is of another package and fails, note how."""
+    try:
+        call()
+    except Exception as error:
+        if is_own(study) or is_out_of_memory(error):
+            raise
+        failures[name] = describe_failure(error)
 
 
 class Observer:
@@ -63,7 +73,7 @@ class Observer:
             if self._differentiated and any(study.watches == "gradients" for study in self._studies.values()):
                 self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
             for name, study in list(self._studies.items()):
-                self._attempt(name, study, partial(study.end_batch, batch))
+                self._attempt(name, study, partial(self._end, study, batch))
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -86,17 +96,32 @@ class Observer:
 
         return see
 
-    def _attempt(self, name: str, study: Study, call: Callable[[], None]) -> None:
-        """Let a study do something. If it is not one of ours and fails, leave it out from now on."""
-        if is_own(study):
-            call()
-            return
+    def _end(self, study: Study, batch: Batch) -> None:
+        """Let a study end its batch. Numbers of another package's study that are not finite may be the model's."""
         try:
-            call()
-        except Exception as error:
-            if is_out_of_memory(error):
+            study.end_batch(batch)
+        except ModelError as error:
+            if is_own(study):
                 raise
-            self.failures[name] = describe_failure(error)
+            self._check_model(batch, study.watches)
+            raise PluginError(f"its values are not finite, though the model's attention is ({error})") from error
+
+    def _check_model(self, batch: Batch, watching: str) -> None:
+        """Raise ModelError if what the model shows of a batch is not finite."""
+
+        def see(layer: int, weights: Tensor, mask: Tensor | None) -> None:
+            sums = LayerMap(weights, batch.to(weights.device), mask).surface
+            refuse_non_finite(layer, sums.sum(0).cpu().double().numpy())
+
+        if watching == "gradients" and self._differentiated:
+            self._differentiated.observe_gradients(batch, see, self._masker)
+        else:
+            self._model.observe(batch, see, self._stack)
+
+    def _attempt(self, name: str, study: Study, call: Callable[[], None]) -> None:
+        """Let a study do something. If it is of another package and fails, it sees nothing more."""
+        attempt(name, study, self.failures, call)
+        if name in self.failures:
             del self._studies[name]
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from copy import deepcopy
+from functools import partial
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 from headatlas.choices import Stack
@@ -13,7 +16,7 @@ from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
 from headatlas.engine.checkpoint import Checkpoint
-from headatlas.engine.job import Failures, Job, Work, describe_failure, is_own
+from headatlas.engine.job import Failures, Job, Work, attempt, is_own
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.stopping import ctrl_c
 from headatlas.engine.workers import Workers, observe_with_workers
@@ -64,7 +67,7 @@ def run_studies(
     """
     stack = stack or model.default_stack
     blank = deepcopy(dict(studies))
-    failures = _start(studies, model.shapes[stack])
+    failures = _start(studies, model.shapes[stack], workers)
     job = Job(model, _without(blank, failures), kinds, stack, seed)
     limits = [pairs for name in studies if name not in failures and (pairs := studies[name].batch_pairs()) is not None]
     plan = plan_batches(segments, batch_tokens, min(limits, default=None))
@@ -102,19 +105,23 @@ def run_studies(
     return failures
 
 
-def _start(studies: Mapping[str, Study], shape: HeadShape) -> Failures:
+def _start(studies: Mapping[str, Study], shape: HeadShape, workers: Workers | None) -> Failures:
     """Start every study; return those of other packages that cannot be started."""
     failures: Failures = {}
     for name, study in studies.items():
-        try:
-            study.start(shape)
-            if not study.state():
-                raise PluginError("it declares no State, so that nothing could be merged, saved or resumed")
-        except Exception as error:
-            if is_own(study):
-                raise
-            failures[name] = describe_failure(error)
+        attempt(name, study, failures, partial(_start_one, study, shape, workers))
     return failures
+
+
+def _start_one(study: Study, shape: HeadShape, workers: Workers | None) -> None:
+    study.start(shape)
+    study.batch_pairs()
+    if not study.state():
+        raise PluginError("it declares no State, so that nothing could be merged, saved or resumed")
+    if workers and not is_own(study):
+        if type(study).__module__ == "__main__" and not hasattr(sys.modules["__main__"], "__file__"):
+            raise PluginError("workers cannot import a class of a notebook; write it to a file, or omit --workers")
+        ForkingPickler.dumps(study)
 
 
 def _without(studies: Mapping[str, Study], failures: Failures) -> dict[str, Study]:

@@ -12,12 +12,14 @@ from collections import Counter, deque
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 from headatlas.encoding.segments import Segment
-from headatlas.engine.job import Failures, Job, Sums, Work
+from headatlas.engine.job import Failures, Job, Sums, Work, attempt
 from headatlas.engine.memory import REMEDY
 from headatlas.errors import ModelError
+from headatlas.studies.state import Arrays
 from headatlas.studies.study import Study
 
 BLOCKS_EACH = 16  # per worker: many, so that all end at about the same time; few, since each sends its sums
@@ -116,9 +118,13 @@ def observe_with_workers(
             failures |= new_failures
             for name, study in job.blank().items():
                 if name not in failures:
-                    study.restore(sums[name])
-                    studies[name].merge(study)
+                    attempt(name, study, failures, partial(_merge, studies[name], study, sums[name]))
             yield block
+
+
+def _merge(study: Study, part: Study, sums: Arrays) -> None:
+    part.restore(sums)
+    study.merge(part)
 
 
 def make_blocks(work: Work, workers: int) -> list[Block]:

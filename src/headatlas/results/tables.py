@@ -35,8 +35,14 @@ class Made(NamedTuple):
 class KnownTables(Mapping[str, Table]):
     """The declared tables by name, collected when they are first asked for."""
 
-    def add(self, study: type[Study]) -> None:
-        """Add the tables of a study that is not installed; a name that is taken stays what it is."""
+    def __init__(self) -> None:
+        self._given: set[str] = set()
+
+    def give(self, study: type[Study]) -> None:
+        """Make the tables of a study known that is not installed, or that was given before and has changed."""
+        for name in self._given & {table.name for table in study.tables}:
+            del self.made[name]
+        self._given |= {table.name for table in study.tables} - self.made.keys()
         _add_study(self.made, study)
 
     @cached_property

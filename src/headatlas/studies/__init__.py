@@ -1,4 +1,4 @@
-"""One question per file: its numbers, tables, labels and sentences. A new study is a new file and a line here."""
+"""One question per file: its numbers, tables, labels, sentences. A new study is a new file and a line in `STUDIES`."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ class Entropy(SegmentMeans):
 
     def configure(self, setup: Setup) -> None:
         super().configure(setup)
-        self.smoothing = ENTROPY_SMOOTHING if setup.as_published else 0.0
+        self.smoothing = ENTROPY_SMOOTHING if setup.definitions == "code" else 0.0
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch

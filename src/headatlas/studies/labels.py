@@ -66,8 +66,8 @@ class Pattern:
     label: str
     target: str
     table: str
-    column: str
-    key: str | int
+    column: str = ""
+    key: str | int = ""
     least: float = MOSTLY
     value: str = "value"
     relative_to: str = ""

@@ -161,8 +161,8 @@ class Similarity(Study):
 
     def configure(self, setup: Setup) -> None:
         super().configure(setup)
-        if setup.as_published:
-            self._smoothing, self._map_distance = SIMILARITY_SMOOTHING, "js"
+        self._smoothing = SIMILARITY_SMOOTHING if setup.definitions == "code" else 0.0
+        self._map_distance = "sqrt_js" if setup.definitions == "ours" else "js"
 
     def start(self, shape: HeadShape) -> None:
         super().start(shape)

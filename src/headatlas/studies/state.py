@@ -15,10 +15,11 @@ from typing import Any, Literal, Protocol, Self, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from headatlas.errors import PluginError
+
 Arrays = dict[str, NDArray[Any]]
 Reduction = Literal["sum", "max", "min"]
 REDUCE = {"sum": np.add, "max": np.maximum, "min": np.minimum}
-INITIAL = {"max": -np.inf, "min": np.inf}
 
 
 class State:
@@ -34,6 +35,13 @@ class State:
         """
         self.axes, self.reduce, self.dtype = axes, reduce, dtype
 
+    @property
+    def initial(self) -> float:
+        """What changes nothing: 0, or the smallest or largest number that the type has."""
+        integer = np.issubdtype(self.dtype, np.integer)
+        lowest, highest = (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max) if integer else (-np.inf, np.inf)
+        return {"sum": 0, "max": lowest, "min": highest}[self.reduce]
+
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
@@ -42,7 +50,11 @@ class State:
         return array
 
     def __set__(self, study: Stateful, array: NDArray[Any]) -> None:
-        study.arrays[self.name] = array
+        declared = study.arrays[self.name]
+        if np.shape(array) != declared.shape:
+            raise PluginError(f"the state '{self.name}' has shape {list(declared.shape)}, not {list(np.shape(array))}")
+        if array is not declared:
+            np.copyto(declared, array, casting="same_kind")
 
 
 class Part(Protocol):
@@ -76,10 +88,12 @@ class Stateful:
         self.parts = {}
         self.arrays = {}
         for state in self.declared():
+            if unknown := [axis for axis in state.axes if not isinstance(axis, int) and axis not in sizes]:
+                raise PluginError(f"the state '{state.name}' names an axis '{unknown[0]}'; known: {', '.join(sizes)}")
             shape = [axis if isinstance(axis, int) else sizes[axis] for axis in state.axes]
             self.arrays[state.name] = np.zeros(shape, dtype=state.dtype)  # untouched, it takes no memory
             if state.reduce != "sum":
-                self.arrays[state.name][...] = INITIAL[state.reduce]
+                self.arrays[state.name][...] = state.initial
 
     def keep(self, name: str, part: PartT) -> PartT:
         """Add a part that merges, saves and restores itself, and return it."""

@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.choices import FromTokens
+from headatlas.choices import Definitions, FromTokens
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError, PluginError
 from headatlas.models.stacks import HeadShape
@@ -43,7 +43,7 @@ class Setup:
         seed: Seed of the bootstrap.
         bootstrap: Number of bootstrap replicates, and of permutations.
         least_count: Relations with fewer words get no best head.
-        as_published: Compute as the paper's released code does.
+        definitions: Whose way of computing: ours, the paper's, or that of its released code.
         corpus: What is known of the corpus, as its kind describes it for the manifest.
     """
 
@@ -51,20 +51,23 @@ class Setup:
     seed: int = 0
     bootstrap: int = REPLICATES
     least_count: int = 100
-    as_published: bool = False
+    definitions: Definitions = "ours"
     corpus: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def words_from(self) -> FromTokens:
         """How the attention from a word follows from that of its tokens."""
-        return "first" if self.as_published else "mean"
+        return "first" if self.definitions == "code" else "mean"
 
 
 class LayerMap:
     """One layer's maps of a batch as studies see them: the weights, or the gradient of the loss to them.
 
+    All studies see the same tensors, so none may change them.
+
     Attributes:
-        weights: [B, H, Q, K].
+        weights: How much each token attends to each other, [B, H, Q, K]. Rows of padding hold anything; columns of
+            padding hold 0.
         batch: The batch, on the device of the weights.
         mask: The model's additive mask, [B or 1, 1, Q, K], or None.
     """
@@ -113,7 +116,11 @@ class Study(Stateful, ABC):
         self.causal, self.seed, self.replicate_count = causal, seed, replicates
 
     def configure(self, setup: Setup) -> None:
-        """Take over the settings of a survey."""
+        """Take over the settings of a survey, before anything is seen.
+
+        Args:
+            setup: The settings, and what is known of the corpus.
+        """
         self.causal, self.seed, self.replicate_count = setup.causal, setup.seed, setup.bootstrap
 
     def sizes(self, shape: HeadShape) -> dict[str, int]:
@@ -136,15 +143,28 @@ class Study(Stateful, ABC):
 
     @abstractmethod
     def see(self, layer: int, layer_map: LayerMap) -> None:
-        """Take in one layer (from 0) of the current batch."""
+        """Take in one layer of the current batch.
+
+        Args:
+            layer: The number of the layer, from 0. Layers may come in any order.
+            layer_map: Its maps.
+        """
 
     @abstractmethod
     def end_batch(self, batch: Batch) -> None:
-        """Add what was seen of the batch to the states, all layers at once."""
+        """Add what was seen of the batch to the states, all layers at once.
+
+        Args:
+            batch: The batch whose layers were seen.
+        """
 
     @abstractmethod
     def frames(self) -> Frames:
-        """Make the declared tables, by name."""
+        """Make the tables from the states.
+
+        Returns:
+            Every declared table by name, with exactly its declared columns; layers and heads count from 1.
+        """
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap values of the rows of each table that has them, [R, rows], in the rows' order.
@@ -155,13 +175,27 @@ class Study(Stateful, ABC):
 
     @classmethod
     def labels(cls, tables: Tables) -> Iterator[Label]:
-        """What heads are called because of these tables; by default, after the declared patterns."""
+        """Say what heads are called; by default, after the declared patterns.
+
+        Args:
+            tables: The tables of this study, and of those before it.
+
+        Yields:
+            A label for each head that earns one.
+        """
         for pattern in cls.patterns:
             yield from pattern.labels(tables[pattern.table])
 
     @classmethod
     def findings(cls, tables: Tables) -> Iterator[str]:
-        """What the tables show, in sentences; by default, which heads show the declared patterns."""
+        """Say what the tables show; by default, which heads show the declared patterns.
+
+        Args:
+            tables: The tables of this study, and of those before it.
+
+        Yields:
+            Sentences: a number, its baseline, its uncertainty.
+        """
         for pattern in cls.patterns:
             yield f"{pattern.finding(tables[pattern.table])}."
 
@@ -188,10 +222,24 @@ class SegmentMeans(Study):
 
     @abstractmethod
     def segment_means(self, layer_map: LayerMap) -> Tensor:
-        """One value for each segment, head and column: [B, H, C]."""
+        """Compute the values of one layer.
+
+        Args:
+            layer_map: The maps of a batch. Only the first `batch.lengths` rows and columns of a segment are real.
+
+        Returns:
+            One value for each segment, head and column, [B, H, C].
+        """
 
     def counted(self, batch: Batch) -> Tensor:
-        """Which segments count for which column: [B, C], bool."""
+        """Say which segments count; by default, all.
+
+        Args:
+            batch: The batch.
+
+        Returns:
+            Whether each segment counts for each column, [B, C], bool.
+        """
         return torch.ones(len(batch.segments), len(self.columns), dtype=torch.bool, device=batch.lengths.device)
 
     def units(self, batch: Batch) -> list[str]:
@@ -307,6 +355,13 @@ class WordStudy(Study):
         for layer, mass in sorted(self._mass.items()):
             refuse_non_finite(layer, mass.cpu().double().numpy())
         self._mass.clear()
+
+
+def check_sums(study: Study) -> None:
+    """Refuse sums that are not numbers, before they turn into tables."""
+    for name, array in study.state().items():
+        if np.issubdtype(array.dtype, np.floating) and np.isnan(array).any():
+            raise PluginError(f"its state '{name}' holds values that are not numbers (NaN)")
 
 
 def join_layers(of_layers: Mapping[int, Tensor]) -> Tensor:

@@ -8,8 +8,11 @@ import pytest
 
 import headatlas as ha
 from headatlas.commands.reproduce import run as reproducing
+from headatlas.commands.reproduce.run import PaperSurveyOptions
 from headatlas.commands.survey import run as surveying
 from headatlas.corpora.sample import sample_text
+from headatlas.studies.similarity import Similarity
+from headatlas.studies.study import Setup
 from headatlas.views.figures.write import write_figures
 from headatlas.views.published.tables import published_coreference, published_probes, published_text
 from headatlas.views.published.views import view_of
@@ -148,3 +151,12 @@ def test_a_typed_command_ends_with_the_report(tiny_folder, tmp_path):
 
 def test_an_unknown_paper_is_an_error_without_a_traceback():
     assert 'Invalid value "vig2019" for PAPER. Choose from: "clark2019".' in typed("reproduce", "vig2019").output
+
+
+def test_a_reproduction_follows_the_paper_and_not_its_code():
+    options = PaperSurveyOptions("bert", text="wiki.txt")
+    assert options.reading.definitions == options.settings()["definitions"] == "paper"
+    study = Similarity()
+    study.configure(Setup(definitions="paper"))
+    assert (study._map_distance, study._smoothing) == ("js", 0)
+    assert Setup(definitions="paper").words_from == "mean"

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from headatlas.corpora.coreference.mentions import Mention
 from headatlas.corpora.sample import sample_treebank
+from headatlas.corpora.spans import tasks
+from headatlas.corpora.spans.spans import SpanText, Target
 from headatlas.corpora.spans.targets import COREFERENT, NONE, coreference_targets, tree_targets
 from headatlas.corpora.spans.tasks import choose_tasks, read_span_texts, tasks_in
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
@@ -118,3 +120,26 @@ def test_pairs_of_mentions(found, seed):
         assert len(mine) == 1 + any(other.entity != mention.entity for other in before)
         assert all(target.labels == (NONE,) and entity_of[target.spans[1]] != mention.entity for target in mine[1:])
     assert sum(target.labels == (COREFERENT,) for target in targets) == with_antecedent
+
+
+def test_an_added_task_has_a_format_of_its_own(tmp_path, monkeypatch):
+    """The first word of every file is its target."""
+
+    def read(paths, left_out):
+        left_out["all_but_the_first"] += len(paths)
+        for path in paths:
+            words = tuple((path / "words").read_text().split())
+            yield SpanText(path.name, path, words, {"first": (Target(((0, 1),), ("yes",), None),)})
+
+    (tmp_path / "words").write_text("a dog")
+    monkeypatch.setattr(tasks, "ADDED", {})
+    with pytest.raises(CorpusError, match=r"is in none of the formats of span tasks: .*, JSON lines\."):
+        tasks_in(tmp_path)
+    with pytest.raises(SettingError, match=r"--task first is unknown\. Use one of: .*, relations, all;"):
+        choose_tasks(["first"], [[tmp_path]])
+    added = tasks.SpanTask("first", files="folders of words", read=read, holds=Path.is_dir)
+    monkeypatch.setattr(tasks, "ADDED", {"first": added})
+    assert choose_tasks(["all"], [[tmp_path], [tmp_path]]) == [added]
+    left_out = Counter()
+    (text,) = read_span_texts([tmp_path], ["first"], 0, left_out)
+    assert (text.words, left_out) == (("a", "dog"), {"all_but_the_first": 1})

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import torch
 from torch import Tensor
 
-from headatlas.commands.ablate.tasks import Needs
+from headatlas.commands.ablate.tasks import Needs as Needs
 from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_rows
 from headatlas.models.gates import Gates
 from headatlas.models.model import Model

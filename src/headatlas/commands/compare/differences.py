@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,12 @@ from numpy.typing import NDArray
 from headatlas.commands.compare.tables import DIFFERENCES
 from headatlas.commands.survey.reopen import not_installed, reopen_studies
 from headatlas.engine.corpora import KINDS
-from headatlas.errors import AtlasError
+from headatlas.engine.job import Failures, attempt
+from headatlas.errors import AtlasError, PluginError
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.tables import TABLES
 from headatlas.statistics.resampling import percentile_interval
+from headatlas.studies.study import Study
 from headatlas.tables import Table
 
 Manifest = Mapping[str, Any]
@@ -78,15 +81,18 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     replicates: dict[str, NDArray[np.float64]] = {}
     missing = not_installed(atlas.manifest)
     problem = f"its study {', '.join(missing)} is not installed here." if missing else None
+    failures: Failures = {}
     try:
         for study in reopen_studies(atlas):
             unit = KINDS[study.corpus].unit
             if atlas.manifest["corpora"][study.corpus].get(f"{unit}s") == 1:
                 problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
             else:
-                replicates |= study.replicates()
-    except AtlasError as error:
+                attempt(study.name, study, failures, partial(_add_replicates, study, replicates))
+    except (AtlasError, PluginError) as error:
         problem = str(error)
+    if failures:
+        problem = "; ".join(f"the replicates of {name} failed: {failure}" for name, failure in failures.items())
     tables = {name: atlas.tables[name] for name in atlas.tables}
     for key, drawn in replicates.items():
         name = key.partition("/")[0]
@@ -96,6 +102,10 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
                 f"{drawn.shape[1]}. One of them was changed; survey again."
             )
     return Side(tables, replicates, tuple(atlas.manifest["model"]["heads"])), problem
+
+
+def _add_replicates(study: Study, replicates: dict[str, Array]) -> None:
+    replicates |= study.replicates()
 
 
 def same_files(corpus: str, a: Manifest, b: Manifest) -> bool:
@@ -111,7 +121,7 @@ def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
     before, after = _flat_settings(a), _flat_settings(b)
     if any(before.get(name) != after.get(name) for name in ("seed", *KINDS[corpus].read_by)):
         return False
-    return corpus != "text" or _apart_from_files(a) == _apart_from_files(b)
+    return KINDS[corpus].unit != "segment" or _apart_from_files(corpus, a) == _apart_from_files(corpus, b)
 
 
 def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
@@ -130,8 +140,8 @@ def _flat_settings(manifest: Manifest) -> dict[str, Any]:
     return settings | {f"{kind}_format": name for kind, name in settings.pop("format", {}).items()}
 
 
-def _apart_from_files(manifest: Manifest) -> dict[str, Any]:
-    return {name: value for name, value in manifest["corpora"]["text"].items() if name not in ("files", "unknown")}
+def _apart_from_files(corpus: str, manifest: Manifest) -> dict[str, Any]:
+    return {name: value for name, value in manifest["corpora"][corpus].items() if name not in ("files", "unknown")}
 
 
 def scopes(table: Table, a: Side, b: Side) -> list[Scope]:

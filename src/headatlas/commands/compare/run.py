@@ -195,7 +195,7 @@ def choose_reading(
         formats={"text": text_format},
         segments=segments or settings.get("segments", 1000),
         segment_style=settings.get("segment_style", "auto"),
-        as_published=settings.get("as_published", False),
+        definitions="code" if settings.get("as_published", False) else "ours",
     )
     return files, reading
 

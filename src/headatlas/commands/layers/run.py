@@ -23,7 +23,7 @@ from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.sampling import draw
 from headatlas.corpora.spans.targets import TREE_TASKS
-from headatlas.corpora.spans.tasks import ALL, COREFERENCE, SpanTask, choose_tasks, is_json, read_span_texts
+from headatlas.corpora.spans.tasks import ADDED, ALL, COREFERENCE, SpanTask, choose_tasks, is_json, read_span_texts
 from headatlas.encoding.span_segments import SpanSegment, coreference_segments, span_segments
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
@@ -31,6 +31,7 @@ from headatlas.errors import AtlasError, CorpusError, SettingError
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
+from headatlas.plugins import packages_of
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.probes.training import FEWEST_SENTENCES
 from headatlas.results.folder import Results, make_tables, write_tables
@@ -77,6 +78,7 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
         model=describe_model(model, stack),
         tasks=all_tasks,
         corpora=before.get("corpora", {}) | read,
+        plugins=packages_of(ADDED, all_tasks),
         studies_skipped={},
     )
     for source in sources:

@@ -24,7 +24,7 @@ from typing import Any
 from headatlas.commands.extract.run import PLACES, Advance, fill_store
 from headatlas.commands.merge.options import MergeOptions
 from headatlas.commands.survey.reopen import blank_studies, check_states, not_installed, read_states, start_studies
-from headatlas.commands.survey.run import make_frames
+from headatlas.commands.survey.run import make_frames, say_failed
 from headatlas.encoding.shards import Shard
 from headatlas.engine.locking import output_folder
 from headatlas.engine.manifests import read_manifest
@@ -103,14 +103,17 @@ def _merge_surveys(folders: Sequence[Path], manifests: Sequence[Manifest], run: 
     for corpus in first["corpora"]:
         for name, control in merged.get(f"{corpus}-control", {}).items():
             studies[name].control = control
-    frames, declared, failures = make_frames(studies)
-    rows = write_tables(run.folder, frames, declared)
+    made = make_frames(studies)
+    rows = write_tables(run.folder, made.frames, made.declared)
+    failures = {name: say_failed(studies[name], failure) for name, failure in made.failures.items()}
     examples = folders[0] / EXAMPLES
     write_atomically(run.folder / EXAMPLES, lambda temporary: shutil.copyfile(examples, temporary))
     run.check_stop()
     run.finish(
         corpora=first["corpora"],
         studies_skipped=skipped | failures | ({"figure 5": NO_SENTENCES} if "treebank" in first["corpora"] else {}),
+        plugins=first.get("plugins", {}),
+        findings=made.findings,
         tables=rows,
     )
     return Atlas(run.folder)

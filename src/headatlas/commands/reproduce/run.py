@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.choices import MapDistance
+from headatlas.choices import Definitions
 from headatlas.commands.probe.options import WITH_WORDS, probe
 from headatlas.commands.reproduce.checks import (
     TOLERANCES,
@@ -113,16 +113,11 @@ class PaperSurveyOptions(SurveyOptions):
     """A survey as the paper describes it: the map of heads of figure 6, and the beginning of coreference documents."""
 
     @property
-    def map_distance(self) -> MapDistance:
-        """The divergence itself, which is not a metric."""
-        return "js"
-
-    @property
-    def whole_documents(self) -> bool:
-        return False
+    def definitions(self) -> Definitions:
+        return "paper"
 
     def settings(self) -> dict[str, Any]:
-        return super().settings() | {"definitions": "paper"}
+        return super().settings() | {"definitions": self.definitions}
 
 
 def run_reproduce(options: ReproduceOptions) -> Atlas:

@@ -67,7 +67,8 @@ def _atlas_report(atlas: Atlas) -> Iterator[str]:
     manifest = atlas.manifest
     yield f"\n{model_and_size(manifest['model'])}, on"
     yield from (f"  {corpus}" for corpus in corpora_read(manifest))
-    yield from with_omissions((f"  - {finding}" for finding in findings(atlas.tables)), manifest)
+    found = findings(atlas.tables, manifest.get("findings"))
+    yield from with_omissions((f"  - {finding}" for finding in found), manifest)
 
 
 def with_omissions(report: Iterable[str], manifest: Mapping[str, Any]) -> Iterator[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from headatlas.choices import Definitions
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import CorpusOptions, FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions
@@ -61,6 +62,11 @@ class StatisticsOptions(Options, panel="Statistics"):
     """Compute every measure as the paper's released code does: token types all 0, smoothed entropies and distances,
     attention from the first token of a word, the map of heads from unrooted distances, and only the beginning of each
     coreference document."""
+
+    @property
+    def definitions(self) -> Definitions:
+        """Whose definitions are followed."""
+        return "code" if self.as_published else "ours"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -144,10 +150,12 @@ class SurveyOptions(
         chosen = self.chosen_studies
         if chosen == []:
             raise SettingError(f"No study is chosen. Choose from: {', '.join(STUDIES)}.")
+        for study in chosen or ():
+            _check_object(study)
         names = [study if isinstance(study, str) else study.name for study in chosen or ()]
         if unknown := sorted({study for study in chosen or () if isinstance(study, str)} - set(STUDIES)):
             raise SettingError(f"Unknown study: {', '.join(unknown)}. Choose from: {', '.join(STUDIES)}.")
-        taken = [study.name for study in chosen or () if not isinstance(study, str) and study.name in STUDIES]
+        taken = [study.name for study in chosen or () if not isinstance(study, str) and study.name in STUDIES.found]
         if taken or len(set(names)) < len(names):
             repeated = taken or [name for name in names if names.count(name) > 1]
             raise SettingError(f"Two studies are called '{repeated[0]}'. Rename one of them.")
@@ -185,6 +193,19 @@ class SurveyOptions(
             raise SettingError("--control compares with random weights, and so the model needs its own. Remove one.")
         if not isinstance(self.model, str):
             raise SettingError("--control loads the model again with random weights. Pass the model by name.")
+
+
+def _check_object(study: object) -> None:
+    """Refuse what is neither a name nor a study."""
+    if isinstance(study, str):
+        return
+    from headatlas.studies.study import Study  # slow, and names do not need it
+
+    if not isinstance(study, Study):
+        name = study.__name__ if isinstance(study, type) else type(study).__name__
+        raise SettingError(f"{name} is not a study. Pass names of studies, or objects such as {name}().")
+    if missing := [part for part in ("name", "tables") if not hasattr(study, part)]:
+        raise SettingError(f"The study {type(study).__name__} does not declare its {missing[0]}.")
 
 
 @command(SurveyOptions)

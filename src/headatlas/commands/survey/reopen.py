@@ -30,7 +30,7 @@ def reopen_studies(atlas: Atlas) -> Iterator[Study]:
     for corpus, studies in blank_studies(manifest, atlas.folder).items():
         path = atlas.folder / STATE / f"{corpus}.safetensors"
         start_studies(studies.values(), shape, atlas.folder)
-        states = check_states(path, read_states(path), studies)
+        states = check_states(path, read_states(path), studies) if studies else {}
         for name, study in studies.items():
             study.restore(states[name])
             yield study
@@ -62,6 +62,10 @@ def blank_studies(manifest: Manifest, folder: Path) -> dict[str, dict[str, Study
     """Make the studies of each corpus, without sums, with the settings in the manifest of a folder.
 
     Studies that failed are left out, and so are those that are not installed here (see `not_installed`).
+
+    Raises:
+        AtlasError: The settings are missing or damaged.
+        PluginError: The package of a study or of its kind of corpus cannot be imported.
     """
     settings = manifest["settings"]
     needed = {"seed", "studies", *(option.name for option in fields(StatisticsOptions))}
@@ -89,7 +93,8 @@ def not_installed(manifest: Manifest) -> list[str]:
 
 def _setup(manifest: Manifest, about: dict[str, Any]) -> Setup:
     settings = manifest["settings"]
-    chosen = {name: settings[name] for name in ("seed", "bootstrap", "least_count", "as_published")}
+    chosen = {name: settings[name] for name in ("seed", "bootstrap", "least_count")}
+    chosen["definitions"] = settings.get("definitions", "code" if settings["as_published"] else "ours")
     return Setup(causal=manifest["model"]["attention"] == "decoder", corpus=about, **chosen)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,21 +13,22 @@ from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.sources import ModelSource, StoreSource, configured, setup_of
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
-from headatlas.encoding.word_segments import ParsedSegment
+from headatlas.encoding.word_segments import ParsedSegment, WordSegment
 from headatlas.engine.corpora import KINDS, Corpus
-from headatlas.engine.job import describe_failure, is_own
+from headatlas.engine.job import attempt, describe_failure, is_own
 from headatlas.engine.run import run_studies
 from headatlas.engine.run_folder import RunFolder
-from headatlas.errors import PluginError
+from headatlas.errors import CorpusError, PluginError
 from headatlas.models.model import Observable
 from headatlas.plugins import packages_of
 from headatlas.results.atlas import Atlas, write_examples, write_relation_examples
 from headatlas.results.example import Example, RelationExample
 from headatlas.results.folder import write_tables
+from headatlas.results.tables import TABLES
 from headatlas.studies import STUDIES
 from headatlas.studies.kept_maps import ClearSentences, KeptMaps
 from headatlas.studies.labels import BEHAVIOURS, Label, table_of_labels
-from headatlas.studies.study import Frames, Study
+from headatlas.studies.study import Frames, Study, check_sums
 from headatlas.tables import Table
 
 
@@ -50,29 +52,28 @@ class _Survey:
 
     def observe_and_write(self) -> None:
         """Read the corpora, let the model pass over each of them once, and write the results."""
-        read_by = {study.corpus for study in self.source.chosen.values()}
-        corpora = {kind: self.source.read(kind) for kind in KINDS if kind in read_by}
-        for corpus in corpora.values():
-            corpus.about["unknown"] = self.source.count_unknown(corpus)
         self.skipped.update(self.source.skipped)
+        corpora = self._read_corpora()
         self.run.begin(model=self.source.about)
         chosen = self._choose_examples(corpora)
         studies: dict[str, Study] = {}
         examples: list[Example] = []
         clear: ClearSentences | None = None
         for kind, corpus in corpora.items():
-            of_kind = configured(self.source, self.options, kind, corpus.about)
+            of_kind, failures = configured(self.source, self.options, kind, corpus.about)
             keepers = self._keepers(corpus, chosen.get(kind, []), of_kind)
-            failures = self._observe(self.source.observed, corpus.segments, of_kind | keepers, kind)
+            failures |= self._observe(self.source.observed, corpus.segments, of_kind | keepers, kind)
             self._skip(of_kind, failures)
             self._observe_control(kind, corpus, of_kind)
             examples += self._make_examples(kind, corpus, chosen.get(kind, []), keepers.get(KeptMaps.name))
             clear = next((keeper for keeper in keepers.values() if isinstance(keeper, ClearSentences)), clear)
             studies |= of_kind
+        made = make_frames(studies) if self.options.shard is None else Made()
+        self._skip(studies, made.failures)
         if not studies:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.skipped.items())
             raise PluginError(f"None of the chosen studies could run. {reasons}.")
-        rows = self._write_tables(studies, clear) if self.options.shard is None else {}
+        rows = self._write_tables(made, clear) if self.options.shard is None else {}
         if isinstance(self.source, StoreSource):
             examples = stored_examples(self.source.store, self.options.examples)
         write_examples(self.run.folder, examples)
@@ -80,8 +81,31 @@ class _Survey:
             corpora={kind: self._describe(kind, corpus) for kind, corpus in corpora.items()},
             studies_skipped=self.skipped,
             plugins=packages_of(STUDIES, studies) | packages_of(KINDS, corpora),
+            findings=made.findings,
             tables=rows,
         )
+
+    def _read_corpora(self) -> dict[str, Corpus]:
+        """Read every corpus that a study needs. A kind of another package that fails takes its studies with it."""
+        read_by = {study.corpus for study in self.source.chosen.values()}
+        corpora: dict[str, Corpus] = {}
+        for kind in (kind for kind in KINDS if kind in read_by):
+            try:
+                corpora[kind] = self.source.read(kind)
+                corpora[kind].about["unknown"] = self.source.count_unknown(corpora[kind])
+                if not KINDS.is_own(kind):
+                    try_kind(kind, self._describe(kind, corpora[kind]), corpora[kind].segments)
+            except Exception as error:
+                if KINDS.is_own(kind) or isinstance(error, CorpusError):
+                    raise
+                corpora.pop(kind, None)
+                failed = f"its kind of corpus '{kind}' of {KINDS.found[kind].source} failed: {describe_failure(error)}"
+                self.skipped.update(
+                    {name: failed for name, study in self.source.chosen.items() if study.corpus == kind}
+                )
+        if not corpora:
+            raise PluginError(f"Nothing could be surveyed: {next(iter(self.skipped.values()))}.")
+        return corpora
 
     def _choose_examples(self, corpora: Mapping[str, Corpus]) -> dict[str, list[Segment]]:
         """Choose the inputs to keep, if there is a model that can run on cut ones."""
@@ -151,7 +175,7 @@ class _Survey:
         takers = {name for name, study in studies.items() if study.takes_control}
         if not self.options.control or not takers or not isinstance(self.source, ModelSource):
             return
-        blank = configured(self.source, self.options, kind, corpus.about)
+        blank, _ = configured(self.source, self.options, kind, corpus.about)
         controls = {name: blank[name] for name in takers}
         failures = self._observe(self.source.load_control(), corpus.segments, controls, f"{kind}-control")
         for name in takers - failures.keys():
@@ -159,14 +183,12 @@ class _Survey:
 
     def _skip(self, studies: dict[str, Study], failures: Mapping[str, str]) -> None:
         for name, failure in failures.items():
-            if name in studies:
-                self.skipped[name] = f"{_origin(studies.pop(name))} failed: {failure}"
+            studies.pop(name, None)
+            self.skipped[name] = say_failed(self.source.chosen[name], failure)
 
-    def _write_tables(self, studies: dict[str, Study], clear: ClearSentences | None) -> dict[str, int]:
+    def _write_tables(self, made: Made, clear: ClearSentences | None) -> dict[str, int]:
         """Write every table, and clear examples of the best heads; return the number of rows of each table."""
-        frames, declared, failures = make_frames(studies)
-        self._skip(studies, failures)
-        rows = write_tables(self.run.folder, frames, declared)
+        rows = write_tables(self.run.folder, made.frames, made.declared)
         if clear is not None:
             examples = [
                 RelationExample(
@@ -177,7 +199,7 @@ class _Survey:
                     accuracy=row["accuracy"],
                     **sentence._asdict(),
                 )
-                for row, sentence in clear.clearest(frames["dependency_best"])
+                for row, sentence in clear.clearest(made.frames["dependency_best"])
             ]
             write_relation_examples(self.run.folder, examples)
         return rows
@@ -186,37 +208,65 @@ class _Survey:
         return {"files": self.source.files[kind], **corpus.about, "left_out": corpus.left_out}
 
 
-def _origin(study: Study) -> str:
-    """Where a study comes from: its package, or the place of its class."""
-    if study.name in STUDIES:
-        return STUDIES.found[study.name].source
-    return f"{type(study).__module__}.{type(study).__qualname__}"
+def say_failed(study: Study, failure: str) -> str:
+    """Say where a study comes from that failed, its package or the place of its class, and how it failed."""
+    found = STUDIES.found.get(study.name)
+    origin = found.source if found else f"{type(study).__module__}.{type(study).__qualname__}"
+    return f"{origin} failed: {failure}"
 
 
-def make_frames(studies: Mapping[str, Study]) -> tuple[Frames, dict[str, Table], dict[str, str]]:
-    """Make every table of every study, and what they say together about each head.
+@dataclass(frozen=True)
+class Made:
+    """What studies make of their sums.
 
-    Returns:
-        The frames, the declarations of all tables, and the studies of other packages that failed, with how.
+    Attributes:
+        frames: The tables of every study, and what they say together about each head.
+        declared: The declarations of these tables.
+        findings: What the tables of studies of other packages show, in sentences.
+        failures: The studies of other packages that failed, and how.
     """
-    frames: Frames = {}
-    declared: dict[str, Table] = {BEHAVIOURS.name: BEHAVIOURS}
-    failures: dict[str, str] = {}
+
+    frames: Frames = field(default_factory=dict)
+    declared: dict[str, Table] = field(default_factory=dict)
+    findings: dict[str, list[str]] = field(default_factory=dict)
+    failures: dict[str, str] = field(default_factory=dict)
+
+
+def make_frames(studies: Mapping[str, Study]) -> Made:
+    """Make every table of every study, and what they say together about each head."""
+    made = Made(declared={BEHAVIOURS.name: BEHAVIOURS})
     labels: list[Label] = []
     for name, study in studies.items():
-        try:
-            of_study, tables = study.frames(), {table.name: table for table in study.tables}
-            made = {table: tables[table].conform(frame) for table, frame in of_study.items()}
-            if repeated := sorted(tables.keys() & declared.keys()):
-                raise ValueError(f"another study makes a table {repeated[0]}")
-            labels_here = list(study.labels(frames | made))
-        except Exception as error:
-            if is_own(study):
-                raise
-            failures[name] = describe_failure(error)
-            continue
-        frames |= made
-        declared |= tables
-        labels += labels_here
-    frames[BEHAVIOURS.name] = table_of_labels(labels)
-    return frames, declared, failures
+        attempt(name, study, made.failures, partial(_make_of_study, study, made, labels))
+    made.frames[BEHAVIOURS.name] = table_of_labels(labels)
+    return made
+
+
+def _make_of_study(study: Study, made: Made, labels: list[Label]) -> None:
+    """Add all that a study makes, or nothing if it fails."""
+    tables = {table.name: table for table in study.tables}
+    if not is_own(study):
+        check_sums(study)
+        if taken := [name for name, table in tables.items() if TABLES.get(name) is not table]:
+            raise PluginError(f"a table called {taken[0]} exists already; rename it")
+    of_study = study.frames()
+    if wrong := sorted(tables.keys() ^ of_study.keys()) if not is_own(study) else []:
+        raise PluginError(f"its tables are {', '.join(tables)}, but it makes or omits {', '.join(wrong)}")
+    conformed = {table: tables[table].conform(frame) for table, frame in of_study.items()}
+    available = made.frames | conformed
+    labels_here = [Label(*label) for label in study.labels(available)]
+    table_of_labels(labels_here)
+    sentences = [] if is_own(study) else [str(sentence) for sentence in study.findings(available)]
+    made.frames.update(conformed)
+    made.declared.update(tables)
+    made.findings.update({study.name: sentences} if sentences else {})
+    labels.extend(labels_here)
+
+
+def try_kind(kind: str, about: Mapping[str, Any], segments: Sequence[Segment]) -> None:
+    """Let a kind of corpus do all that a survey will ask of it, so that it fails before anything long begins."""
+    made = KINDS[kind]()
+    made.describe(about)
+    for example in [made.picture(segments[0]), *made.examples(segments)][:2]:
+        if isinstance(example, WordSegment):
+            made.gold(example, about)

@@ -5,10 +5,12 @@ Everything is chosen and checked here, before anything long begins.
 
 from __future__ import annotations
 
+import hashlib
+import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -19,13 +21,15 @@ from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.shortening import FITTING_TOKENS
 from headatlas.encoding.unknown import UnknownCounts, count_unknown
 from headatlas.engine.corpora import KINDS, Corpus
+from headatlas.engine.job import Failures, attempt, describe_failure
 from headatlas.errors import PluginError, SettingError
 from headatlas.files import sha256
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, Observable, check_length
+from headatlas.results.tables import TABLES
 from headatlas.store.index import INDEX
-from headatlas.store.reading import open_store
+from headatlas.store.reading import Store, open_store
 from headatlas.store.stored_model import OWN_KINDS, StoredMaps, stored_unknown
 from headatlas.studies import STUDIES
 from headatlas.studies.study import Setup, Study
@@ -90,6 +94,7 @@ class ModelSource(Source):
         self.chosen, self.skipped = choose_studies(wanted, reasons, why_no_gradients(self.observed))
         hashes = {kind: [record["sha256"] for record in records] for kind, records in self.files.items()}
         self.identity = model_identity(self.observed, self.stack) | {"corpora": hashes, "studies": list(self.chosen)}
+        self.identity |= code_of_studies(options)
         self.about = describe_model(self.observed, self.stack)
 
     def read(self, kind: str) -> Corpus:
@@ -122,7 +127,7 @@ class StoreSource(Source):
         self.token_kinds = OWN_KINDS
         records = [record for about in self.store.index.corpora.values() for record in about["files"]]
         self.files = dict.fromkeys(KINDS, records)
-        reasons = {kind: reason for kind in KINDS if (reason := KINDS[kind]().why_not_stored(self.store)) is not None}
+        reasons = {kind: reason for kind in KINDS if (reason := _why_not_stored(kind, self.store)) is not None}
         no_loss = "stored maps have no loss to differentiate; survey the model itself."
         self.chosen, self.skipped = choose_studies(choose_by_name(options), reasons, no_loss)
         if not self.chosen:
@@ -130,7 +135,7 @@ class StoreSource(Source):
         if self.store.level == "tokens" and not any(len(example) <= FITTING_TOKENS for example in self.store.examples):
             long = f"every stored input has over {FITTING_TOKENS} tokens, and only the model can cut one."
             self.skipped["figure 1"] = long
-        self.identity = {"maps": sha256(folder / INDEX), "studies": list(self.chosen)}
+        self.identity = {"maps": sha256(folder / INDEX), "studies": list(self.chosen)} | code_of_studies(options)
         self.about = self.store.model | {"maps": str(options.maps)}
 
     def read(self, kind: str) -> Corpus:
@@ -144,17 +149,28 @@ class StoreSource(Source):
         return stored_unknown(self.store)
 
 
-def configured(source: Source, options: SurveyOptions, kind: str, about: Mapping[str, Any]) -> dict[str, Study]:
-    """Make the chosen studies of one kind of corpus, with the settings of the survey."""
-    studies = {name: deepcopy(study) for name, study in source.chosen.items() if study.corpus == kind}
-    for study in studies.values():
-        study.configure(setup_of(options, source.stack == "decoder", about))
-    return studies
+def configured(
+    source: Source, options: SurveyOptions, kind: str, about: Mapping[str, Any]
+) -> tuple[dict[str, Study], Failures]:
+    """Make the chosen studies of one kind of corpus, with the settings of the survey; return also which failed."""
+    studies: dict[str, Study] = {}
+    failures: Failures = {}
+    setup = setup_of(options, source.stack == "decoder", about)
+    for name, study in source.chosen.items():
+        if study.corpus == kind:
+            attempt(name, study, failures, partial(_configure, study, setup, studies))
+    return studies, failures
+
+
+def _configure(study: Study, setup: Setup, studies: dict[str, Study]) -> None:
+    copy = deepcopy(study)
+    copy.configure(setup)
+    studies[study.name] = copy
 
 
 def setup_of(options: SurveyOptions, causal: bool, about: Mapping[str, Any]) -> Setup:
     """Return what decides the results of studies. about: what is known of their corpus."""
-    return Setup(causal, options.seed, options.bootstrap, options.least_count, options.as_published, about)
+    return Setup(causal, options.seed, options.bootstrap, options.least_count, options.definitions, about)
 
 
 def choose_by_name(options: SurveyOptions) -> dict[str, Study] | None:
@@ -164,8 +180,25 @@ def choose_by_name(options: SurveyOptions) -> dict[str, Study] | None:
     studies: dict[str, Study] = {}
     for wanted in options.chosen_studies:
         study = STUDIES[wanted]() if isinstance(wanted, str) else wanted
+        if not isinstance(wanted, str):
+            STUDIES.give(study.name, type(study))
+            TABLES.give(type(study))
         studies[study.name] = study
     return studies
+
+
+def code_of_studies(options: SurveyOptions) -> dict[str, Any]:
+    """Return what tells studies given as objects apart from others of their names: their code and attributes."""
+    given = [study for study in options.chosen_studies or () if not isinstance(study, str)]
+    return {"code_of_studies": {study.name: _fingerprint(study) for study in given}} if given else {}
+
+
+def _fingerprint(study: Study) -> str:
+    try:
+        code = inspect.getsource(type(study))
+    except (OSError, TypeError):  # typed into an interpreter
+        code = type(study).__qualname__
+    return hashlib.sha256(f"{code}{sorted(vars(study).items())}".encode()).hexdigest()
 
 
 def choose_studies(
@@ -200,13 +233,23 @@ def _installed() -> tuple[dict[str, Study], dict[str, str]]:
         try:
             study = STUDIES[name]()
             if study.name != name:
-                raise PluginError(f"The study '{name}' of {STUDIES.found[name].source} calls itself '{study.name}'.")
+                raise PluginError(f"it calls itself '{study.name}', but its package calls it '{name}'")
             studies[name] = study
         except Exception as error:
             if STUDIES.is_own(name):
                 raise
-            skipped[name] = str(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {error}"
+            skipped[name] = f"{STUDIES.found[name].source} failed: {describe_failure(error)}"
     return studies, skipped
+
+
+def _why_not_stored(kind: str, store: Store) -> str | None:
+    """Say why stored maps cannot stand for a kind of corpus; None if they can."""
+    try:
+        return KINDS[kind]().why_not_stored(store)
+    except Exception as error:
+        if KINDS.is_own(kind):
+            raise
+        return describe_failure(error)
 
 
 def _find_corpora(options: SurveyOptions) -> dict[str, list[Path]]:

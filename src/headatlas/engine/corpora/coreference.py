@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from headatlas.corpora.coreference.read import CoreferenceFormat, read_coreference
 from headatlas.corpora.files import name_files
+from headatlas.corpora.sample import sample_treebank
 from headatlas.engine.corpora.kind import Corpus, CorpusKind, Gold, Reading
 from headatlas.wording import counted
 
@@ -41,7 +42,7 @@ class CoreferenceCorpus(CorpusKind):
             read_coreference(files, reading.format_of("coreference"), left_out),
             tokenizer,
             max_tokens=reading.max_tokens,
-            windows=not reading.as_published,
+            windows=reading.definitions == "ours",
         )
         about = {
             "documents": sample.documents,
@@ -51,6 +52,9 @@ class CoreferenceCorpus(CorpusKind):
             "mentions": sample.mentions,
         }
         return Corpus(sample.segments, about, {**left_out, **sample.left_out})
+
+    def sample(self) -> list[Path]:
+        return [sample_treebank()]
 
     def describe(self, about: Mapping[str, Any]) -> str:
         stretches = "1 stretch" if about["segments"] == 1 else f"{about['segments']:,} stretches"

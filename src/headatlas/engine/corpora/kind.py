@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from headatlas.choices import SegmentStyle
+from headatlas.choices import Definitions, SegmentStyle
 from headatlas.errors import AtlasError
 from headatlas.wording import counted
 
@@ -35,7 +35,7 @@ class Reading:
         segment_style: The special tokens of such a segment.
         sentences: How many sentences of a treebank to sample; None: all.
         parse_with: A spaCy pipeline that makes a treebank of plain text.
-        as_published: Read as the paper's released code does.
+        definitions: Whose way of reading: ours, the paper's, or that of its released code.
     """
 
     max_tokens: int = 128
@@ -45,7 +45,7 @@ class Reading:
     segment_style: SegmentStyle = "auto"
     sentences: int | None = None
     parse_with: str | None = None
-    as_published: bool = False
+    definitions: Definitions = "ours"
 
     def format_of(self, kind: str) -> Any:
         """Return the format of a kind of corpus, "auto" if none was named."""
@@ -121,6 +121,10 @@ class CorpusKind(ABC):
         Raises:
             CorpusError: A file is malformed, or nothing is left to see.
         """
+
+    def sample(self) -> list[Path]:
+        """Return small files of this kind, for `headatlas.testing`; none if it brings none."""
+        return []
 
     def describe(self, about: Mapping[str, Any]) -> str:
         """Say in a phrase how much of the corpus the model saw. about: as in the manifest, with its files."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headatlas.corpora.files import name_files
+from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import TextFormat, read_text
 from headatlas.engine.corpora.kind import Corpus, CorpusKind, Reading
 from headatlas.wording import counted
@@ -36,7 +37,7 @@ class Text(CorpusKind):
             max_tokens=reading.max_tokens,
             seed=reading.seed,
             style=reading.segment_style,
-            zero_token_types=reading.as_published,
+            zero_token_types=reading.definitions == "code",
         )
         about = {
             "documents": sample.documents,
@@ -47,6 +48,9 @@ class Text(CorpusKind):
             "tokens": sum(map(len, sample.segments)),
         }
         return Corpus(sample.segments, about, sample.left_out)
+
+    def sample(self) -> list[Path]:
+        return [sample_text()]
 
     def describe(self, about: Mapping[str, Any]) -> str:
         return (

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headatlas.corpora.files import name_files
+from headatlas.corpora.sample import sample_treebank
 from headatlas.corpora.sampling import draw
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.label_sets import LABEL_SETS, LabelSet, labels_of, possessive_clitic
@@ -52,6 +53,9 @@ class Treebank(CorpusKind):
         left_out.update(parsed.left_out)
         about = _describe(parsed.segments, parsed.relations, parsed.documents, labels, reading.parse_with)
         return Corpus(parsed.segments, about, dict(left_out))
+
+    def sample(self) -> list[Path]:
+        return [sample_treebank()]
 
     def describe(self, about: Mapping[str, Any]) -> str:
         silver = f", parsed by {about['parsed_by']}: silver trees" if about.get("parsed_by") else ""

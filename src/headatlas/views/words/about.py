@@ -9,12 +9,28 @@ from typing import Any
 from headatlas.corpora.files import name_files
 from headatlas.encoding.unknown import MUCH_UNKNOWN, much_unknown, unknown_share
 from headatlas.engine.corpora import KINDS
+from headatlas.engine.job import describe_failure
 from headatlas.wording import counted, fine_percent
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
     """One phrase per corpus: how much of it the model saw, and the share of unknown tokens if it is small."""
-    return [_read(name, about) + _little_unknown(about.get("unknown")) for name, about in manifest["corpora"].items()]
+    return [
+        _read(about.get("kind", name), about) + _little_unknown(about.get("unknown"))
+        for name, about in manifest["corpora"].items()
+    ]
+
+
+def _read(kind: str, about: Mapping[str, Any]) -> str:
+    if kind in _READ:
+        return _READ[kind](about)
+    try:
+        return KINDS[kind]().describe(about)
+    except Exception as error:
+        if KINDS.is_own(kind):
+            raise
+        reason = describe_failure(error) if kind in KINDS else "its package is not installed here"
+        return f"{kind} of {name_files(about['files'])} ({reason})"
 
 
 def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
@@ -36,16 +52,9 @@ def unknown_warning(counts: Mapping[str, Any] | None, corpus: str, model: str) -
 
 def _called(corpus: str, about: Mapping[str, Any]) -> str:
     """What to call a corpus in a sentence, by its name in the manifest: of an option, a task, or a part of tasks."""
-    if corpus in KINDS or corpus in _CALLED:
-        return f"the {KINDS[corpus].called if corpus in KINDS else _CALLED[corpus]}"
+    if corpus in _CALLED or KINDS.is_own(corpus):
+        return f"the {_CALLED.get(corpus) or KINDS[corpus].called}"
     return f"the {'texts' if about.get('kind') == 'spans' else 'inputs'} of {corpus}"
-
-
-def _read(corpus: str, about: Mapping[str, Any]) -> str:
-    kind = about.get("kind", corpus)
-    if kind in _READ:
-        return _READ[kind](about)
-    return KINDS[kind]().describe(about) if kind in KINDS else f"{kind} of {name_files(about['files'])}"
 
 
 def _little_unknown(counts: Mapping[str, Any] | None) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.errors import PluginError
 from headatlas.studies import STUDIES
 from headatlas.wording import percent
 
@@ -15,22 +14,23 @@ SURE = 0.95  # share of replicates from which an order counts as settled
 Tables = Mapping[str, pd.DataFrame]
 
 
-def findings(tables: Tables) -> list[str]:
-    """One sentence for each observation that the tables allow."""
-    return [*_of_studies(tables), *(_of_layers(tables) if "layer_summary" in tables else ())]
+def findings(tables: Tables, of_others: Mapping[str, list[str]] | None = None) -> list[str]:
+    """Return one sentence for each observation that the tables allow.
 
-
-def _of_studies(tables: Tables) -> Iterator[str]:
-    for name in STUDIES:
-        try:
-            study = STUDIES[name]
-            if all(table.name in tables for table in study.tables):
-                yield from study.findings(tables)
-        except Exception as error:
-            if STUDIES.is_own(name):
-                raise
-            failure = error if isinstance(error, PluginError) else f"its findings failed ({type(error).__name__})"
-            yield f"The study {name} of {STUDIES.found[name].source} says nothing: {failure}."
+    Args:
+        tables: The tables of a folder.
+        of_others: The sentences of studies of other packages, by study. A survey saves them in its manifest, so that
+            they can be read where the package is not installed.
+    """
+    own = [STUDIES[name] for name in STUDIES if STUDIES.is_own(name)]
+    sentences = [
+        sentence
+        for study in own
+        if all(table.name in tables for table in study.tables)
+        for sentence in study.findings(tables)
+    ]
+    sentences += [sentence for of_study in (of_others or {}).values() for sentence in of_study]
+    return [*sentences, *(_of_layers(tables) if "layer_summary" in tables else ())]
 
 
 def _of_layers(tables: Tables) -> Iterator[str]:

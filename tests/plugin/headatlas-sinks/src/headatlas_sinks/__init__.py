@@ -1,0 +1,1 @@
+"""Two studies and a kind of corpus for headatlas."""
