@@ -7,7 +7,7 @@ import pytest
 import torch
 from transformers import BertModel
 
-from headatlas.commands.fit_mlm.batches import BatchMaker
+from headatlas.commands.fit_mlm.corpus import BatchMaker
 from headatlas.commands.fit_mlm.network import FitNetwork, encoder_matrices
 from headatlas.commands.fit_mlm.run import load_base
 from headatlas.commands.fit_mlm.training import Trainer, score, unigram_scores, warm_up

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headatlas.commands.fit_mlm.batches import MaskedBatch
+from headatlas.commands.fit_mlm.corpus import MaskedBatch
 from headatlas.errors import ModelError
 from headatlas.models.language_model import logits_at
 from headatlas.models.observing import quiet_transformers

@@ -15,8 +15,7 @@ from safetensors import torch as safetensors_torch
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-from headatlas.commands.fit_mlm.batches import BatchMaker
-from headatlas.commands.fit_mlm.corpus import FitCorpus, read_corpus
+from headatlas.commands.fit_mlm.corpus import BatchMaker, FitCorpus, read_corpus
 from headatlas.commands.fit_mlm.network import FitNetwork
 from headatlas.commands.fit_mlm.options import FitOptions
 from headatlas.commands.fit_mlm.training import score, train, unigram_scores

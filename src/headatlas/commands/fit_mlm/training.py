@@ -17,8 +17,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from headatlas.checksums import pack_tensors, unpack_tensors
-from headatlas.commands.fit_mlm.batches import BatchMaker, MaskedBatch
-from headatlas.commands.fit_mlm.corpus import FitCorpus
+from headatlas.commands.fit_mlm.corpus import BatchMaker, FitCorpus, MaskedBatch
 from headatlas.commands.fit_mlm.network import FitNetwork, unigram_log_probabilities
 from headatlas.commands.fit_mlm.options import FitOptions
 from headatlas.engine.progress import TokenProgress
