@@ -7,8 +7,7 @@ from collections.abc import Callable
 
 from benchmarks.measuring import Result, bare_forward, base_size, random_batch, ratio
 from headatlas.commands.ablate.importance import example_importance
-from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, gated_scores
-from headatlas.commands.ablate.replacement import find_replacement
+from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, find_replacement, gated_scores
 from headatlas.commands.ablate.tasks.token_prediction import MaskedLM
 from headatlas.models.gates import gates_without
 

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from benchmarks.measuring import Result, ratio
-from headatlas.commands.fit_mlm.batches import BatchMaker
+from headatlas.commands.fit_mlm.corpus import BatchMaker
 from headatlas.commands.fit_mlm.network import FitNetwork
 from headatlas.commands.fit_mlm.run import load_base
 from headatlas.commands.fit_mlm.training import Trainer

@@ -17,8 +17,8 @@ from headatlas.commands.keyphrases.candidates import (
     find_candidates,
     score_candidates,
 )
-from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.evaluation import by_text_rank, by_yake
+from headatlas.commands.keyphrases.key_words import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.reading import read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, text_windows
 from headatlas.commands.keyphrases.study import Keyphrases

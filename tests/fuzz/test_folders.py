@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headatlas as ha
-from headatlas.commands.fit_mlm.state import FitState, restore_state, save_state
+from headatlas.commands.fit_mlm.training import FitState, restore_state, save_state
 from headatlas.commands.layers.jobs import Record as LayerRecord
 from headatlas.commands.probe.jobs import Record
 from headatlas.commands.survey.reopen import reopen_studies

@@ -9,8 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headatlas.commands.ablate.options import AblateOptions
-from headatlas.commands.ablate.tasks.causal import WordPrediction, control_heads, lead_statistics, try_relation
-from headatlas.commands.ablate.tasks.matched_words import MatchedWords, RelationWords, match_words, word_classes
+from headatlas.commands.ablate.tasks.causal import (
+    MatchedWords,
+    RelationWords,
+    WordPrediction,
+    control_heads,
+    lead_statistics,
+    match_words,
+    try_relation,
+    word_classes,
+)
 from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.word_segments import parsed_segments
 from headatlas.models.gates import gates_without

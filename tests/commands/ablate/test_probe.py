@@ -10,8 +10,7 @@ import torch
 
 from headatlas.commands.ablate.importance import gate_gradients
 from headatlas.commands.ablate.options import ablate
-from headatlas.commands.ablate.passes import HeadRemoval
-from headatlas.commands.ablate.replacement import find_replacement
+from headatlas.commands.ablate.passes import HeadRemoval, find_replacement
 from headatlas.commands.ablate.tasks.probe import ProbeParsing
 from headatlas.corpora.sample import sample_treebank
 from headatlas.corpora.treebanks.read import read_treebank

@@ -14,8 +14,7 @@ from headatlas.commands.ablate.importance import (
     importance_table,
     normalised,
 )
-from headatlas.commands.ablate.passes import HeadRemoval, gated_scores, plain_scores
-from headatlas.commands.ablate.replacement import find_replacement
+from headatlas.commands.ablate.passes import HeadRemoval, find_replacement, gated_scores, plain_scores
 from headatlas.commands.ablate.task_run import (
     RemovalCurves,
     RemovedOne,

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from headatlas.commands.fit_mlm.batches import BatchMaker, epoch_plan
-from headatlas.commands.fit_mlm.corpus import cut, read_corpus
+from headatlas.commands.fit_mlm.corpus import BatchMaker, cut, epoch_plan, read_corpus
 from headatlas.corpora.sampling import rng_of
 from headatlas.corpora.text import read_text
 from headatlas.encoding.template import single_frame

@@ -7,11 +7,10 @@ import pytest
 import torch
 from transformers import BertModel
 
-from headatlas.commands.fit_mlm.batches import BatchMaker
+from headatlas.commands.fit_mlm.corpus import BatchMaker
 from headatlas.commands.fit_mlm.network import FitNetwork, encoder_matrices
 from headatlas.commands.fit_mlm.run import load_base
-from headatlas.commands.fit_mlm.scores import score, unigram_scores
-from headatlas.commands.fit_mlm.training import Trainer, warm_up
+from headatlas.commands.fit_mlm.training import Trainer, score, unigram_scores, warm_up
 from headatlas.corpora.sampling import rng_of
 from headatlas.encoding.template import single_frame
 from headatlas.errors import ModelError

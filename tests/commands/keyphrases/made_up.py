@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from headatlas.commands.keyphrases.documents import Document
+from headatlas.commands.keyphrases.key_words import Document
 from headatlas.commands.keyphrases.phrases import phrase_stems, split_words
 
 TEXTS = [

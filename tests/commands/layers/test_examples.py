@@ -49,7 +49,7 @@ def test_the_most_moved_targets_are_kept_one_a_text(tmp_path):
                     best[place] = (how[0], number)
                 row += 1
     wanted = sorted(((value, place, number) for place, (value, number) in best.items()), reverse=True)[:5]
-    assert [(mover.place, mover.target) for mover in movers.found()] == [(place, number) for _, place, number in wanted]
+    assert [(mover.place, mover.target) for mover in movers.kept] == [(place, number) for _, place, number in wanted]
 
 
 def test_spans_are_set_in_brackets():

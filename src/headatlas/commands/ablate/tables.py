@@ -44,7 +44,7 @@ IMPORTANCE = Table(  # Michel et al. 2019, section 4.1
         *interval("its 95 % bootstrap interval over examples", "value"),
         Value(
             "normalised",
-            "value over the l2 norm of its layer's values",
+            "value over the l2 norm of its layer",
             label="importance for {task}, within the layer",
         ),
         Value("first_half", "the same mean on one half of the examples", "nats", why_not=HALF),
@@ -69,10 +69,7 @@ REMOVAL_CURVE = Table(  # Michel et al. 2019, section 4.2
         Value("share", "share of all heads removed, 0 to 1", "share"),
         Key("heads_removed", "that many heads", "int64"),
         Value("score", "mean score over examples; for random, the mean over several orders"),
-        Value(
-            "low", "lower end of its 95 % bootstrap interval; for random, the lowest of the orders", bound_of="score"
-        ),
-        Value("high", "its upper end; for random, the highest of the orders", bound_of="score"),
+        *interval("its 95 % bootstrap interval; for random, of the range of the orders", "score"),
         EXAMPLES,
     ),
     figure=("removal_curve", f"{FIGURES}:removal_figure"),

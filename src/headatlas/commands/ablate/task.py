@@ -104,11 +104,11 @@ class Task(ABC):
         """
         raise NotImplementedError(f"{cls.__name__} has no method `read`")
 
-    def __init__(self, model: Model, batches: Sequence[ExampleBatch]) -> None:
+    def __init__(self, model: Model, batches: Sequence[ExampleBatch], **left_out: int) -> None:
         self.model = model
         self.batches = batches
         self.about: dict[str, Any] = {"examples": len(self.ids), "unknown": self._unknown()}  # for the manifest
-        self.left_out: dict[str, int] = {}  # reason -> how many
+        self.left_out = {reason: count for reason, count in left_out.items() if count}
 
     @property
     def ids(self) -> list[str]:

@@ -25,8 +25,7 @@ from torch import Tensor
 
 from headatlas.commands.ablate.importance import batch_importance, halves_of, importance_table
 from headatlas.commands.ablate.options import AblateOptions
-from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, gated_scores
-from headatlas.commands.ablate.replacement import Replacement, find_replacement
+from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replacement, find_replacement, gated_scores
 from headatlas.commands.ablate.task import Task
 from headatlas.encoding.shards import Shard
 from headatlas.engine.progress import TokenProgress

@@ -22,6 +22,7 @@ from headatlas.choices import LanguageModel
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.template import require_fast
 from headatlas.errors import ModelError, SettingError
+from headatlas.models.gates import gates_without
 from headatlas.models.heads import check_head, parse_head
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape, Stack
@@ -109,16 +110,17 @@ class Explorer:
         if question.words and question.words[-1] >= len(words):
             raise SettingError(f"The text has no word {question.words[-1]}: it has {len(words)} words.")
         places = self._places(typed, word_of, question.words)
-        typed_ids = [int(typed.segment.ids[place]) if place < len(word_of) else None for place in places]
         read = self._masked(typed, places) if self.predicts == "masked" else typed
         gates = self._gates(question)
         with _removed(self.model, gates, self.stack):
             example = sentence_example(self.model, read, self.stack)
-        predicted = predictions(self.model, sentence_batch(self.model, read), places, self._unmasked(typed_ids), gates)
+        typed_ids = self._typed_ids(typed, places)
+        predicted = predictions(self.model, sentence_batch(self.model, read), places, typed_ids, gates)
+        word_at = [*word_of, -1]  # the place after the text belongs to no word
         return {
             "example": packed_example(example, self.shape.heads, level=FAST),
             "words": list(words),
-            "predictions": [row | {"word": self._word(word_of, row["place"])} for row in predicted],
+            "predictions": [row | {"word": word_at[row["place"]]} for row in predicted],
         }
 
     def _places(self, typed: Sentence, word_of: Sequence[int], chosen: Sequence[int]) -> list[int]:
@@ -147,22 +149,15 @@ class Explorer:
             words=tuple(name if number in hidden else word for number, word in enumerate(typed.words)),
         )
 
-    def _unmasked(self, typed_ids: Sequence[int | None]) -> list[int | None]:
-        """Replace typed masks, which stand for no word of the text, by None."""
-        return [None if token == self.model.tokenizer.mask_token_id else token for token in typed_ids]
+    def _typed_ids(self, typed: Sentence, places: Sequence[int]) -> list[int | None]:
+        """Return the typed tokens; None after the text and for typed masks, which stand for no word of the text."""
+        ids = [*typed.segment.ids.tolist(), None]
+        return [None if ids[place] == self.model.tokenizer.mask_token_id else ids[place] for place in places]
 
     def _gates(self, question: Question) -> Tensor | None:
         if not question.removed:
             return None
-        gates = torch.ones(self.shape.layers, self.shape.most_heads, device=self.model.device, dtype=self.model.dtype)
-        for layer, head in question.removed:
-            gates[layer - 1, head - 1] = 0
-        return gates
-
-    @staticmethod
-    def _word(word_of: Sequence[int], place: int) -> int:
-        """Return the word that a place belongs to, -1 after the text."""
-        return word_of[place] if place < len(word_of) else -1
+        return gates_without(question.removed, self.shape, self.model.name, self.model.device)
 
 
 def _removed(model: Model, gates: Tensor | None, stack: Stack | None = None) -> AbstractContextManager[None]:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import count
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -109,11 +109,8 @@ class Turns:
         if not self._room.acquire(blocking=False):
             raise BusyError
         future: Future[Answer] = self._worker.submit(work)
-        future.add_done_callback(self._leave)
+        future.add_done_callback(lambda _: self._room.release())
         return await asyncio.wait_for(asyncio.wrap_future(future), self._seconds)
-
-    def _leave(self, _future: Future[Any]) -> None:
-        self._room.release()
 
 
 class Pages:

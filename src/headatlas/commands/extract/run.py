@@ -24,7 +24,7 @@ from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length
 from headatlas.models.stacks import Stack
-from headatlas.store.examples import StoredExample, Tensors, example_of
+from headatlas.store.examples import Tensors, example_of
 from headatlas.store.importing import read_maps
 from headatlas.store.index import INDEX, Index, check_index, read_index
 from headatlas.store.reading import Store, open_store
@@ -36,8 +36,6 @@ from headatlas.wording import counted, megabytes
 PLACES = "places"  # in the index of a shard: the place of each example in the whole
 Advance = Callable[[int], None]
 """Reports how many more tokens are done."""
-
-SHARD_MEGABYTES = 256
 
 
 def run_extract(options: ExtractOptions) -> Store:
@@ -90,7 +88,7 @@ def import_maps(
     *,
     out: str | Path = "maps",
     dtype_stored: StoredType = "float16",
-    shard_megabytes: int = SHARD_MEGABYTES,
+    shard_megabytes: int = StoreOptions.shard_megabytes,
     progress: bool = True,
 ) -> Store:
     """Store attention maps that others made, to survey or probe them.
@@ -157,7 +155,7 @@ def keep_inputs(
     maps: bool = True,
     hidden_states: bool,
     dtype_stored: str = "float16",
-    shard_megabytes: int = SHARD_MEGABYTES,
+    shard_megabytes: int = StoreOptions.shard_megabytes,
     batch_tokens: int,
     stack: Stack,
     progress: bool,
@@ -183,6 +181,7 @@ def keep_inputs(
     Returns:
         The store, opened.
     """
+    names = model.tokenizer.convert_ids_to_tokens
     index = Index(
         level=level,
         dtype=dtype_stored,
@@ -193,7 +192,9 @@ def keep_inputs(
         settings=model_identity(model, stack) | settings,
         corpora=corpora,
         versions=versions(),
-        examples=_examples(model, inputs, relations),
+        examples=[
+            example_of(segment, names(segment.ids.tolist()), model.kinds(segment.ids), relations) for segment in inputs
+        ],
     )
     reading: dict[str, Any] = {"batch_tokens": batch_tokens, "stack": stack, "maps": maps, "states": hidden_states}
 
@@ -202,11 +203,6 @@ def keep_inputs(
         return observe_maps(model, segments, level, **reading, dtype=dtype_stored, advance=advance)
 
     return fill_store(out, index, produce, progress=progress)
-
-
-def _examples(model: Model, inputs: Sequence[Segment], relations: Sequence[str]) -> list[StoredExample]:
-    names = model.tokenizer.convert_ids_to_tokens
-    return [example_of(segment, names(segment.ids.tolist()), model.kinds(segment.ids), relations) for segment in inputs]
 
 
 def fill_store(

@@ -13,7 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
-from headatlas.commands.fit_mlm.batches import MaskedBatch
+from headatlas.commands.fit_mlm.corpus import MaskedBatch
 from headatlas.errors import ModelError
 from headatlas.models.language_model import logits_at
 from headatlas.models.observing import quiet_transformers
@@ -33,15 +33,15 @@ class FitNetwork:
     ) -> None:
         peft = require_peft()
         self.network = network
-        self.decoder = _name_of(network, _tied_decoder(network, name))
-        head = head_modules(network)
-        _start_anew(network, [module for part, module in head.items() if part != self.decoder], seed)
-        parts = sorted(part for part in head if part != self.decoder)
+        decoder = _tied_decoder(network, name)
+        self.decoder = next(part for part, module in network.named_modules() if module is decoder)
+        head = {part: module for part, module in head_modules(network).items() if part != self.decoder}
+        _start_anew(network, list(head.values()), seed)
         config = peft.LoraConfig(
             r=rank,
             lora_alpha=alpha,
             target_modules=FROZEN_ENCODER if freeze else encoder_matrices(network),
-            modules_to_save=parts,
+            modules_to_save=sorted(head),
             bias="all",  # so that the decoder's bias belongs to the adapter
         )
         with torch.random.fork_rng(devices=[]), quiet_transformers():
@@ -108,11 +108,6 @@ def _tied_decoder(network: PreTrainedModel, name: str) -> nn.Module:
             "matrix, so a small head cannot be fitted. Set tie_word_embeddings to true in its config.json."
         )
     return decoder  # type: ignore[no-any-return]
-
-
-def _name_of(network: PreTrainedModel, wanted: nn.Module) -> str:
-    names: list[str] = [name for name, module in network.named_modules() if module is wanted]
-    return names[0]
 
 
 def _start_anew(network: PreTrainedModel, modules: list[nn.Module], seed: int) -> None:

@@ -15,12 +15,10 @@ from safetensors import torch as safetensors_torch
 from transformers import AutoConfig, AutoModelForMaskedLM, AutoTokenizer
 from transformers.models.auto.modeling_auto import MODEL_FOR_MASKED_LM_MAPPING_NAMES
 
-from headatlas.commands.fit_mlm.batches import BatchMaker
-from headatlas.commands.fit_mlm.corpus import FitCorpus, read_corpus
+from headatlas.commands.fit_mlm.corpus import BatchMaker, FitCorpus, read_corpus
 from headatlas.commands.fit_mlm.network import FitNetwork
 from headatlas.commands.fit_mlm.options import FitOptions
-from headatlas.commands.fit_mlm.scores import score, unigram_scores
-from headatlas.commands.fit_mlm.training import train
+from headatlas.commands.fit_mlm.training import score, train, unigram_scores
 from headatlas.commands.shared.models import split_revision
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.encoding.template import require_fast
@@ -113,11 +111,7 @@ def _fit(options: FitOptions, folder: Path) -> Fit:
         "trained_parameters": sum(parameter.numel() for parameter in network.learning.values()),
     }
     _write_adapter(network, folder)
-    record |= {
-        "adapter_sha256": sha256(folder / ADAPTER_WEIGHTS),
-        "finished": moment(),
-        "complete": True,
-    }
+    record |= {"adapter_sha256": sha256(folder / ADAPTER_WEIGHTS), "finished": moment(), "complete": True}
     _write_record(folder, record)
     with suppress(OSError):
         (folder / STATE).unlink()

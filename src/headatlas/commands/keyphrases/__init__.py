@@ -1,8 +1,8 @@
 """Find the keyphrases of documents by the attention that their words receive.
 
-`reading`, `phrases`, `key_words` and `segments` make inputs of documents with keyphrases. `documents` and `candidates`
-say what may be found, `word_weights` what each word receives, `choosing` and `combination` from which heads;
-`evaluation` compares with other methods; `run` ties them together.
+`reading`, `phrases`, `key_words` and `segments` make inputs of documents with keyphrases. `candidates` says what may
+be found, `word_weights` what each word receives, `choosing` and `combination` from which heads; `evaluation` compares
+with other methods; `run` ties them together.
 
 The folder also adds a kind of corpus, a study, an ablation task and a span task. Nothing outside it needs it: without
 the folder, headatlas works as before and knows no keyphrases.

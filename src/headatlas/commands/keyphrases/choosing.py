@@ -17,13 +17,11 @@ import numpy as np
 
 from headatlas.commands.keyphrases.candidates import Candidate, combined, score_candidates
 from headatlas.commands.keyphrases.combination import KeyWords, ranked_heads
-from headatlas.commands.keyphrases.documents import Document
 from headatlas.commands.keyphrases.evaluation import precision_recall_f1
-from headatlas.commands.keyphrases.key_words import OUTSIDE, tag_words
+from headatlas.commands.keyphrases.key_words import OUTSIDE, Document, tag_words
 from headatlas.commands.keyphrases.phrases import is_sign
 from headatlas.commands.keyphrases.word_weights import WordWeights
 from headatlas.commands.shared.heads import parse_heads
-from headatlas.errors import SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 
@@ -63,14 +61,6 @@ def shipped(model: Model) -> HeadChoice | None:
     shape = model.shapes[model.default_stack]
     choice = named(record["heads"], shape, model.name, record["pooling"], record["rows"])
     return HeadChoice(choice.heads, choice.pooling, choice.rows, f"shipped, found on {record['found_on']}")
-
-
-def no_heads(model: Model) -> SettingError:
-    """The error if no heads are known."""
-    return SettingError(
-        f"No heads are known that find keyphrases in {model.name}. Name some with --heads 5-4 6-11, or give documents "
-        "with keyphrases to find them on with --train."
-    )
 
 
 def found_on(

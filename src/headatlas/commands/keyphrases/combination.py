@@ -67,19 +67,15 @@ def combine_heads(train: KeyWords, test: KeyWords, *, seed: int, resamplings: in
     spread[spread == 0] = 1.0
     seen, unseen = (fitted - centre) / spread, (_features(test.weights) - centre) / spread
     curve: list[CurvePoint] = []
-    coefficient = np.zeros(len(order))
     for size in (*(size for size in SIZES if size < len(order)), len(order)):
         chosen = order[:size]
         model = LogisticRegression(max_iter=_MOST_ROUNDS).fit(seen[:, chosen], train.key)
         scores = [part[:, chosen] @ model.coef_[0] for part in (seen, unseen)]
         curve.append(_point("logistic", size, scores, train, test, seed, resamplings))
-        if size == len(order):
-            coefficient[chosen] = model.coef_[0]
     share = scalar_mix(seen, train.key)
     curve.append(_point("scalar_mix", len(order), [seen @ share, unseen @ share], train, test, seed, resamplings))
-    rank = np.empty(len(order), dtype=np.int64)
-    rank[order] = np.arange(len(order))
-    return Combination(curve, rank, coefficient, share)
+    rank = np.argsort(order)
+    return Combination(curve, rank, model.coef_[0][rank], share)  # the last regression is that on all heads
 
 
 def ranked_heads(words: KeyWords) -> NDArray[np.int64]:

@@ -19,12 +19,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.commands.keyphrases.candidates import Candidate, Scored
-from headatlas.commands.keyphrases.documents import Document
+from headatlas.commands.keyphrases.key_words import Document
 from headatlas.commands.keyphrases.phrases import Stems, phrase_stems
+from headatlas.commands.keyphrases.tables import KEYPHRASE_SCORES
 from headatlas.statistics.paired import bootstrap_means
 
 CUTS = (5, 10, 15)
-COLUMNS = ["method", "k", "precision", "recall", "f1", "low", "high", "count"]
 DAMPING = 0.85
 NEIGHBOURS = 2  # words within this distance among candidates' words are linked
 Ranked = list[Stems]  # the best first
@@ -51,7 +51,7 @@ def score_table(
             scores = np.array([precision_recall_f1(ranking, document.gold, k) for ranking, document in pairs])
             low, high = bootstrap_means(scores[:, 2:], ids, seed=seed, resamplings=resamplings)
             rows.append((method, k, *scores.mean(0).tolist(), low.item(), high.item(), len(ids)))
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=KEYPHRASE_SCORES.names)
 
 
 def rank_all(

@@ -27,6 +27,7 @@ from headatlas.commands.keyphrases.key_words import TAGS
 from headatlas.commands.keyphrases.options import KeyphraseOptions
 from headatlas.commands.keyphrases.reading import KeyphraseDocument
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, keyphrase_segments
+from headatlas.commands.keyphrases.tables import KEYPHRASE_TAGGERS
 from headatlas.commands.keyphrases.task import KeyphraseTagging, word_tags
 from headatlas.commands.prune.options import prune
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
@@ -158,12 +159,7 @@ def tune_and_question(
         **shared,
     )
     pruned = prune(
-        str(tagger),
-        by="importance",
-        share=SHARE_PRUNED,
-        ablation=folder / ABLATION,
-        out=folder / PRUNED,
-        **shared,
+        str(tagger), by="importance", share=SHARE_PRUNED, ablation=folder / ABLATION, out=folder / PRUNED, **shared
     )
     scored = keyphrase_segments(data, model.tokenizer, max_tokens=max_tokens).segments
     table = _taggers_table({"whole": tagger, "pruned": folder / PRUNED}, scored, str(model.device), options)
@@ -177,10 +173,8 @@ def split(documents: Sequence[KeyphraseDocument], seed: int) -> tuple[list[Keyph
         raise CorpusError("--train needs at least two documents: one to learn from, one to hold back.")
     held_back = min(MOST_HELD, max(1, len(documents) // HELD_SHARE))
     held = set(random.Random(f"{seed} held back").sample(range(len(documents)), held_back))
-    parts: tuple[list[KeyphraseDocument], list[KeyphraseDocument]] = ([], [])
-    for place, document in enumerate(documents):
-        parts[place in held].append(document)
-    return parts
+    learned = [document for place, document in enumerate(documents) if place not in held]
+    return learned, [documents[place] for place in sorted(held)]
 
 
 def json_line(document: KeyphraseDocument) -> str:
@@ -191,7 +185,7 @@ def json_line(document: KeyphraseDocument) -> str:
 def _taggers_table(
     taggers: Mapping[str, Path], segments: Sequence[KeyphraseSegment], device: str, options: KeyphraseOptions
 ) -> pd.DataFrame:
-    """tagger, heads, f1, low, high, log_likelihood, count: each model on the same documents."""
+    """Score each model on the same documents."""
     rows = []
     for name, folder in taggers.items():
         model = load_model(str(folder), device=device, task_head="token-classification")
@@ -201,4 +195,4 @@ def _taggers_table(
         f1, likelihood = scores.mean(0).tolist()
         heads = model.shapes[model.default_stack].total
         rows.append((name, heads, f1, low.item(), high.item(), likelihood, len(scores)))
-    return pd.DataFrame(rows, columns=["tagger", "heads", "f1", "low", "high", "log_likelihood", "count"])
+    return pd.DataFrame(rows, columns=KEYPHRASE_TAGGERS.names)

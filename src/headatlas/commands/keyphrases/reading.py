@@ -16,11 +16,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path, PurePosixPath
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, get_args
 
-from headatlas.corpora.archives import Archive, decode, open_archive
+from headatlas.corpora.archives import decode, open_archive
 from headatlas.corpora.files import each_once
 from headatlas.corpora.lines import read_lines
 from headatlas.corpora.rows import json_object
@@ -76,49 +76,26 @@ def _documents(path: Path, number: int, layout: KeyphraseFormat, left_out: Count
         raise CorpusError("is not a .jsonl file. Name the file.", path)
     with open_archive(path) as archive:
         names = archive.names()
-        if layout in _INSPEC_KEYS or (layout == "auto" and any(name.suffix == ".abstr" for name in names)):
-            yield from _inspec(archive, names, number, _INSPEC_KEYS.get(layout, ".uncontr"), left_out)
+        inspec = layout in _INSPEC_KEYS or (layout == "auto" and any(name.suffix == ".abstr" for name in names))
+        if inspec:
+            suffix, mark = _INSPEC_KEYS.get(layout, ".uncontr"), ";"
+            keys_of = {name: name.with_suffix(suffix) for name in names if name.suffix == ".abstr"}
         elif any(name.parent.name == _TEXTS for name in names):
-            yield from _folders(archive, names, number, left_out)
+            texts, mark = [name for name in names if name.parent.name == _TEXTS and name.suffix == ".txt"], "\n"
+            keys_of = {name: name.parent.parent / _KEYS / f"{name.stem}.key" for name in texts}
         else:
             raise CorpusError(
                 f"is in none of the known formats. Give a folder or zip with NAME.abstr and NAME.uncontr, or with "
                 f"{_TEXTS}/NAME.txt and {_KEYS}/NAME.key, or a .jsonl file with text and keyphrases.",
                 path,
             )
-
-
-def _inspec(
-    archive: Archive, names: list[PurePosixPath], number: int, suffix: str, left_out: Counter[str]
-) -> Iterator[KeyphraseDocument]:
-    pairs = {name: name.with_suffix(suffix) for name in names if name.suffix == ".abstr"}
-    for document in _archived(archive, names, pairs, number, ";", left_out):
-        yield replace(document, text=unfolded(document.text))
-
-
-def _folders(
-    archive: Archive, names: list[PurePosixPath], number: int, left_out: Counter[str]
-) -> Iterator[KeyphraseDocument]:
-    texts = [name for name in names if name.parent.name == _TEXTS and name.suffix == ".txt"]
-    pairs = {name: name.parent.parent / _KEYS / f"{name.stem}.key" for name in texts}
-    return _archived(archive, names, pairs, number, "\n", left_out)
-
-
-def _archived(
-    archive: Archive,
-    names: list[PurePosixPath],
-    pairs: dict[PurePosixPath, PurePosixPath],
-    number: int,
-    mark: str,
-    left_out: Counter[str],
-) -> Iterator[KeyphraseDocument]:
-    """The documents of an archive. pairs: the file of keyphrases of each text; mark: what separates the phrases."""
-    present = set(names)
-    for name, keys in pairs.items():
-        path = archive.path / name
-        phrases = decode(archive.read(keys), archive.path / keys, left_out) if keys in present else ""
-        text = decode(archive.read(name), path, left_out)
-        yield KeyphraseDocument(f"{number}.{printable(name.stem)}", path, None, text, _split(phrases, mark))
+        present = set(names)
+        for name, keys in keys_of.items():
+            phrases = decode(archive.read(keys), path / keys, left_out) if keys in present else ""
+            text = decode(archive.read(name), path / name, left_out)
+            whole = unfolded(text) if inspec else text
+            document = f"{number}.{printable(name.stem)}"
+            yield KeyphraseDocument(document, path / name, None, whole, _split(phrases, mark))
 
 
 def _json_lines(path: Path, number: int) -> Iterator[KeyphraseDocument]:

@@ -19,15 +19,15 @@ from headatlas.commands.keyphrases.candidates import (
     score_candidates,
     with_tagger,
 )
-from headatlas.commands.keyphrases.choosing import HeadChoice, found_on, key_words, named, no_heads, shipped
+from headatlas.commands.keyphrases.choosing import HeadChoice, found_on, key_words, named, shipped
 from headatlas.commands.keyphrases.combination import Combination, combine_heads
-from headatlas.commands.keyphrases.documents import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.evaluation import rank_all, score_table
 from headatlas.commands.keyphrases.finetuning import tune_and_question
-from headatlas.commands.keyphrases.key_words import OUTSIDE, tag_words
+from headatlas.commands.keyphrases.key_words import OUTSIDE, Document, of_texts, tag_words, with_keyphrases
 from headatlas.commands.keyphrases.options import KeyphraseOptions
 from headatlas.commands.keyphrases.reading import KeyphraseDocument, read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment
+from headatlas.commands.keyphrases.tables import KEYPHRASE_WORDS, KEYPHRASES
 from headatlas.commands.keyphrases.word_weights import WordWeights, encode_documents, word_weights
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
@@ -35,6 +35,7 @@ from headatlas.corpora.sampling import draw
 from headatlas.corpora.text import read_text
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
+from headatlas.errors import SettingError
 from headatlas.manifest import HeadsChosen, Produced
 from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
@@ -143,10 +144,9 @@ def _find_phrases(
 
     shape, trained = model.shapes[model.default_stack], corpora.get("train")
     learned = weigh("train", options.pooling, options.rows) if trained else []
-    if trained and choice is None:
-        choice = found_on(trained.documents, learned, trained.candidates, options.pooling, options.rows)
     if choice is None:
-        raise no_heads(model)
+        train = corpora["train"]
+        choice = found_on(train.documents, learned, train.candidates, options.pooling, options.rows)
     name = "data" if "data" in corpora else "text"
     read, weights = corpora[name], weigh(name, choice.pooling, choice.rows)
     scored = [
@@ -165,7 +165,8 @@ def _find_phrases(
     if name == "data" and trained:
         known, asked = key_words(trained.documents, learned), key_words(read.documents, weights)
         combination = combine_heads(known, asked, **drawing)
-        tables["keyphrase_curve"] = _curve_table(combination, len(read.documents))
+        points = pd.DataFrame([vars(point) for point in combination.curve])
+        tables["keyphrase_curve"] = points.assign(count=len(read.documents))
         tables["keyphrase_weights"] = _weights_table(combination, shape, behaviours)
     chosen: HeadsChosen = {
         "names": choice.names(shape),
@@ -183,7 +184,10 @@ def _named_or_shipped(model: Model, options: KeyphraseOptions) -> HeadChoice | N
     if options.train is not None:
         return None
     if (choice := shipped(model)) is None:
-        raise no_heads(model)
+        raise SettingError(
+            f"No heads are known that find keyphrases in {model.name}. Name some with --heads 5-4 6-11, or give "
+            "documents with keyphrases to find them on with --train."
+        )
     return choice
 
 
@@ -196,13 +200,13 @@ def _read_behaviours(atlas: str | Path | None) -> dict[tuple[int, int], list[str
 
 
 def _phrases_table(documents: Sequence[Document], scored: Sequence[Sequence[Scored]], top: int) -> pd.DataFrame:
-    """document, rank, phrase, score, right: the first phrases of every document."""
+    """The first phrases of every document."""
     rows = [
         (document.id, rank, phrase.candidate.text, phrase.score, _is_right(document, phrase))
         for document, phrases in zip(documents, scored, strict=True)
         for rank, phrase in enumerate(phrases[:top], start=1)
     ]
-    return pd.DataFrame(rows, columns=["document", "rank", "phrase", "score", "right"]).astype({"right": "boolean"})
+    return pd.DataFrame(rows, columns=KEYPHRASES.names)
 
 
 def _words_table(
@@ -212,7 +216,7 @@ def _words_table(
     scored: Sequence[Sequence[Scored]],
     top: int,
 ) -> pd.DataFrame:
-    """document, place, line, word, weight, found, key: the first documents word by word."""
+    """The first documents word by word."""
     rows: list[tuple[object, ...]] = []
     for document, received, phrases in list(zip(documents, weights, scored, strict=True))[:SHOWN]:
         tags, _ = tag_words(document.words, document.gold)
@@ -222,24 +226,15 @@ def _words_table(
         for place, (word, line, weight, tag) in enumerate(words):
             key = bool(tag != OUTSIDE) if document.gold else None
             rows.append((document.id, place, line, word, weight, place in listed, key))
-    columns = ["document", "place", "line", "word", "weight", "found", "key"]
-    return pd.DataFrame(rows, columns=columns).astype({"found": "boolean", "key": "boolean"})
-
-
-def _curve_table(combination: Combination, documents: int) -> pd.DataFrame:
-    """method, heads, precision, recall, f1, low, high, count."""
-    return pd.DataFrame([vars(point) for point in combination.curve]).assign(count=documents)
+    return pd.DataFrame(rows, columns=KEYPHRASE_WORDS.names)
 
 
 def _weights_table(combination: Combination, shape: HeadShape, behaviours: Behaviours) -> pd.DataFrame:
-    """layer, head, rank, coefficient, share, behaviours: what each head counts, and what it is known for elsewhere."""
-    rows = [
-        (*place, int(rank) + 1, coefficient, share, ", ".join(behaviours.get(place, ())))
-        for place, rank, coefficient, share in zip(
-            shape.numbered, combination.rank, combination.coefficient.tolist(), combination.share.tolist(), strict=True
-        )
-    ]
-    return pd.DataFrame(rows, columns=["layer", "head", "rank", "coefficient", "share", "behaviours"])
+    """What each head counts, and what it is known for elsewhere."""
+    frame = pd.DataFrame(shape.numbered, columns=["layer", "head"])
+    known = [", ".join(behaviours.get(place, ())) for place in shape.numbered]
+    counts = {"rank": combination.rank + 1, "coefficient": combination.coefficient, "share": combination.share}
+    return frame.assign(**counts, behaviours=known)
 
 
 def _is_right(document: Document, phrase: Scored) -> bool | None:

@@ -34,55 +34,26 @@ from headatlas.studies.labels import Tables
 from headatlas.studies.study import Frames, LayerMap, SegmentMeans
 from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
 
-PART_OF_PRECISION = "they are parts of the average precision"
-KEY_WORDS = "key words: {}[, {{pooling}} of {{rows}} rows]"
+PART = "they are parts of the average precision"
+RELATIVE, PRECISION, SURPRISE = (
+    f"key words: {measure}[, {{pooling}} of {{rows}} rows]"
+    for measure in ("relative attention", "average precision", "cross-entropy (nats)")
+)
 KEYPHRASE_HEADS = Table(
     "keyphrase_heads",
     "How much does a head attend to the words of keyphrases, compared with other words?",
     (
         *ONE_HEAD,
-        Key(
-            "pooling",
-            "attention that a token receives: the mean or the max of its column",
-            usual="mean",
-            minor=("max",),
-        ),
-        Key(
-            "rows",
-            "over all rows, or over those of text alone (no special tokens)",
-            usual="all",
-            minor=("text",),
-        ),
-        Value(
-            "relative_attention",
-            "mean received by tokens of keyphrases, less that by other text tokens",
-            label=KEY_WORDS.format("relative attention"),
-        ),
+        Key("pooling", "what a token receives: the mean or the max of its column", usual="mean", minor=("max",)),
+        Key("rows", "over all rows, or over those of text alone (no special tokens)", usual="all", minor=("text",)),
+        Value("relative_attention", "mean received by tokens of keyphrases, less that by others", label=RELATIVE),
         *interval("its 95 % bootstrap interval, over documents", "relative_attention", "relative_low", "relative_high"),
-        Value(
-            "average_precision",
-            "of text tokens ranked by what they receive, 0 to 1; mean over documents",
-            label=KEY_WORDS.format("average precision"),
-        ),
+        Value("average_precision", "of text tokens ranked by what they receive, mean over documents", label=PRECISION),
         *interval("its 95 % bootstrap interval, for a head given beforehand", "average_precision"),
-        Value(
-            "first_half",
-            "average precision on one half of the documents, to choose heads on",
-            why_not=PART_OF_PRECISION,
-        ),
-        Value("second_half", "on the other half, to score them on, or vice versa", why_not=PART_OF_PRECISION),
-        Value(
-            "key_share",
-            "share of text tokens in keyphrases: about the average precision of chance",
-            "share",
-            why_not=PART_OF_PRECISION,
-        ),
-        Value(
-            "cross_entropy",
-            "mean surprise, in nats, of key tokens, received attention scaled to sum 1",
-            "nats",
-            label=KEY_WORDS.format("cross-entropy (nats)"),
-        ),
+        Value("first_half", "average precision on half of the documents, to choose heads on", why_not=PART),
+        Value("second_half", "on the other half, to score them on, or vice versa", why_not=PART),
+        Value("key_share", "share of key tokens: about the average precision of chance", "share", why_not=PART),
+        Value("cross_entropy", "mean surprise of key tokens, attention scaled to sum 1", "nats", label=SURPRISE),
         Value("count", "documents, or windows of them, in the means", "count"),
     ),
     main="average_precision",

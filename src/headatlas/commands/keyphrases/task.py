@@ -96,9 +96,7 @@ class KeyphraseTagging(Task):
         for batch in iterate_batches(tagged, plan, model.kinds, model.pad_id):
             ids = tuple(segment.id for segment in batch.segments)
             batches.append(ExampleBatch(ids, model.inputs(batch), torch.arange(len(ids)), {"labels": word_tags(batch)}))
-        super().__init__(model, batches)
-        if without := len(segments) - len(tagged):
-            self.left_out = {"window_without_keyphrase": without}
+        super().__init__(model, batches, window_without_keyphrase=len(segments) - len(tagged))
 
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each document's tags: [E]."""

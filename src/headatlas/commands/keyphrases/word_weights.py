@@ -17,7 +17,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.commands.keyphrases.documents import Document
+from headatlas.commands.keyphrases.key_words import Document
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, text_windows
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
 from headatlas.encoding.template import SPECIAL

@@ -6,7 +6,6 @@ import heapq
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from itertools import count
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.layers.options import LayerOptions
-from headatlas.commands.layers.replicates import MEASURES, interval, measures_of, replicates
+from headatlas.commands.layers.replicates import interval, measures_of, replicates
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.spans.tasks import SpanTask
 from headatlas.encoding.span_segments import SpanSegment, TokenTarget
@@ -72,7 +71,7 @@ class TaskRun:
         mixes = self._full(probe.weights.detach().cpu().double().numpy())  # [seeds, L + 1]
         mix_rows, summary, drawn = self._rows("layers", counts, mixes, fitted)
         summary |= self._controls(self._edges, counts)
-        shown = mover_rows(self.task.name, movers.found(), data.eval, data.eval_texts)
+        shown = mover_rows(self.task.name, movers.kept, data.eval, data.eval_texts)
         summaries, replicated, head_rows = [summary], {"layers": drawn}, []
         if self.task.links and options.heads and data.train.labels.negative is not None:
             heads, fitted = self._fit(self._head_mix)
@@ -126,23 +125,23 @@ class TaskRun:
         options, seeds = self.options, len(mixes)
         scores = counts.micro_f1().reshape(seeds, self.layers)
         cumulative, weights = scores.mean(0), mixes.mean(0)
-        drawn = replicates(counts, mixes, options.bootstrap, options.seed)
+        cumulative_drawn, weights_drawn = replicates(counts, mixes, options.bootstrap, options.seed)
         key = self.key | {"mix": mix}
         gains = np.concatenate([[np.nan], differentials(cumulative)])
-        gains_drawn = differentials(drawn.cumulative)
+        gains_drawn = differentials(cumulative_drawn)
         rows = []
         for layer in range(self.layers):
             ends = {
-                "weight": interval(drawn.weights[:, layer]),
-                "": interval(drawn.cumulative[:, layer]),
+                "weight": interval(weights_drawn[:, layer]),
+                "": interval(cumulative_drawn[:, layer]),
                 "differential": interval(gains_drawn[:, layer - 1]) if layer else (np.nan, np.nan),
             }
             values = {"layer": layer, "weight": weights[layer], "cumulative": cumulative[layer]}
             rows.append(_plain(key | values | {"differential": gains[layer]} | _ends(ends)))
-        measures, measures_drawn = measures_of(cumulative, weights), drawn.measures()
-        ends = {"": interval(drawn.cumulative[:, -1])}
-        ends |= {_ENDS[name]: interval(measures_drawn[name]) for name in MEASURES}
-        summary = key | {name: float(value) for name, value in measures.items()} | _ends(ends)
+        measures_drawn = measures_of(cumulative_drawn, weights_drawn)
+        ends = {"": interval(cumulative_drawn[:, -1])}
+        ends |= {_ENDS[name]: interval(values) for name, values in measures_drawn.items()}
+        summary = key | measures_of(cumulative, weights) | _ends(ends)
         summary |= {
             "score": cumulative[-1],
             "accuracy": self._full(counts.accuracy()).mean(),
@@ -244,8 +243,7 @@ class Movers:
 
     most: int
     series: int  # probes of one seed
-    _kept: list[tuple[float, int, Mover]] = field(default_factory=list)  # a heap, the least on top
-    _order: Any = field(default_factory=count)
+    kept: list[Mover] = field(default_factory=list)  # the largest movement first, of equals that seen first
 
     def see(self, batch: SpanBatch, log_probabilities: Tensor) -> None:
         """See a batch of single labels with their log probabilities: [P, B, C]."""
@@ -264,16 +262,7 @@ class Movers:
                 if place not in best or movement > best[place].movement:
                     target = row - int(first[row])
                     best[place] = Mover(movement, place, target, int(answers[row]), rival, both)
-        for mover in best.values():
-            entry = (mover.movement, -next(self._order), mover)
-            if len(self._kept) < self.most:
-                heapq.heappush(self._kept, entry)
-            else:
-                heapq.heappushpop(self._kept, entry)
-
-    def found(self) -> list[Mover]:
-        """The movers, the largest movement first."""
-        return [mover for *_, mover in sorted(self._kept, key=lambda entry: entry[:2], reverse=True)]
+        self.kept = heapq.nlargest(self.most, [*self.kept, *best.values()], key=lambda mover: mover.movement)
 
 
 def moved(probabilities: NDArray[np.float64], label: int) -> tuple[float, int, NDArray[np.float64]] | None:

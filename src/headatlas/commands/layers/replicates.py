@@ -7,7 +7,6 @@ depend on the seeds alone, scores on both. Tasks on the same texts are resampled
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
 
@@ -19,38 +18,30 @@ from headatlas.statistics.layer_measures import centre_of_gravity, expected_laye
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 Floats = NDArray[np.float64]
-MEASURES = ("centre_of_gravity", "expected_layer", "expected_clipped")
-
-
-@dataclass(frozen=True)
-class Replicates:
-    """R replicates for L + 1 layers."""
-
-    cumulative: Floats  # [R, L + 1]
-    weights: Floats  # [R, L + 1]
-
-    def measures(self) -> dict[str, Floats]:
-        """Each of MEASURES in every replicate, [R]; NaN if it does not exist."""
-        return measures_of(self.cumulative, self.weights)
 
 
 def measures_of(cumulative: Floats, weights: Floats) -> dict[str, Floats]:
-    """Each of MEASURES: [...]."""
-    values = (
-        centre_of_gravity(weights),
-        expected_layer(cumulative),
-        expected_layer(cumulative, clip=True),
-    )
-    return dict(zip(MEASURES, values, strict=True))
+    """Where the layers lie that solve a task, by three measures, [...]; NaN if one does not exist.
+
+    cumulative, weights: [..., L + 1].
+    """
+    return {
+        "centre_of_gravity": centre_of_gravity(weights),
+        "expected_layer": expected_layer(cumulative),
+        "expected_clipped": expected_layer(cumulative, clip=True),
+    }
 
 
-def replicates(counts: SpanCounts, weights: Floats, resamplings: int, seed: int) -> Replicates:
-    """Resample. weights: the mix of every seed's probe that sees all layers, [seeds, L + 1]."""
+def replicates(counts: SpanCounts, weights: Floats, resamplings: int, seed: int) -> tuple[Floats, Floats]:
+    """Resample: cumulative scores and weights, [R, L + 1] each.
+
+    weights: the mix of every seed's probe that sees all layers, [seeds, L + 1].
+    """
     seeds, layers = weights.shape
     texts = poisson_weights(counts.ids, resamplings, seed).astype(np.float64)  # [S, R]
     scores = counts.micro_f1(texts).reshape(seeds, layers, resamplings)
     drawn = np.random.default_rng([seed, 4]).multinomial(seeds, np.full(seeds, 1 / seeds), size=resamplings) / seeds
-    return Replicates(np.einsum("slr,rs->rl", scores, drawn), drawn @ weights)
+    return np.einsum("slr,rs->rl", scores, drawn), drawn @ weights
 
 
 def interval(values: Floats) -> tuple[float, float]:

@@ -69,13 +69,11 @@ def jobs_of(options: ProbeOptions, probes: Sequence[str], weights: NetworkWeight
 
 def run_job(job: Job, data: Data, options: ProbeOptions, tick: Callable[[], None]) -> Record:
     """Train and score a probe. tick: called after every batch."""
-    if job.probe in UNTRAINED:
+    if job.seed is None:  # nothing to train
         way: Literal["right", "left"] = "right" if job.probe == "right_branching" else "left"
         chains = [branching(int(size), way) for size in data.eval.sizes]
         predicted = Predicted(chains, chains, np.zeros(len(chains)))
-        return _parser_record(job, _attached(predicted, data), options, {})
-    if job.seed is None:
-        raise ValueError(f"{job.probe} is trained, so it needs a seed")
+        return _parser_record(job, _attached(predicted, data), options, {}, [])
     if job.probe == "structural":
         return _structural(job, job.seed, data, options, tick)
     return _parser(job, job.seed, data, options, tick)
@@ -119,18 +117,17 @@ def _attached(predicted: Predicted, data: Data) -> Attachment:
 
 
 def _parser_record(
-    job: Job, attachment: Attachment, options: ProbeOptions, measures: dict[str, Any], weights: Rows | None = None
+    job: Job, attachment: Attachment, options: ProbeOptions, measures: dict[str, Any], weights: Rows
 ) -> Record:
     low, high = attachment.interval(options.bootstrap, options.seed)
     count = int((~attachment.punct).sum())
     row = {**vars(job), **attachment.scores(), **measures, "count": count, "low": low, "high": high}
     relations = [{**vars(job), **row} for row in attachment.by_relation(options.bootstrap, options.seed)]
-    return Record([row], relations, weights or [])
+    return Record([row], relations, weights)
 
 
 def _weight_rows(job: Job, parser: AttentionParser, data: Data) -> Rows:
     use = head_use(parser, data.eval, range(len(data.eval)))
-    names = data.eval.store.shape.places
     return [
         {
             **vars(job),
@@ -140,7 +137,7 @@ def _weight_rows(job: Job, parser: AttentionParser, data: Data) -> Rows:
             "weight": float(use.weight[way, number]),
             "contribution": float(use.contribution[way, number]),
         }
-        for number, (layer, head) in enumerate(names)
+        for number, (layer, head) in enumerate(data.eval.store.shape.places)
         for way, direction in enumerate(DIRECTIONS)
     ]
 
@@ -148,17 +145,9 @@ def _weight_rows(job: Job, parser: AttentionParser, data: Data) -> Rows:
 def _structural(job: Job, seed: int, data: Data, options: ProbeOptions, tick: Callable[[], None]) -> Record:
     index = data.train.store.index
     train, held_out = hold_out(len(data.train), seed)
-    probe, fitted = fit(
-        lambda: StructuralProbe(index.shape.layers + 1, index.states, min(options.rank, index.states)),
-        data.train,
-        train,
-        held_out,
-        options.training,
-        seed,
-        tick=tick,
-    )
-    rows = _structural_rows(job, probe, fitted, data, options)
-    return Record(rows, [], [])
+    size = (index.shape.layers + 1, index.states, min(options.rank, index.states))
+    probe, fitted = fit(lambda: StructuralProbe(*size), data.train, train, held_out, options.training, seed, tick=tick)
+    return Record(_structural_rows(job, probe, fitted, data, options), [], [])
 
 
 def _structural_rows(job: Job, probe: StructuralProbe, fitted: Fitted, data: Data, options: ProbeOptions) -> Rows:

@@ -12,13 +12,7 @@ from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import LoadOptions, ModelName
-from headatlas.commands.shared.options import (
-    Files,
-    Folder,
-    Names,
-    PythonOnly,
-    list_names,
-)
+from headatlas.commands.shared.options import Files, Folder, Names, PythonOnly, list_names
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:

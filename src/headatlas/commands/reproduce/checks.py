@@ -126,13 +126,16 @@ def _scored(check: Check, our_row: Row, column: str, interval: str = "") -> Chec
     return check.measured(100 * our_row[column], TOLERANCES[check.place], 100 * low, 100 * high)
 
 
+def antecedents(tables: Tables) -> dict[tuple[str, str], Row]:
+    """How well each method, a head or a rule, finds antecedents, by method and type of mention."""
+    heads = best_heads(tables["coreference"], tables["coreference_best"])
+    rules = tables["coreference_baselines"].rename(columns={"baseline": "method"})
+    return {(row["method"], row["mention_type"]): row for row in records(pd.concat([heads, rules]))}
+
+
 def coreference_checks(tables: Tables, missing: str) -> Iterator[Check]:
     """Table 2: for each way of choosing an antecedent the accuracy for each type of mention; and the head."""
-    ours: dict[tuple[str, str], Row] = {}
-    if not missing:
-        heads = best_heads(tables["coreference"], tables["coreference_best"])
-        rules = tables["coreference_baselines"].rename(columns={"baseline": "method"})
-        ours = {(row["method"], row["mention_type"]): row for row in records(pd.concat([heads, rules]))}
+    ours = {} if missing else antecedents(tables)
     for row in records(published_coreference()):
         item = f"{METHODS[row['method']]}: {row['mention_type']} mentions"
         check = number("table 2", item, "%", 100 * row["accuracy"], TOLERANCES["table 2"])

@@ -13,11 +13,11 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.reproduce.checks import TOLERANCES, Check, Found, Tables, number
+from headatlas.commands.reproduce.checks import TOLERANCES, Check, Found, Tables, antecedents, number
 from headatlas.studies import entropy, positions, token_kinds
 from headatlas.studies.labels import MOSTLY, Pattern
 from headatlas.studies.max_attention import BROAD_WEIGHT
-from headatlas.views.published.compare import best_heads, summarise_probes
+from headatlas.views.published.compare import summarise_probes
 from headatlas.views.published.tables import published_text
 
 LAYERS = 12  # of the paper's network
@@ -249,13 +249,7 @@ def nominal(tables: Tables) -> Found:
 
 def _antecedents(tables: Tables, method: str) -> dict[str, float]:
     """Accuracy for each type of mention."""
-    rules = tables["coreference_baselines"]
-    if method == "head":
-        heads = best_heads(tables["coreference"], tables["coreference_best"])
-        rows = heads[heads["method"] == "head"]
-    else:
-        rows = rules[rules["baseline"] == method]
-    return {str(kind): float(share) for kind, share in zip(rows["mention_type"], rows["accuracy"], strict=True)}
+    return {kind: row["accuracy"] for (by, kind), row in antecedents(tables).items() if by == method}
 
 
 def above_baselines(tables: Tables) -> Found:
@@ -311,9 +305,7 @@ RULES: dict[str, Rule] = {
     "cls_last": Rule(("entropy",), "a higher mean entropy from [CLS] than from all", _cls_last),
     "no_parser": Rule(("dependency_best",), "at most 15 points above the offset", no_parser),
     "specialists": Rule(
-        ("dependency_best",),
-        "held out, over 10 points above the offset for det, dobj, pobj and poss",
-        specialists,
+        ("dependency_best",), "held out, over 10 points above the offset for det, dobj, pobj and poss", specialists
     ),
     "directions": Rule(("dependency_best",), "so for every relation of table 1", directions),
     "above_head_match": Rule(("coreference",), "over 10 points", above_head_match),

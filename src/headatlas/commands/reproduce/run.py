@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, deque
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -76,29 +76,16 @@ RULES = (
 )
 
 
-@dataclass(frozen=True)
-class Inputs:
-    """The given files by the names of their options, and the word vectors for the probes."""
-
-    files: dict[str, list[Path]]
-    vectors: str | None
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.files
-
-    def get(self, name: str) -> list[Path] | None:
-        """The files of an option."""
-        return self.files.get(name)
+Files = dict[str, list[Path]]
+"""The given files by the names of their options."""
 
 
-def read_inputs(options: ReproduceOptions) -> Inputs:
-    """Read every file to its end, so that an unreadable file is reported before a model is loaded."""
-    given = {
-        "wikipedia": options.wikipedia,
-        "ptb-train": options.ptb_train,
-        "ptb-dev": options.ptb_dev,
-        "conll2012": options.conll2012,
-    }
+def read_inputs(options: ReproduceOptions) -> tuple[Files, str | None]:
+    """Return the files and the word vectors for the probes.
+
+    Every file is read to its end, so that an unreadable file is reported before a model is loaded.
+    """
+    given = {name: getattr(options, name.replace("-", "_")) for name in ("ptb-train", *OPTION_OF.values())}
     files = {name: find_files(paths, name) for name, paths in given.items() if paths is not None}
     treebanks = {part: files[name] for part, name in (("train", "ptb-train"), ("eval", "ptb-dev")) if name in files}
     refuse_same_files(treebanks, "Give another file with --ptb-dev.")
@@ -110,20 +97,15 @@ def read_inputs(options: ReproduceOptions) -> Inputs:
             "treebank."
         )
     if "wikipedia" in files:
-        _exhaust(read_text(files["wikipedia"], options.format_of("text")))
+        deque(read_text(files["wikipedia"], options.format_of("text")), maxlen=0)
     if "conll2012" in files:
-        _exhaust(read_coreference(files["conll2012"]))
+        deque(read_coreference(files["conll2012"]), maxlen=0)
     vectors = None
     if "train" in trees:
         vectors = str(options.glove) if options.glove is not None else GLOVE if glove_is_installed() else None
         if vectors is not None:
             load_vectors(vectors, {word for sentences in trees.values() for tree in sentences for word in tree.words})
-    return Inputs(files, vectors)
-
-
-def _exhaust(records: Iterable[object]) -> None:
-    for _ in records:
-        pass
+    return files, vectors
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,44 +130,44 @@ def run_reproduce(options: ReproduceOptions) -> Atlas:
 
 
 def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
-    inputs = read_inputs(options)
+    files, vectors = read_inputs(options)
     shared: dict[str, Any] = {name: getattr(options, name) for name in SHARED}
     surveying = PaperSurveyOptions(
         options.model,
-        text=inputs.get("wikipedia"),
-        treebank=inputs.get("ptb-dev"),
-        coreference=inputs.get("conll2012"),
+        text=files.get("wikipedia"),
+        treebank=files.get("ptb-dev"),
+        coreference=files.get("conll2012"),
         out=folder,
         segments=options.segments,
         format=options.format,
         least_count=options.least_count,
-        control="ptb-dev" in inputs,
+        control="ptb-dev" in files,
         **shared,
     )
     atlas = run_survey(surveying)
     probed = None
-    if (train := inputs.get("ptb-train")) is not None:
+    if (train := files.get("ptb-train")) is not None:
         probed = probe(
             options.model,
             treebank=train,
-            eval=inputs.get("ptb-dev"),
+            eval=files.get("ptb-dev"),
             out=atlas.folder / PROBES_FOLDER,
-            probes=[name for name in TABLE_3 if inputs.vectors or name not in WITH_WORDS],
-            vectors=inputs.vectors,
+            probes=[name for name in TABLE_3 if vectors or name not in WITH_WORDS],
+            vectors=vectors,
             sentences=options.probe_sentences,
             seeds=options.probe_seeds,
             control=True,
             **shared,
         )
-    return _finish(atlas, probed, inputs)
+    return _finish(atlas, probed, files)
 
 
-def _finish(atlas: Atlas, probed: Results | None, inputs: Inputs) -> Atlas:
+def _finish(atlas: Atlas, probed: Results | None, files: Files) -> Atlas:
     """The table, the figures, the page and the report, from what has been run."""
     tables = dict(atlas.tables) | (dict(probed.tables) if probed else {})
     if "dependency_best" in tables:
         tables["dependency_best"] = view_of(atlas, "dependencies").frame
-    reproduction = table_of(checks_of(tables, _missing(atlas, inputs)))
+    reproduction = table_of(checks_of(tables, _missing(atlas, files)))
     add_table(atlas.folder, "reproduction", reproduction)
     finished = Atlas(atlas.folder)
     for drawn in (finished, probed):
@@ -208,17 +190,17 @@ def checks_of(tables: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) ->
     ]
 
 
-def _missing(atlas: Atlas, inputs: Inputs) -> dict[str, str]:
+def _missing(atlas: Atlas, files: Files) -> dict[str, str]:
     """For each table that could not be made, which input it needs."""
     missing = {
         "dependency_best" if name == "dependencies" else name: f"--{OPTION_OF[study.corpus]}"
         for name, study in STUDIES.items()
-        if study.corpus in OPTION_OF and OPTION_OF[study.corpus] not in inputs
+        if study.corpus in OPTION_OF and OPTION_OF[study.corpus] not in files
     }
     if "gradients" in atlas.manifest["studies_skipped"]:
         missing["gradients"] = "--model with a language model head"
-    if "ptb-train" not in inputs:
-        missing["probes"] = "--ptb-train" if "ptb-dev" in inputs else "--ptb-train and --ptb-dev"
+    if "ptb-train" not in files:
+        missing["probes"] = "--ptb-train" if "ptb-dev" in files else "--ptb-train and --ptb-dev"
     return missing
 
 

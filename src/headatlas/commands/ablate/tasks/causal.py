@@ -1,20 +1,24 @@
 """The causal test of a head's job: does the model need the head where the head attends to something meaningful?
 
 A head was found that tracks a relation: it attends from a word to its object, say. Here it is removed, and the masked
-language model loss is taken on words that stand in the relation and on words like them that do not (`matched_words`),
+language model loss is taken on words that stand in the relation and on words like them that do not (`match_words`),
 each word masked whole in an input of its own. The loss of a word is the mean over its tokens, in nats.
 
 - effect = (rise of the loss on words in the relation) - (rise on matched words), of the head;
 - control_effect = the same, mean over other heads of the same layer, drawn by the seed;
 - lead = effect - control_effect, with its bootstrap interval over sentences; the p value is that of a sign-flip test
   over sentences of the null hypothesis that lead is not above 0.
+
+A matched word has the same part of speech or, if the corpus gives none, is about as frequent (the same power of two).
+It comes from the same sentence if possible, else from another, and is never used twice. Words without a match are
+counted and not used.
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,18 +28,15 @@ import pandas as pd
 import torch
 
 from headatlas.commands.ablate.options import FEWEST_PAIRS, AblateOptions
-from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replaying
-from headatlas.commands.ablate.replacement import find_replacement
+from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replaying, find_replacement
 from headatlas.commands.ablate.task import ExampleBatch
 from headatlas.commands.ablate.task_run import NO_TABLES, SIGNIFICANT, TaskResult
 from headatlas.commands.ablate.tasks import NEEDS
-from headatlas.commands.ablate.tasks.matched_words import MatchedWords, RelationWords, Word, match_words, word_classes
 from headatlas.commands.ablate.tasks.token_prediction import TokenPrediction, require_language_model
 from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
-from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.shards import Shard
@@ -201,15 +202,14 @@ class WordPrediction(TokenPrediction):
         self, model: Model, segments: Sequence[WordSegment], words: Sequence[Word], *, batch_tokens: int
     ) -> None:
         require_language_model(model, "masked", self.name)
-        kinds, mask_id = kind_table(model.tokenizer), model.tokenizer.mask_token_id
         batches = []
         for indices in plan_batches([segments[segment] for segment, _ in words], batch_tokens):
             batch_words = [words[index] for index in indices]
-            batch = make_batch([segments[segment] for segment, _ in batch_words], kinds, model.pad_id)
+            batch = make_batch([segments[segment] for segment, _ in batch_words], model.kinds, model.pad_id)
             masked = torch.zeros_like(batch.mask)
             for row, (segment, word) in enumerate(batch_words):
                 masked[row, torch.from_numpy(np.flatnonzero(segments[segment].words == word))] = True
-            inputs = model.inputs(batch, batch.input_ids.masked_fill(masked, mask_id))
+            inputs = model.inputs(batch, batch.input_ids.masked_fill(masked, model.tokenizer.mask_token_id))
             labels = batch.input_ids.masked_fill(~masked, IGNORED)
             ids = tuple(f"{segment}.{word}" for segment, word in batch_words)
             batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
@@ -299,3 +299,61 @@ def lead_statistics(
     flipped: Floats = sums @ signs(units, resamplings, seed).astype(np.float64)
     observed = float(sums.sum())
     return float(low), float(high), permutation_p_value(observed - 1e-9 * abs(observed), flipped)
+
+
+Word = tuple[int, int]  # segment and word, from 0
+
+
+@dataclass(frozen=True)
+class MatchedWords:
+    """Pairs of a word in the relation and a word like it; the number of words without a match."""
+
+    pairs: tuple[tuple[Word, Word], ...]
+    unmatched: int
+
+
+@dataclass(frozen=True)
+class RelationWords:
+    """A relation, the head found for it (layer and head, from 0), and the words that stand in it."""
+
+    name: str
+    layer: int
+    head: int
+    words: frozenset[Word]
+
+
+def word_classes(segments: Sequence[WordSegment], tags: Sequence[Sequence[str]]) -> Callable[[Word], str]:
+    """What must agree for two words to match: the tag or, without tags, the band of frequency."""
+    counts = Counter(text.lower() for segment in segments for text in segment.text)
+
+    def class_of(word: Word) -> str:
+        segment, place = word
+        return tags[segment][place] or f"band {counts[segments[segment].text[place].lower()].bit_length()}"
+
+    return class_of
+
+
+def match_words(
+    relation: RelationWords, usable: Iterable[Word], class_of: Callable[[Word], str], *, most: int, seed: int
+) -> MatchedWords:
+    """Up to `most` words of a relation, drawn by the seed, each with a match among the usable words outside it."""
+    rng = random.Random(f"{seed} match {relation.name}")
+    outside: dict[str, dict[int, list[Word]]] = defaultdict(lambda: defaultdict(list))  # class -> segment -> words
+    inside = []
+    for word in sorted(usable):
+        if word in relation.words:
+            inside.append(word)
+        else:
+            outside[class_of(word)][word[0]].append(word)
+    chosen = sorted(rng.sample(inside, min(most, len(inside))))
+    pairs: list[tuple[Word, Word]] = []
+    for word in chosen:
+        alike = outside[class_of(word)]
+        if not alike:
+            continue
+        segment = word[0] if word[0] in alike else rng.choice(sorted(alike))
+        match = alike[segment].pop(rng.randrange(len(alike[segment])))
+        if not alike[segment]:
+            del alike[segment]
+        pairs.append((word, match))
+    return MatchedWords(tuple(pairs), len(chosen) - len(pairs))

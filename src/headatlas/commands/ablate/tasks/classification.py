@@ -97,10 +97,8 @@ class Classification(Task):
             batch = pad_texts(model, segments, indices)
             ids = tuple(texts[index].id for index in indices)
             batches.append(ExampleBatch(ids, batch, torch.arange(len(ids)), {"classes": labels}))
-        super().__init__(model, batches)
+        super().__init__(model, batches, text_cut_to_fit=cut)
         self.about |= {"classes": list(classes), "head": "linear, trained here" if head else "the checkpoint's own"}
-        if cut:
-            self.left_out = {"text_cut_to_fit": cut}
 
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Cross-entropy: [E]."""

@@ -24,7 +24,6 @@ from headatlas.commands.shared.options import list_names
 from headatlas.corpora.minimal_pairs import MinimalPair, read_minimal_pairs
 from headatlas.corpora.sampling import draw
 from headatlas.encoding.batches import make_batch, plan_batches
-from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import Frame, single_frame
@@ -63,9 +62,8 @@ class MinimalPairs(Task):
         # a pair's size in the plan is that of all its rows, so that a batch holds whole pairs
         plan = plan_batches([range(pair.tokens(masked)) for pair in fitting], batch_tokens)
         rows = _masked_rows if masked else _causal_rows
-        super().__init__(model, [rows(model, frame, [fitting[index] for index in indices]) for indices in plan])
-        if longer := len(encoded) - len(fitting):
-            self.left_out = {"pair_too_long": longer}
+        batches = [rows(model, frame, [fitting[index] for index in indices]) for indices in plan]
+        super().__init__(model, batches, pair_too_long=len(encoded) - len(fitting))
         self.about["sets"] = len({pair.id.rpartition(".")[0] for pair in pairs})
 
     def losses(self, examples: ExampleBatch) -> Tensor:
@@ -113,7 +111,7 @@ class _Pair:
 
 def _causal_rows(model: Model, _frame: Frame, pairs: Sequence[_Pair]) -> ExampleBatch:
     segments = [segment for pair in pairs for segment in pair.segments]
-    batch = make_batch(segments, kind_table(model.tokenizer), model.pad_id)
+    batch = make_batch(segments, model.kinds, model.pad_id)
     signs = torch.tensor([1.0, -1.0]).repeat(len(pairs))
     rows = torch.arange(len(pairs)).repeat_interleave(2)
     targets = {"labels": next_tokens(batch), "signs": signs}
@@ -122,15 +120,14 @@ def _causal_rows(model: Model, _frame: Frame, pairs: Sequence[_Pair]) -> Example
 
 def _masked_rows(model: Model, frame: Frame, pairs: Sequence[_Pair]) -> ExampleBatch:
     """A row for each token of each sentence, with that token masked."""
-    segments, places, rows, signs = [], [], [], []
-    for number, pair in enumerate(pairs):
-        for sign, segment in zip((1.0, -1.0), pair.segments, strict=True):
-            for place in range(len(frame.before), len(segment) - len(frame.after)):
-                segments.append(segment)
-                places.append(place)
-                rows.append(number)
-                signs.append(sign)
-    batch = make_batch(segments, kind_table(model.tokenizer), model.pad_id)
+    inputs = [
+        (segment, place, number, sign)
+        for number, pair in enumerate(pairs)
+        for sign, segment in zip((1.0, -1.0), pair.segments, strict=True)
+        for place in range(len(frame.before), len(segment) - len(frame.after))
+    ]
+    segments, places, rows, signs = zip(*inputs, strict=True)
+    batch = make_batch(segments, model.kinds, model.pad_id)
     at = torch.arange(len(places)), torch.tensor(places)
     labels = torch.full_like(batch.input_ids, IGNORED)
     labels[at] = batch.input_ids[at]

@@ -42,12 +42,6 @@ from headatlas.store.stored_model import stored_sentences
 from headatlas.store.word_maps import unit_index
 
 
-def require_one_stack(model: Model) -> None:
-    """The probe reads the attention of all layers, so there must be one kind of it."""
-    if model.is_encoder_decoder:
-        raise ModelError(f"The task probe needs an encoder or a decoder, but {model.name} has both.")
-
-
 class ProbeParsing(Task):
     """Heads of words, found by a trained probe in the model's attention."""
 
@@ -61,7 +55,8 @@ class ProbeParsing(Task):
     @classmethod
     def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> ProbeParsing:
         """Train a probe on the whole model's attention over --treebank, and make the task from --eval."""
-        require_one_stack(model)
+        if model.is_encoder_decoder:  # the probe reads the attention of all layers, so there must be one kind of it
+            raise ModelError(f"The task probe needs an encoder or a decoder, but {model.name} has both.")
         refuse_same_files({"train": files["treebank"], "eval": files["eval"]}, "Give another file with --eval.")
         treebank_format = options.format_of("treebank")
         store = extract(
@@ -104,7 +99,6 @@ class ProbeParsing(Task):
         *,
         batch_tokens: int,
     ) -> None:
-        require_one_stack(model)
         self._probe = probe.to(model.device).eval().requires_grad_(False)
         self._gates: Gates | None = None
         passed_over = np.isin(relations, sorted(punctuation))
@@ -125,9 +119,7 @@ class ProbeParsing(Task):
             targets = {"heads": heads, "counted": counted, "units": units.index}
             ids = tuple(scored[index].id for index in indices)
             batches.append(ExampleBatch(ids, model.inputs(batch), torch.arange(len(ids)), targets))
-        super().__init__(model, batches)
-        if left := len(segments) - len(scored):
-            self.left_out = {"sentence_of_punctuation": left}
+        super().__init__(model, batches, sentence_of_punctuation=len(segments) - len(scored))
 
     @contextmanager
     def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:

@@ -7,9 +7,10 @@ depends on the seed and the segment alone, so that all ablations see the same.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Any, ClassVar, Literal, Self
 
 import torch
 from torch import Tensor
@@ -20,7 +21,6 @@ from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
-from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.masking import IGNORED, Masker
 from headatlas.encoding.segments import Segment, sample_segments
 from headatlas.errors import ModelError
@@ -83,74 +83,76 @@ class TokenPrediction(Task):
         return torch.stack([means_by(values, segment, len(examples)) for values in (likelihood, right)], -1)
 
 
-PredictionT = TypeVar("PredictionT", bound=TokenPrediction)
+Encode = Callable[[Batch], tuple[dict[str, Any], Tensor]]
+"""Makes the network's inputs of a batch, and the labels: [B, T]."""
 
 
-class MaskedLM(TokenPrediction):
+class SegmentPrediction(TokenPrediction):
+    """Tokens of segments that are sampled from a text."""
+
+    language_model: ClassVar[Literal["masked", "causal"]]
+    shortest: ClassVar[int] = 1  # tokens of a segment
+
+    @classmethod
+    def read(
+        cls, model: Model, files: Mapping[str, list[Path]], options: ExampleOptions, _scratch: Path | None = None
+    ) -> Self:
+        """Make the task from segments sampled from a text."""
+        lines = read_text(files["text"], options.format_of("text"))
+        sample = sample_segments(
+            lines, model.tokenizer, count=options.examples, max_tokens=options.max_tokens, seed=options.seed
+        )
+        task = cls(model, sample.segments, batch_tokens=options.batch_tokens, seed=options.seed)
+        task.left_out = sample.left_out | task.left_out
+        task.about |= {"segment_style": sample.style, "segments_available": sample.available}
+        return task
+
+    def __init__(self, model: Model, segments: Sequence[Segment], *, batch_tokens: int, seed: int = 0) -> None:
+        require_language_model(model, self.language_model, self.name)
+        encode = self.encoder(model, seed)
+        long_enough = [segment for segment in segments if len(segment) >= self.shortest]
+        batches = []
+        for batch in iterate_batches(long_enough, plan_batches(long_enough, batch_tokens), model.kinds, model.pad_id):
+            inputs, labels = encode(batch)
+            ids = tuple(segment.id for segment in batch.segments)
+            batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
+        super().__init__(model, batches, segment_of_one_token=len(segments) - len(long_enough))
+
+    @staticmethod
+    @abstractmethod
+    def encoder(model: Model, seed: int) -> Encode:
+        """Return what hides the tokens to predict."""
+
+
+class MaskedLM(SegmentPrediction):
     """Masked tokens (Devlin et al. 2019)."""
 
     name = "masked-lm"
     needs = NEEDS[name]
+    language_model = "masked"
 
-    @classmethod
-    def read(
-        cls, model: Model, files: Mapping[str, list[Path]], options: ExampleOptions, _scratch: Path | None = None
-    ) -> MaskedLM:
-        """Make the task from segments sampled from a text."""
-        batch_tokens, seed = options.batch_tokens, options.seed
-        return _read(lambda segments: cls(model, segments, batch_tokens=batch_tokens, seed=seed), model, files, options)
-
-    def __init__(self, model: Model, segments: Sequence[Segment], *, batch_tokens: int, seed: int) -> None:
-        require_language_model(model, "masked", self.name)
+    @staticmethod
+    def encoder(model: Model, seed: int) -> Encode:
         masker = Masker(model.tokenizer, seed)
 
-        def examples(batch: Batch) -> ExampleBatch:
+        def encode(batch: Batch) -> tuple[dict[str, Any], Tensor]:
             masked = masker(batch)
-            return _one_row_each(batch, model.inputs(batch, masked.input_ids), masked.labels)
+            return model.inputs(batch, masked.input_ids), masked.labels
 
-        super().__init__(model, _batches(model, segments, batch_tokens, examples))
+        return encode
 
 
-class NextToken(TokenPrediction):
+class NextToken(SegmentPrediction):
     """Every next token of a text."""
 
     name = "next-token"
     needs = NEEDS[name]
+    language_model = "causal"
+    shortest = 2
 
-    @classmethod
-    def read(
-        cls, model: Model, files: Mapping[str, list[Path]], options: ExampleOptions, _scratch: Path | None = None
-    ) -> NextToken:
-        """Make the task from segments sampled from a text."""
-        return _read(lambda segments: cls(model, segments, batch_tokens=options.batch_tokens), model, files, options)
-
-    def __init__(self, model: Model, segments: Sequence[Segment], *, batch_tokens: int) -> None:
-        require_language_model(model, "causal", self.name)
-        long_enough = [segment for segment in segments if len(segment) > 1]
-
-        def examples(batch: Batch) -> ExampleBatch:
-            return _one_row_each(batch, model.inputs(batch), next_tokens(batch))
-
-        super().__init__(model, _batches(model, long_enough, batch_tokens, examples))
-        if shorter := len(segments) - len(long_enough):
-            self.left_out = {"segment_of_one_token": shorter}
-
-
-def _read(
-    make: Callable[[Sequence[Segment]], PredictionT],
-    model: Model,
-    files: Mapping[str, list[Path]],
-    options: ExampleOptions,
-) -> PredictionT:
-    """Make a task from segments sampled from a text."""
-    lines = read_text(files["text"], options.format_of("text"))
-    sample = sample_segments(
-        lines, model.tokenizer, count=options.examples, max_tokens=options.max_tokens, seed=options.seed
-    )
-    task = make(sample.segments)
-    task.left_out = sample.left_out | task.left_out
-    task.about |= {"segment_style": sample.style, "segments_available": sample.available}
-    return task
+    @staticmethod
+    def encoder(model: Model, _seed: int) -> Encode:
+        return lambda batch: (model.inputs(batch), next_tokens(batch))
 
 
 def next_tokens(batch: Batch) -> Tensor:
@@ -158,16 +160,3 @@ def next_tokens(batch: Batch) -> Tensor:
     labels = torch.full_like(batch.input_ids, IGNORED)
     labels[:, :-1] = batch.input_ids[:, 1:].masked_fill(~batch.mask[:, 1:], IGNORED)
     return labels
-
-
-def _one_row_each(batch: Batch, inputs: dict[str, Tensor], labels: Tensor) -> ExampleBatch:
-    names = tuple(segment.id for segment in batch.segments)
-    return ExampleBatch(names, inputs, torch.arange(len(names)), {"labels": labels})
-
-
-def _batches(
-    model: Model, segments: Sequence[Segment], batch_tokens: int, make: Callable[[Batch], ExampleBatch]
-) -> list[ExampleBatch]:
-    plan = plan_batches(segments, batch_tokens)
-    batches = iterate_batches(segments, plan, kind_table(model.tokenizer), model.pad_id)
-    return [make(batch) for batch in batches]

@@ -72,9 +72,7 @@ class Translation(Task):
             labels = wanted["input_ids"].masked_fill(wanted["attention_mask"] == 0, IGNORED)
             ids = tuple(texts[index].id for index in indices)
             batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
-        super().__init__(model, batches)
-        if cut := cut_sources + cut_targets:
-            self.left_out = {"text_cut_to_fit": cut}
+        super().__init__(model, batches, text_cut_to_fit=cut_sources + cut_targets)
 
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each reference: [E]."""
