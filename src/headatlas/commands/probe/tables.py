@@ -17,9 +17,7 @@ PROBES = Table(  # also Hewitt and Manning 2019; Hewitt and Liang 2019; Voita an
         PROBED_WEIGHTS,
         Key("layer", "of hidden states, 0 the embeddings' output; empty where all heads are read", "Int64"),
         PROBE_SEED,
-        Value(
-            "uas", "share of words with the right head, each word's likeliest, ROOT and punctuation counted", "accuracy"
-        ),
+        Value("uas", "share of words with the right head, each word's likeliest; all words count", "accuracy"),
         Value("uas_no_punct", "the same without punctuation", "accuracy"),
         Value("uas_tree", "share of words with the right head in the likeliest tree with one root", "accuracy"),
         Value("uas_tree_no_punct", "the same without punctuation", "accuracy"),
@@ -71,5 +69,3 @@ PROBE_WEIGHTS = Table(
     label="{probe} ({weights} weights, seed {seed}), {direction}: {value}",
     figure=("probe_weights", f"{FIGURES}:probe_weights_figure"),
 )
-
-TABLES: tuple[Table, ...] = (PROBES, PROBE_RELATIONS, PROBE_WEIGHTS)
