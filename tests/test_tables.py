@@ -27,7 +27,6 @@ TABLE = Table(
     short="{kind}",
     main="bits",
     panels=("all",),
-    panels_at=3,
 )
 ROW = {"kind": "both", "source": "all"}
 
@@ -65,12 +64,12 @@ def test_a_measure_says_where_it_is_shown():
         "unit": "share",
         "main": False,
         "card": "More",
-        "panel": None,
+        "panel": False,
     }
     about = TABLE.describe(bits, ROW, {})
-    assert (about["label"], about["short"], about["card"], about["panel"]) == (*["certainty (bits)"] * 2, None, 3)
+    assert (about["label"], about["short"], about["card"], about["panel"]) == (*["certainty (bits)"] * 2, None, True)
     assert TABLE.describe(value, ROW | {"source": "some"}, {})["card"] is None
-    assert TABLE.describe(bits, ROW | {"source": "some"}, {})["panel"] is None
+    assert TABLE.describe(bits, ROW | {"source": "some"}, {})["panel"] is False
 
 
 def test_frames_get_the_declared_columns_and_types():

@@ -107,7 +107,6 @@ class Table:
         main: The measure that comes first, if that is not the first column.
         card: The heading on the card of a head under which the measures are listed; None: they are not.
         panels: Values of the last key whose measures the overview draws layer by layer.
-        panels_at: Where these panels come: those of tables with a lower number are drawn first.
         same: What two models must have the same number of, for a row to mean the same in both.
         why_not: Why the table is not compared between atlases; empty if it is.
         settings: Settings of a survey that the unit depends on; surveys that differ in one are not compared.
@@ -125,7 +124,6 @@ class Table:
     main: str = ""
     card: str | None = "More"
     panels: tuple[Any, ...] = ()
-    panels_at: int = 100
     same: Literal["layers", "heads"] | None = None
     why_not: str = ""
     settings: tuple[str, ...] = ()
@@ -175,7 +173,8 @@ class Table:
     @property
     def dtypes(self) -> dict[str, Dtype]:
         """The type of each column."""
-        return {column.name: _dtype_of(column) for column in self.columns}
+        by_unit = {value.name: _DTYPES.get(value.unit, "float64") for value in self.columns if isinstance(value, Value)}
+        return {column.name: column.dtype or by_unit[column.name] for column in self.columns}
 
     def conform(self, frame: pd.DataFrame) -> pd.DataFrame:
         """Put columns into the declared order and give them the declared types.
@@ -227,7 +226,7 @@ class Table:
             "unit": value.unit,
             "main": main,
             "card": None if minor else self.card,
-            "panel": self.panels_at if main and own and row[own[-1].name] in self.panels else None,
+            "panel": main and bool(own) and row[own[-1].name] in self.panels,
         }
 
 
@@ -273,15 +272,14 @@ def p_value(about: str, name: str = "p_value") -> Value:
     return Value(name, about, "probability", why_not=NO_EFFECT)
 
 
+def head_of(end: str, which: str, dtype: Dtype = "int64") -> tuple[Key, Key]:
+    """The two keys of one of several heads in a row, such as layer_a and head_a. which: of them, or of what model."""
+    return Key(f"layer_{end}", f"layer of {which}", dtype), Key(f"head_{end}", "that head within the layer", dtype)
+
+
 def interval(of: str, bound_of: str, low: str = "low", high: str = "high") -> tuple[Value, Value]:
     """The two columns of an interval. of: what it is the interval of, and how it is made."""
     return Value(low, f"lower end of {of}", bound_of=bound_of), Value(high, "its upper end", bound_of=bound_of)
-
-
-def _dtype_of(column: Key | Value) -> Dtype:
-    if isinstance(column, Key):
-        return column.dtype
-    return column.dtype or _DTYPES.get(column.unit, "float64")
 
 
 LAYER = Key("layer", "layer, from 1, nearest the input first", "int64")
@@ -290,10 +288,10 @@ ONE_HEAD = (LAYER, HEAD)
 BEST_HEAD = (Value("layer", LAYER.about, "place"), Value("head", HEAD.about, "place"))
 COUNT = Value("count", "segments in the mean; 0 where the value does not exist", "count")
 VALUE_INTERVAL = interval("its 95 % bootstrap interval, over segments", "value")
-ACCURACY = Value("accuracy", "share of right choices, 0 to 1", "accuracy")
-ACCURACY_INTERVAL = interval("the accuracy's 95 % bootstrap interval, for a head chosen beforehand", "accuracy")
-HELD_OUT = Value(
-    "held_out", "accuracy where the head is chosen on one half of the documents, scored on the other", "accuracy"
+ACCURACY = (
+    Value("accuracy", "share of right choices, 0 to 1", "accuracy"),
+    *interval("its 95 % bootstrap interval, for a head chosen beforehand", "accuracy"),
 )
+HELD_OUT = Value("held_out", "the same, the head chosen on one half of the documents, scored on the other", "accuracy")
 P_VALUE = "permutation test, with the choice among heads part of it, of the null that no head is better than"
 ATTENDS_TO = "What it attends to"  # heading on the card of a head

@@ -52,7 +52,8 @@ class KnownTables(Mapping[str, Table]):
         for folder in command_folders():
             if find_spec(module := f"headatlas.commands.{folder}.tables"):
                 command = folder.replace("_", "-")
-                made |= {table.name: Made(table, command) for table in import_module(module).TABLES}
+                declared = [table for table in vars(import_module(module)).values() if isinstance(table, Table)]
+                made |= {table.name: Made(table, command) for table in declared}
         for name in STUDIES:
             try:
                 _add_study(made, STUDIES[name])

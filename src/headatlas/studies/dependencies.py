@@ -42,16 +42,15 @@ from headatlas.studies.labels import Label, Tables
 from headatlas.studies.study import REPLICATES, Frames, LayerMap, Setup, WordStudy, join_layers
 from headatlas.tables import (
     ACCURACY,
-    ACCURACY_INTERVAL,
     BEST_HEAD,
     HELD_OUT,
-    NO_EFFECT,
     ONE_HEAD,
     P_VALUE,
     Key,
     Table,
     Value,
     interval,
+    p_value,
     records,
 )
 from headatlas.wording import counted, percent
@@ -79,11 +78,14 @@ def _add_lead(best: pd.DataFrame) -> pd.DataFrame:
     return best.assign(lead=lead_over(best["baseline"].to_numpy(float), best["accuracy"].to_numpy(float)))
 
 
-RELATION = Key(
-    "relation",
-    "the treebank's own name; or all: every word, roots never found; all_but_root; all_but_root_punct: nor punctuation",
-)
+def _of_another(name: str, about: str) -> Value:
+    """An accuracy that stands beside that of the best head."""
+    return Value(name, about, "accuracy", why_not="they are not measures of the best head")
 
+
+RELATION = Key(
+    "relation", "the treebank's own; or all (no root found), all_but_root, all_but_root_punct (nor punctuation)"
+)
 DIRECTION = Key(
     "direction",
     "dependent_to_head or head_to_dependent: which of the two attends",
@@ -91,19 +93,11 @@ DIRECTION = Key(
     short={"dependent_to_head": "→", "head_to_dependent": "←"},
 )
 DEPENDENTS = Value("count", "dependents with this relation", "count")
-NOT_OF_THE_HEAD = "they are not measures of the best head"
+CORRECT = Value("correct", "dependents for which the most attended word is the right one", "count")
 DEPENDENCIES = Table(
     "dependencies",
     "How often does a head find the other end of a dependency, for every relation and direction?",
-    (
-        RELATION,
-        *ONE_HEAD,
-        DIRECTION,
-        Value("correct", "dependents for which the most attended word is the right one", "count"),
-        DEPENDENTS,
-        ACCURACY,
-        *ACCURACY_INTERVAL,
-    ),
+    (RELATION, *ONE_HEAD, DIRECTION, CORRECT, DEPENDENTS, *ACCURACY),
     section="4.2",
     label="{relation}, {direction}",
     short="{relation} {direction}",
@@ -117,30 +111,14 @@ DEPENDENCY_BEST = Table(
         DEPENDENTS,
         *BEST_HEAD,
         Value(DIRECTION.name, DIRECTION.about, "text"),
-        ACCURACY,
-        *ACCURACY_INTERVAL,
+        *ACCURACY,
         HELD_OUT,
-        Value(
-            "baseline",
-            "accuracy of always choosing the word at the best fixed offset",
-            "accuracy",
-            why_not=NOT_OF_THE_HEAD,
-        ),
+        _of_another("baseline", "accuracy of always choosing the word at the best fixed offset"),
         Value("baseline_offset", "that offset from the dependent in words, -1 the word before", "place"),
         *interval("the 95 % bootstrap interval of that offset's accuracy", "baseline", "baseline_low", "baseline_high"),
-        Value(
-            "baseline_held_out",
-            "accuracy where the offset is chosen on one half and scored on the other",
-            "accuracy",
-            why_not=NOT_OF_THE_HEAD,
-        ),
-        Value("p_value", f"{P_VALUE} the baseline", "probability", why_not=NO_EFFECT),
-        Value(
-            "control",
-            "accuracy of the best head of the same network with random weights; empty if not run",
-            "accuracy",
-            why_not=NOT_OF_THE_HEAD,
-        ),
+        _of_another("baseline_held_out", "the same, the offset chosen on one half, scored on the other"),
+        p_value(f"{P_VALUE} the baseline"),
+        _of_another("control", "that of the best head of the same network with random weights; empty if not run"),
     ),
     section="4.2, table 1, figure 5",
     prepare=_add_lead,

@@ -23,36 +23,26 @@ from headatlas.studies.state import State
 from headatlas.studies.study import LayerMap, SegmentMeans, Setup
 from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, Key, Table, Value, interval
 
+FROM_KIND = {"all": "all tokens", "cls": "{cls}"}
+NOT_OF_A_HEAD = "it depends on the length of the text, not on a head"
 ENTROPY = Table(
     "entropy",
     "How broadly does a head attend, from all tokens and from [CLS]?",
     (
         *ONE_HEAD,
-        Key(
-            "source",
-            "all: rows of all tokens; cls: rows of [CLS] alone",
-            labels={"all": "all tokens", "cls": "{cls}"},
-            usual="all",
-            minor=("cls",),
-        ),
+        Key("source", "rows of all tokens, or of [CLS] alone (cls)", labels=FROM_KIND, usual="all", minor=("cls",)),
         Value("nats", "mean entropy of the rows, each scaled to sum 1", "nats"),
         *interval("its 95 % bootstrap interval, over segments", "nats"),
-        Value(
-            "uniform_nats",
-            "entropy of uniform attention to every token the row may attend to",
-            "nats",
-            why_not="it depends on the length of the text, not on a head",
-        ),
+        Value("uniform_nats", "entropy of uniform attention to every token in reach", "nats", why_not=NOT_OF_A_HEAD),
         COUNT,
     ),
     section="3.3, figure 4",
     label="entropy[ from {source}] (nats)",
     card=ATTENDS_TO,
     panels=("all",),
-    panels_at=3,
     figure=("figure4_entropy", "headatlas.views.figures.layers:entropy_figure"),
 )
-SOURCES = ("all", "cls")
+SOURCES = tuple(FROM_KIND)
 ENTROPY_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
 
 BROAD_ENTROPY = 3.8 / math.log(128)  # of the uniform entropy: the paper's 3.8 nats in segments of 128 tokens

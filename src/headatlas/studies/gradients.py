@@ -20,22 +20,17 @@ from headatlas.studies.study import LayerMap, SegmentMeans
 from headatlas.studies.token_kinds import CLS, SEP, TO_KIND
 from headatlas.tables import COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
 
+KIND = Key("kind", "kind of the token attended to: cls, sep, period_comma, other", labels=TO_KIND)
+GRADIENT = Value("value", "mean |dL/da| over pairs of tokens, L a segment's mean loss in nats")
 GRADIENTS = Table(
     "gradients",
     "Would the loss change if a head attended more to a kind of token?",
-    (
-        *ONE_HEAD,
-        Key("kind", "kind of the token attended to: cls, sep, period_comma, other", labels=TO_KIND),
-        Value("value", "mean |dL/da| over pairs of tokens, L a segment's mean loss in nats"),
-        *VALUE_INTERVAL,
-        COUNT,
-    ),
+    (*ONE_HEAD, KIND, GRADIENT, *VALUE_INTERVAL, COUNT),
     section="3.2, figure 3",
     label="|dL/da| towards {kind}",
     short="{kind}",
     card="How much the loss depends on it, |dL/da|",
     panels=("sep", "other"),
-    panels_at=4,
     figure=("figure3_gradients", "headatlas.views.figures.layers:gradients_figure"),
 )
 KINDS = {"cls": TokenKind.CLS, "sep": TokenKind.SEP, "period_comma": TokenKind.PERIOD_COMMA, "other": TokenKind.OTHER}

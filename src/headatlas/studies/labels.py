@@ -25,11 +25,7 @@ BEHAVIOURS = Table(
     (
         *ONE_HEAD,
         Key("label", "previous token, next token, [CLS], [SEP], periods and commas, broad, coreference, or a relation"),
-        Value(
-            "strength",
-            "share of attention; broad: of the uniform entropy; relations and coreference: held-out accuracy",
-            "share",
-        ),
+        Value("strength", "share of attention, or (broad) of uniform entropy; else the held-out accuracy", "share"),
         Value("evidence", "the figures behind the label, in words", "text"),
     ),
     section="6, figure 6",

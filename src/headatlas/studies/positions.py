@@ -12,22 +12,17 @@ from headatlas.studies.labels import Pattern
 from headatlas.studies.study import LayerMap, SegmentMeans
 from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
 
+OFFSET = Key("offset", "-1 previous, 0 current, 1 next token", "int64", {-1: "previous", 0: "current", 1: "next"})
+ATTENTION = Value("value", "mean attention, 0 to 1; a token without such a neighbour counts with 0", "share")
 POSITIONS = Table(
     "positions",
     "How much attention goes to the previous, current and next token?",
-    (
-        *ONE_HEAD,
-        Key("offset", "-1 previous, 0 current, 1 next token", "int64", {-1: "previous", 0: "current", 1: "next"}),
-        Value("value", "mean attention, 0 to 1; a token without such a neighbour counts with 0", "share"),
-        *VALUE_INTERVAL,
-        COUNT,
-    ),
+    (*ONE_HEAD, OFFSET, ATTENTION, *VALUE_INTERVAL, COUNT),
     section="3.1",
     label="attention to the {offset} token",
     short="{offset} token",
     card=ATTENDS_TO,
     panels=(-1, 1),
-    panels_at=2,
     figure=("figure2_positions", "headatlas.views.figures.layers:positions_figure"),
 )
 PREVIOUS = Pattern("previous token", "the previous token", "positions", "offset", -1)

@@ -34,30 +34,20 @@ from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
 from headatlas.studies.labels import Tables
 from headatlas.studies.state import State
 from headatlas.studies.study import REPLICATES, Frames, LayerMap, Setup, Study, refuse_non_finite
-from headatlas.tables import NO_EFFECT, ONE_HEAD, Key, Table, Value
+from headatlas.tables import ONE_HEAD, Key, Table, Value, head_of, p_value
 from headatlas.wording import ordinal
 
 SIMILARITY_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 DISTANCE_SETTINGS = ("as_published",)
+ANOTHER_UNIT = "it is the value in another unit"
 HEAD_DISTANCES = Table(
     "head_distances",
     "How differently do two heads attend, for every pair? (Jensen-Shannon divergence)",
     (
-        Key("layer_a", "layer of one head, from 1", "int64"),
-        Key("head_a", "that head within its layer, from 1", "int64"),
-        Key("layer_b", "layer of the other head, which comes after the first", "int64"),
-        Key("head_b", "that head within its layer", "int64"),
-        Value(
-            "value",
-            "Jensen-Shannon divergence of their rows in nats, summed over a segment's tokens, mean over segments",
-            "nats",
-        ),
-        Value(
-            "per_token",
-            "the same, but the mean over a segment's tokens: 0 to log 2",
-            "nats",
-            why_not="it is the value in another unit",
-        ),
+        *head_of("a", "one head, from 1"),
+        *head_of("b", "the other head, which comes after the first"),
+        Value("value", "Jensen-Shannon divergence of their rows: sum over a segment's tokens, then the mean", "nats"),
+        Value("per_token", "the same, but the mean over tokens: 0 to log 2", "nats", why_not=ANOTHER_UNIT),
         Value("count", "segments in the mean: those with a token from which both heads attend to something", "count"),
     ),
     section="6",
@@ -71,9 +61,7 @@ HEAD_MAP = Table(
         *ONE_HEAD,
         Value("x", "place in the plane, by multidimensional scaling; empty where a distance is missing"),
         Value("y", "the other coordinate"),
-        Value(
-            "cluster", "cluster of the head, from 1, by average linkage; 0 if it has no place", "place", dtype="int64"
-        ),
+        Value("cluster", "cluster of the head, from 1, by average linkage; 0 if it has no place", "place"),
     ),
     section="6, figure 6",
     why_not="places in the plane and cluster numbers mean nothing outside their own map",
@@ -86,13 +74,8 @@ LAYER_DISTANCES = Table(
         Key("layer_b", "the same layer, or one after it", "int64"),
         Value("value", "mean distance of their pairs of heads, as in head_distances", "nats"),
         Value("count", "pairs of heads", "count"),
-        Value(
-            "p_value",
-            "permutation test of the null that heads drawn from all layers are as close",
-            "probability",
-            why_not=NO_EFFECT,
-        ),
-        Value("p_adjusted", "the same, adjusted for the number of pairs of layers", "probability", why_not=NO_EFFECT),
+        p_value("permutation test of the null that heads drawn from all layers are as close"),
+        p_value("the same, adjusted for the number of pairs of layers", "p_adjusted"),
     ),
     section="6",
     same="layers",

@@ -20,34 +20,23 @@ from headatlas.studies.study import LayerMap, SegmentMeans
 from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
 from headatlas.wording import percent
 
-TO_KIND = {
-    "cls": "{cls}",
-    "sep": "{sep}",
-    "period_comma": "periods and commas",
-    "other": "other tokens",
-}
+TO_KIND = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
+KIND = Key(
+    "kind",
+    "cls, sep, period_comma, other: to such tokens from all rows (together 1, less what a learned sink takes); "
+    "sep_to_sep: from [SEP] rows to [SEP]; other_to_sep: from all other rows to [SEP]",
+    labels=TO_KIND | {"sep_to_sep": "{sep}, from {sep}", "other_to_sep": "{sep}, from other tokens"},
+    minor=("sep_to_sep", "other_to_sep"),
+)
 TOKEN_KINDS = Table(
     "token_kinds",
     "How much attention goes to [CLS], [SEP], periods and commas, and other tokens? Does [SEP] attend to itself?",
-    (
-        *ONE_HEAD,
-        Key(
-            "kind",
-            "cls, sep, period_comma, other: to such tokens from all rows (together 1, less what a learned sink "
-            "takes); sep_to_sep: from [SEP] rows to [SEP]; other_to_sep: from all other rows to [SEP]",
-            labels=TO_KIND | {"sep_to_sep": "{sep}, from {sep}", "other_to_sep": "{sep}, from other tokens"},
-            minor=("sep_to_sep", "other_to_sep"),
-        ),
-        Value("value", "mean attention, 0 to 1", "share"),
-        *VALUE_INTERVAL,
-        COUNT,
-    ),
+    (*ONE_HEAD, KIND, Value("value", "mean attention, 0 to 1", "share"), *VALUE_INTERVAL, COUNT),
     section="3.2, figure 2",
     label="attention to {kind}",
     short="{kind}",
     card=ATTENDS_TO,
     panels=("cls", "sep", "period_comma"),
-    panels_at=1,
     figure=("figure2_token_kinds", "headatlas.views.figures.layers:token_kinds_figure"),
 )
 KIND_NAMES = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": "periods and commas", "other": "other"}
@@ -56,7 +45,7 @@ CLS, SEP, PERIOD_COMMA = (
     Pattern(KIND_NAMES[kind], KIND_NAMES[kind], "token_kinds", "kind", kind, DEVOTED)
     for kind in ("cls", "sep", "period_comma")
 )
-KINDS = ("cls", "sep", "period_comma", "other", "sep_to_sep", "other_to_sep")
+KINDS = tuple(KIND.labels)
 
 
 def attention_to_kinds(sums: Tensor, lengths: Tensor, sep_rows: Tensor) -> Tensor:

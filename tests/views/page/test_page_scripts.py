@@ -179,14 +179,19 @@ def test_measures_of_every_table_with_a_row_a_head(run):
 @pytest.mark.parametrize(
     ("measures", "first", "axes", "panels"),
     [
-        ([("a", "share", True, 2), ("b", "share", True, 1), ("c", "nats", True, None)], "a", ["c", "a"], ["b", "a"]),
-        ([("a", "number", False, None), ("b", "number", True, 5)], "b", ["a", "b"], ["b"]),
-        ([("a", "share", False, None)], "a", ["a", "a"], []),
+        (
+            [("a", "share", True, True), ("b", "share", True, True), ("c", "nats", True, False)],
+            "a",
+            ["c", "a"],
+            ["a", "b"],
+        ),
+        ([("a", "number", False, 0), ("b", "number", True, 1)], "b", ["a", "b"], ["b"]),
+        ([("a", "share", False, 0)], "a", ["a", "a"], []),
     ],
 )
 def test_what_comes_first_and_where_follows_from_what_measures_say(run, measures, first, axes, panels):
     code = """
-        const measures = x.map(([id, unit, main, panel]) => ({ id, unit, main, panel, values: [1] }));
+        const measures = x.map(([id, unit, main, panel]) => ({ id, unit, main, panel: Boolean(panel), values: [1] }));
         const ids = (some) => some.map(({ id }) => id);
         return [m.firstMeasure(measures).id, ids(m.mapAxes(measures)), ids(m.panelsOf(measures))];"""
     assert run("data/measures", code, measures) == [first, axes, panels]

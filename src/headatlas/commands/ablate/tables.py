@@ -6,11 +6,8 @@ from headatlas.tables import BEST_HEAD, ONE_HEAD, Key, Table, Value, interval, p
 
 FIGURES = "headatlas.views.figures.ablation"
 TASK = Key("task", "as it is called by --task, for example masked-lm")
-MEASURE = Key(
-    "measure",
-    "what is scored, higher is better: log_likelihood and margin (nats), accuracy and f1 (0 to 1), chrf and bleu (0 to "
-    "100)",
-)
+SCORES = "log_likelihood, margin (nats), accuracy, f1 (0 to 1), chrf or bleu (0 to 100)"
+MEASURE = Key("measure", f"what is scored, higher is better: {SCORES}")
 REMOVED_AS = Key("kind", "what stands in for a removed head: zero, its mean output, or resample")
 EXAMPLES = Value("count", "examples scored", "count")
 HALF = "it is the value on half of the examples"
@@ -42,11 +39,7 @@ IMPORTANCE = Table(  # Michel et al. 2019, section 4.1
         *ONE_HEAD,
         Value("value", "mean over examples of |dL/dg|, g the head's gate, L the example's loss in nats", "nats"),
         *interval("its 95 % bootstrap interval over examples", "value"),
-        Value(
-            "normalised",
-            "value over the l2 norm of its layer",
-            label="importance for {task}, within the layer",
-        ),
+        Value("normalised", "value over the l2 norm of its layer", label="importance for {task}, within the layer"),
         Value("first_half", "the same mean on one half of the examples", "nats", why_not=HALF),
         Value("second_half", "and on the other", "nats", why_not=HALF),
         EXAMPLES,
@@ -69,7 +62,7 @@ REMOVAL_CURVE = Table(  # Michel et al. 2019, section 4.2
         Value("share", "share of all heads removed, 0 to 1", "share"),
         Key("heads_removed", "that many heads", "int64"),
         Value("score", "mean score over examples; for random, the mean over several orders"),
-        *interval("its 95 % bootstrap interval; for random, of the range of the orders", "score"),
+        *interval("its 95 % bootstrap interval; for random, the lowest and highest of the orders", "score"),
         EXAMPLES,
     ),
     figure=("removal_curve", f"{FIGURES}:removal_figure"),
@@ -97,5 +90,3 @@ CAUSAL = Table(
     main="lead",
     figure=("causal", f"{FIGURES}:causal_figure"),
 )
-
-TABLES: tuple[Table, ...] = (ABLATION, IMPORTANCE, REMOVAL_CURVE, CAUSAL)

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from headatlas.tables import Key, Table, Value, interval
+from headatlas.tables import Key, Table, Value, head_of, interval
 
 DIFFERENCES = Table(
     "differences",
     "How do the atlases differ in every number that both have, per head, per layer and overall? With intervals.",
     (
         Key("table", "the table of the atlases"),
-        Key(
-            "column",
-            "its column; lead: how far a relation's best head is above the best fixed offset, 0 where it is not",
-        ),
+        Key("column", "its column; lead: how far a relation's best head is above the best fixed offset, or 0"),
         Key("measure", "its other keys, such as offset=-1, or relation=dobj direction=dependent_to_head"),
         Key(
             "scope",
-            "head: head by head; layer: means over a layer's heads; model: over all heads; best: the best head of "
-            "each; row: rows that do not belong to a head",
+            "head: head by head; layer, model: means over their heads; best: the best head of each; row: others",
         ),
-        Key("layer_a", "layer of A, from 1; empty if the row has none", "Int64"),
-        Key("head_a", "head of A within the layer", "Int64"),
-        Key("layer_b", "layer of B", "Int64"),
-        Key("head_b", "head of B within the layer", "Int64"),
+        *head_of("a", "A's head, from 1; empty if the row has none", "Int64"),
+        *head_of("b", "B's head", "Int64"),
         Value("value_a", "the value in A, or its mean over heads"),
         *interval("its 95 % bootstrap interval; empty where there is none", "value_a", "low_a", "high_a"),
         Value("value_b", "the value in B"),
         *interval("its 95 % bootstrap interval", "value_b", "low_b", "high_b"),
         Value("difference", "value_b - value_a"),
         *interval("the difference's 95 % bootstrap interval, not corrected for their number", "difference"),
-        Value(
-            "paired",
-            "whether both were resampled together, segment by segment; empty without interval",
-            dtype="boolean",
-        ),
+        Value("paired", "whether both were resampled together; empty without interval", dtype="boolean"),
         Value("count_a", "the count of the row in A", "count", dtype="Int64"),
         Value("count_b", "the count of the row in B", "count", dtype="Int64"),
     ),
@@ -45,11 +35,9 @@ BEHAVIOUR_MATCHES = Table(
     "Which heads of B do what a head of A does?",
     (
         Key("label", "as in behaviours"),
-        Key("layer_a", "layer of A, from 1; empty where A has no further head with this label", "Int64"),
-        Key("head_a", "head of A within the layer", "Int64"),
+        *head_of("a", "A's head, from 1; empty where A has no further head with this label", "Int64"),
         Value("strength_a", "as in behaviours", "share"),
-        Key("layer_b", "layer of B; empty where B has no further head with this label", "Int64"),
-        Key("head_b", "head of B within the layer", "Int64"),
+        *head_of("b", "B's head; empty where B has no further head with this label", "Int64"),
         Value("strength_b", "as in behaviours", "share"),
         Value("distance", "as in cross_distances; empty where not measured, and the strongest are matched", "nats"),
     ),
@@ -59,20 +47,14 @@ HEAD_MATCHES = Table(
     "head_matches",
     "Which head of B attends to the same text as this head of A does? (an optimal assignment)",
     (
-        Key("layer_a", "layer of A, from 1; empty for a head of B that is left over", "Int64"),
-        Key("head_a", "head of A within the layer", "Int64"),
-        Key("layer_b", "layer of B; empty for a head of A that is left over", "Int64"),
-        Key("head_b", "head of B within the layer", "Int64"),
+        *head_of("a", "A's head, from 1; empty for a head of B that is left over", "Int64"),
+        *head_of("b", "B's head; empty for a head of A that is left over", "Int64"),
         Value("distance", "their distance, as in cross_distances", "nats"),
         Value("nearest_layer", "layer of the head of B that is nearest to the head of A", "place", dtype="Int64"),
-        Value(
-            "nearest_head", "that head within its layer; several heads of A may have the same", "place", dtype="Int64"
-        ),
+        Value("nearest_head", "that head within its layer; heads of A may share one", "place", dtype="Int64"),
         Value("nearest", "their distance", "nats"),
         Value("own", "distance of the two heads in this place; empty where the models' shapes differ", "nats"),
-        Value(
-            "place_kept", "whether a head is assigned to its own place; empty where the shapes differ", dtype="boolean"
-        ),
+        Value("place_kept", "whether a head keeps its place; empty where the shapes differ", dtype="boolean"),
         Value("count", "segments in the distance; 0 without match", "count"),
     ),
 )
@@ -96,18 +78,9 @@ CROSS_DISTANCES = Table(
     "cross_distances",
     "How differently does each head of A attend from each head of B?",
     (
-        Key("layer_a", "layer of A, from 1", "int64"),
-        Key("head_a", "head of A within the layer", "int64"),
-        Key("layer_b", "layer of B", "int64"),
-        Key("head_b", "head of B within the layer", "int64"),
-        Value(
-            "value",
-            "Jensen-Shannon divergence of their rows in nats, 0 to log 2: mean over a segment's tokens, then over "
-            "segments",
-            "nats",
-        ),
+        *head_of("a", "A's head, from 1"),
+        *head_of("b", "B's head"),
+        Value("value", "Jensen-Shannon divergence of their rows, 0 to log 2: mean over tokens, then segments", "nats"),
         Value("count", "segments in the mean", "count"),
     ),
 )
-
-TABLES: tuple[Table, ...] = (DIFFERENCES, BEHAVIOUR_MATCHES, HEAD_MATCHES, MATCH_SUMMARY, CROSS_DISTANCES)

@@ -93,12 +93,3 @@ KEYPHRASE_TAGGERS = Table(
         Value("count", "documents, or windows of them", "count"),
     ),
 )
-
-TABLES: tuple[Table, ...] = (
-    KEYPHRASES,
-    KEYPHRASE_WORDS,
-    KEYPHRASE_SCORES,
-    KEYPHRASE_CURVE,
-    KEYPHRASE_WEIGHTS,
-    KEYPHRASE_TAGGERS,
-)

@@ -102,5 +102,3 @@ HEAD_MIX = Table(
     ),
     label="head mix: {task}, {weights}, {direction}: weight",
 )
-
-TABLES: tuple[Table, ...] = (LAYER_MIX, LAYER_SUMMARY, LAYER_ORDER, LAYER_EXAMPLES, HEAD_MIX)

@@ -69,5 +69,3 @@ PROBE_WEIGHTS = Table(
     label="{probe} ({weights} weights, seed {seed}), {direction}: {value}",
     figure=("probe_weights", f"{FIGURES}:probe_weights_figure"),
 )
-
-TABLES: tuple[Table, ...] = (PROBES, PROBE_RELATIONS, PROBE_WEIGHTS)

@@ -23,5 +23,3 @@ REPRODUCTION = Table(
     ),
     main="difference",
 )
-
-TABLES: tuple[Table, ...] = (REPRODUCTION,)

@@ -67,7 +67,7 @@ interface DeclaredMeasure {
   unit: string;
   main: boolean; // whether it comes first in its table
   card: string | null; // heading on the card of a head; null: elsewhere
-  panel: number | null; // its place in the overview; null: it is not there
+  panel: boolean; // whether it is in the overview
 }
 
 /** The unit of the differences in a column of a table, and what each measure is called. */

@@ -82,9 +82,7 @@ export function mapAxes(measures) {
 
 /** The measures that the overview draws layer by layer. @param {Measure[]} measures */
 export function panelsOf(measures) {
-  return measures
-    .filter(({ panel, values }) => panel !== null && values.some((value) => !Number.isNaN(value)))
-    .sort((a, b) => Number(a.panel) - Number(b.panel));
+  return measures.filter(({ panel, values }) => panel && values.some((value) => !Number.isNaN(value)));
 }
 
 /** A name from the code as words. @param {string} name */
