@@ -13,7 +13,7 @@ DIFFERENCES = Table(
         Key("measure", "its other keys, such as offset=-1, or relation=dobj direction=dependent_to_head"),
         Key(
             "scope",
-            "head: head by head; layer, model: means over their heads; best: the best head of each; row: others",
+            "head: head by head; layer, model: means over their heads; best: the best heads; row: others",
         ),
         *head_of("a", "A's head, from 1; empty if the row has none", "Int64"),
         *head_of("b", "B's head", "Int64"),
