@@ -11,10 +11,7 @@ DIFFERENCES = Table(
         Key("table", "the table of the atlases"),
         Key("column", "its column; lead: how far a relation's best head is above the best fixed offset, or 0"),
         Key("measure", "its other keys, such as offset=-1, or relation=dobj direction=dependent_to_head"),
-        Key(
-            "scope",
-            "head: head by head; layer, model: means over their heads; best: the best head of each; row: others",
-        ),
+        Key("scope", "head: head by head; layer, model: means over their heads; best: the best heads; row: others"),
         *head_of("a", "A's head, from 1; empty if the row has none", "Int64"),
         *head_of("b", "B's head", "Int64"),
         Value("value_a", "the value in A, or its mean over heads"),

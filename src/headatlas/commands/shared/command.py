@@ -18,9 +18,7 @@ OptionsT = TypeVar("OptionsT", bound=Options)
 ResultT = TypeVar("ResultT")
 
 
-def command(
-    options_class: Callable[P, OptionsT],
-) -> Callable[[Callable[[OptionsT], ResultT]], Callable[P, ResultT]]:
+def command(options_class: Callable[P, OptionsT]) -> Callable[[Callable[[OptionsT], ResultT]], Callable[P, ResultT]]:
     """Let callers pass the fields of an options object instead of the object.
 
     Type checkers see the names, types and defaults, because `options_class` is the dataclass itself. At run time the

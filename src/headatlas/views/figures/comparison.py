@@ -14,16 +14,7 @@ from numpy.typing import NDArray
 
 from headatlas.results.comparison import Comparison
 from headatlas.views.figures.heat_maps import by_head, from_zero, heat_grid, heat_map
-from headatlas.views.figures.style import (
-    BLUE,
-    FAINT,
-    INK,
-    VERMILLION,
-    drawable,
-    families_for,
-    single_panel,
-    styled,
-)
+from headatlas.views.figures.style import BLUE, FAINT, INK, VERMILLION, drawable, families_for, single_panel, styled
 from headatlas.views.words.comparison import SURFACE, names_of, relations_by
 
 Array = NDArray[np.float64]

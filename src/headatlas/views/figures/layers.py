@@ -17,7 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from headatlas.studies.labels import MOSTLY
 from headatlas.studies.positions import NEXT, PREVIOUS
 from headatlas.studies.token_kinds import KIND_NAMES
-from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, families_for, styled
+from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, families_for, say, styled
 
 _KIND_LOOKS = {
     "cls": (BLUE, "o"),
@@ -56,8 +56,8 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
         _series(token_kinds, "kind", {kind: (names[kind], *_KIND_LOOKS[kind]) for kind in kinds})
         for kinds in (("cls", "sep", "period_comma"), ("sep_to_sep", "other_to_sep"))
     ]
-    figure, all_axes = _panels(_filled(panels), token_kinds)
-    for axes, series in zip(all_axes, _filled(panels), strict=True):
+    figure, drawn = _panels(panels, token_kinds)
+    for axes, series in drawn:
         _draw(axes, series, "mean attention", most=1.0)
     return figure
 
@@ -71,7 +71,7 @@ def positions_figure(positions: pd.DataFrame, _labels: Mapping[str, str] | None 
         NEXT.key: (NEXT.label, VERMILLION, "s"),
     }
     series = _series(positions, "offset", looks)
-    figure, (axes,) = _panels([series], positions)
+    figure, ((axes, _),) = _panels([series], positions)
     axes.axhline(MOSTLY, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
     _draw(axes, series, "mean attention", most=1.0, least_top=0.55)
     return figure
@@ -83,7 +83,7 @@ def gradients_figure(gradients: pd.DataFrame, labels: Mapping[str, str] | None =
     names = {**KIND_NAMES, **(labels or {})}
     looks = {kind: (names[kind], *_KIND_LOOKS[kind]) for kind in KIND_NAMES}
     series = _series(gradients, "kind", looks)
-    figure, (axes,) = _panels([series], gradients)
+    figure, ((axes, _),) = _panels([series], gradients)
     _draw(axes, series, "mean |∂L/∂a|")
     return figure
 
@@ -95,8 +95,8 @@ def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = Non
     renamed = entropy.rename(columns={"nats": "value"})
     looks = {"all": ("from all tokens", BLUE, "o"), "cls": (f"from {names['cls']}", VERMILLION, "s")}
     panels = [_series(renamed, "source", {source: looks[source]}) for source in ("all", "cls")]
-    figure, all_axes = _panels(_filled(panels), entropy)
-    for axes, series in zip(all_axes, _filled(panels), strict=True):
+    figure, drawn = _panels(panels, entropy)
+    for axes, series in drawn:
         uniform = max((float(group.points["uniform_nats"].mean()) for group in series), default=math.nan)
         _draw(axes, series, "entropy (nats)", least_top=0.0 if math.isnan(uniform) else 1.12 * uniform)
         if not math.isnan(uniform):
@@ -124,27 +124,25 @@ def _series(frame: pd.DataFrame, column: str, looks: Mapping[Any, tuple[str, str
     return [group for group in candidates if len(group.points)]
 
 
-def _filled(panels: Sequence[list[Series]]) -> list[list[Series]]:
-    """Panels that have something to show; an empty one if none has."""
-    return [panel for panel in panels if panel] or [[]]
+def _panels(panels: Sequence[list[Series]], frame: pd.DataFrame) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
+    """A figure as wide as its layers need, with panels under one another that share the layer axis.
 
-
-def _panels(panels: Sequence[list[Series]], frame: pd.DataFrame) -> tuple[Figure, list[Axes]]:
-    """A figure as wide as its layers need, with panels under one another that share the layer axis."""
+    A panel without series is left out, but for one if none has any.
+    """
+    shown = [panel for panel in panels if panel] or [[]]
     layers = np.arange(1, int(frame["layer"].max()) + 1) if len(frame) else np.arange(1, 2)
     width = min(9.5, max(4.2, 1.4 + 0.25 * len(layers)))
     height = _PANEL_INCHES + 0.1 * (width - 4.2)
-    figure = Figure(figsize=(width, 0.55 + (height + 0.2) * len(panels)), layout="constrained")
+    figure = Figure(figsize=(width, 0.55 + (height + 0.2) * len(shown)), layout="constrained")
     figure.get_layout_engine().set(h_pad=0.05, hspace=0.06)  # type: ignore[union-attr, call-arg]
-    grid = figure.subplots(len(panels), 1, sharex=True, squeeze=False)
-    all_axes: list[Axes] = list(grid[:, 0])
+    all_axes: list[Axes] = list(figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0])
     ticks = _thinned(layers)
     for axes in all_axes:
         axes.set_xlim(layers[0] - 0.6, layers[-1] + 0.6)
         axes.set_xticks(ticks)
         axes.set_xticks(layers if len(layers) <= 100 else [], minor=True)
     all_axes[-1].set_xlabel("layer")
-    return figure, all_axes
+    return figure, list(zip(all_axes, shown, strict=True))
 
 
 def _thinned(layers: np.ndarray[tuple[int], np.dtype[np.int64]]) -> list[int]:
@@ -161,17 +159,10 @@ def _draw(axes: Axes, series: Sequence[Series], label: str, *, most: float = mat
     axes.yaxis.set_major_locator(MaxNLocator(5, steps=[1, 2, 2.5, 5, 10]))
     axes.set_ylabel(label + _powers_of_ten(axes, top))
     if not series:
-        axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+        say(axes)
         return
-    for depth, group in enumerate(series):
-        _draw_points(axes, group, depth)
-    for depth, group in enumerate(series):
-        _draw_means(axes, group, depth)
-    handles = [
-        Line2D([], [], color=group.colour, marker=group.marker, label=group.label, **_MEAN_LOOK) for group in series
-    ]
     axes.legend(
-        handles=handles,
+        handles=[_draw_group(axes, group, depth) for depth, group in enumerate(series)],
         loc="lower left",
         bbox_to_anchor=(0, 1),
         ncols=len(series) if sum(len(group.label) for group in series) <= _LEGEND_LETTERS else 1,
@@ -194,33 +185,15 @@ def _powers_of_ten(axes: Axes, top: float) -> str:
 _MEAN_LOOK: dict[str, Any] = {"linewidth": 1.2, "markersize": 4.2, "markeredgecolor": "white", "markeredgewidth": 0.5}
 
 
-def _draw_points(axes: Axes, series: Series, depth: int) -> None:
-    """One point per head; within a layer, heads are side by side in their order."""
-    axes.scatter(
-        _spread(series.points),
-        series.points["value"],
-        s=_point_area(series.points),
-        c=series.colour,
-        marker=series.marker,
-        alpha=0.55,
-        linewidths=0,
-        zorder=2 + 0.1 * depth,
-        clip_on=False,
-        label=series.label,
-    )
-
-
-def _draw_means(axes: Axes, series: Series, depth: int) -> None:
-    means = series.points.groupby("layer")["value"].mean().sort_index()
-    axes.plot(
-        means.index,
-        means,
-        color=series.colour,
-        marker=series.marker,
-        zorder=3 + 0.1 * depth,
-        clip_on=False,
-        **_MEAN_LOOK,
-    )
+def _draw_group(axes: Axes, series: Series, depth: int) -> Line2D:
+    """One point per head, side by side within a layer in their order, and the layer means as the line returned."""
+    points = series.points
+    both: dict[str, Any] = {"marker": series.marker, "label": series.label, "clip_on": False}
+    dots: dict[str, Any] = {"s": _point_area(points), "c": series.colour, "alpha": 0.55, "linewidths": 0}
+    axes.scatter(_spread(points), points["value"], zorder=2 + 0.1 * depth, **dots, **both)
+    means = points.groupby("layer")["value"].mean().sort_index()
+    (line,) = axes.plot(means.index, means, color=series.colour, zorder=3 + 0.1 * depth, **_MEAN_LOOK, **both)
+    return line
 
 
 def _point_area(points: pd.DataFrame) -> float:

@@ -27,6 +27,7 @@ from headatlas.views.figures.style import (
     VERMILLION,
     drawable,
     families_for,
+    say,
     single_panel,
     styled,
 )
@@ -156,7 +157,7 @@ def _draw_mix(axes: Axes, rows: pd.DataFrame, summary: pd.Series[float] | None) 
     axes.set_yticks([])
     axes.spines["left"].set_visible(False)
     if summary is None:
-        axes.text(0.5, 0.5, "not asked", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+        say(axes, "not asked")
         return
     layer = rows["layer"].to_numpy()
     gains = rows["differential"].to_numpy()

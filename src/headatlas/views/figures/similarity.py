@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 
 from headatlas.statistics.clusters import order_of, tree_of
-from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, families_for, single_panel, styled
+from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, families_for, say, single_panel, styled
 
 _UNPLACED = 0  # the cluster of heads that have no place
 _PANEL_INCHES = 3.4
@@ -58,10 +58,9 @@ def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Fi
     axes.set_ylim(10 * len(names), 0)
     axes.set_xlabel("mean distance √JS where joined")
     axes.spines["left"].set_visible(False)
-    places = 5 + 10 * np.arange(len(names)) if len(names) <= _MOST_NAMES else np.array([])
-    axes.set_yticks(
-        places, [names[leaf] for leaf in drawn["leaves"]] if len(places) else [], fontsize=_letter(inches, names)
-    )
+    named = drawn["leaves"] if len(names) <= _MOST_NAMES else []
+    letter = min(7.0, 0.85 * 72 * (inches - 0.5) / len(names))  # points of type that fit beside each leaf
+    axes.set_yticks(5 + 10 * np.arange(len(named)), [names[leaf] for leaf in named], fontsize=letter)
     axes.tick_params(axis="y", length=0, pad=2)
     for text, leaf in zip(axes.get_yticklabels(), drawn["leaves"], strict=False):
         text.set_color(looks[int(clusters[leaf])])
@@ -119,13 +118,8 @@ def _by_label(axes: Axes, placed: pd.DataFrame, labels: Mapping[tuple[int, int],
         points = placed[label_of == label]
         name = drawable(label, _LONGEST_LABEL)
         axes.scatter(points["x"], points["y"], c=colour, marker=marker, label=name, **_point(len(placed)))
-    axes.legend(
-        loc="upper left",
-        bbox_to_anchor=(1, 1),
-        borderaxespad=0,
-        handletextpad=0.2,
-        prop={"family": families_for(ranked)},
-    )
+    font = {"family": families_for(ranked)}
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0, handletextpad=0.2, prop=font)
 
 
 def _plane(axes: Axes, placed: pd.DataFrame, title: str) -> None:
@@ -137,7 +131,7 @@ def _plane(axes: Axes, placed: pd.DataFrame, title: str) -> None:
     axes.spines[:].set(visible=True, color=FAINT, linewidth=0.4)
     axes.margins(0.06)
     if not len(placed):
-        axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+        say(axes)
 
 
 def _point(heads: int) -> dict[str, Any]:
@@ -183,13 +177,8 @@ def _clusters_of_nodes(tree: NDArray[np.float64], clusters: NDArray[np.int64]) -
     return nodes
 
 
-def _letter(inches: float, names: list[str]) -> float:
-    """Points of type that fit beside each leaf."""
-    return float(min(7.0, 0.85 * 72 * (inches - 0.5) / len(names)))
-
-
 def _nothing() -> Figure:
     figure, axes = single_panel(3, 1.5)
     axes.axis("off")
-    axes.text(0.5, 0.5, "no values", ha="center", va="center", transform=axes.transAxes, color=FAINT)
+    say(axes)
     return figure

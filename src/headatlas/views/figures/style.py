@@ -26,7 +26,7 @@ R = TypeVar("R")
 
 # Okabe and Ito (2008): distinct for every common kind of colour vision.
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
-ORANGE, SKY, YELLOW, BLACK = "#E69F00", "#56B4E9", "#F0E442", "#000000"
+ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 INK, FAINT = "#222222", "#8A8A8A"
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 LOOKS = tuple(zip(COLOURS * 8, "os^DvPX*" * 7, strict=True))
@@ -43,7 +43,6 @@ _RC: dict[str, Any] = {
     "text.color": INK,
     "text.parse_math": False,
     "axes.titlesize": FONT_POINTS,
-    "axes.labelsize": FONT_POINTS,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
@@ -58,8 +57,6 @@ _RC: dict[str, Any] = {
     "xtick.minor.width": 0.4,
     "legend.fontsize": FONT_POINTS - 0.5,
     "legend.frameon": False,
-    "figure.facecolor": "white",
-    "savefig.facecolor": "white",
     "svg.fonttype": "none",
     "svg.hashsalt": "headatlas",
     "pdf.fonttype": 42,
@@ -119,10 +116,14 @@ def single_panel(width: float, height: float) -> tuple[Figure, Axes]:
     return figure, figure.subplots()
 
 
+def say(axes: Axes, text: str = "no values") -> None:
+    """Write in the middle of a plot why it is empty."""
+    axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes, color=FAINT)
+
+
 def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) -> list[Path]:
     """Write `stem` + `.svg`, `.png`, `.pdf`: SVG keeps text as text, PDF embeds TrueType, neither holds a date."""
-    unknown = [name for name in formats if name not in FORMATS]
-    if unknown:
+    if unknown := [name for name in formats if name not in FORMATS]:
         raise SettingError(f"Unknown figure format {unknown[0]!r}. Choose from {', '.join(FORMATS)}.")
     make_folder(stem.parent)
     paths = []
