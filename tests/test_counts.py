@@ -60,8 +60,8 @@ def importers() -> dict[str, set[str]]:
 
 
 def test_lines_and_files():
-    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 23_600
-    assert len(MODULES) <= 310
+    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 24_700
+    assert len(MODULES) <= 315
 
 
 def test_few_modules_serve_only_one_other():
