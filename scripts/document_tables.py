@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from headatlas.results.tables import TABLES
+from headatlas.results.tables import KnownTables
 from headatlas.tables import Key, Table
 
 DOCUMENT = Path(__file__).parents[1] / "docs" / "tables.md"
@@ -28,7 +28,7 @@ This page is made from the declarations of the tables by `python -m scripts.docu
 def document() -> str:
     """Return the page: the question of every table by command, then the columns of each."""
     commands: dict[str, list[Table]] = {"survey": []}
-    for made in sorted(TABLES.made.values(), key=lambda made: not made.corpus):  # tables of studies first
+    for made in sorted(KnownTables().made.values(), key=lambda made: not made.corpus):  # tables of studies first
         commands.setdefault(made.command, []).append(made.table)
     questions = [line for command, tables in commands.items() for line in _questions(command, tables)]
     columns = [line for tables in commands.values() for table in tables for line in _columns(table)]

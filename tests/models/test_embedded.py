@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 import torch
-from headatlas.commands.survey.subject import why_no_gradients
 from torch import Tensor
 
 import headatlas as ha
 from headatlas import files
+from headatlas.commands.survey.sources import why_no_gradients
 from headatlas.encoding.batches import Batch
 from headatlas.errors import ModelError
 from headatlas.models.embedded import EMBEDDED

@@ -31,8 +31,9 @@ def see(study, batch, maps):
     return study
 
 
-def started(**options):
+def started(smoothing=0.0, **options):
     study = Similarity(**options)
+    study._smoothing = smoothing
     study.start(SHAPE)
     return study
 
@@ -144,7 +145,7 @@ def test_maps_of_inference_mode_are_taken(dtype):
 
 
 def test_every_table_is_as_its_schema_says():
-    tables = show(Similarity(clusters=2), [batch_of(random_segments([7, 5]))]).frames()
+    tables = show(Similarity(), [batch_of(random_segments([7, 5]))]).frames()
     assert list(tables) == ["head_distances", "head_map", "layer_distances", "similarity"]
     for name, table in tables.items():
         assert list(TABLES[name].conform(table).columns) == TABLES[name].names

@@ -19,8 +19,9 @@ list of nouns and titles. What is not known agrees with anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass
+from itertools import product
 from typing import Literal, get_args
 
 from headatlas.corpora.coreference.english_words import LINKS, POSSESSIVES, word_set
@@ -62,35 +63,21 @@ def choose(
     Words and tags are those of the mentions' document.
     """
     true = antecedents(mentions)
-    known = _Known(mentions, words, tags)
+    texts = [_text(mention, words) for mention in mentions]
+    heads = [words[mention.head].lower() for mention in mentions]
+    known = [agreement(mention, words, tags) for mention in mentions]
+    tests: dict[str, Callable[[int, int], bool]] = {
+        "words": lambda one, other: texts[one] == texts[other],
+        "head": lambda one, other: heads[one] == heads[other],
+        "agreement": lambda one, other: agrees(known[one], known[other]),
+        "any": lambda *_: True,
+    }
     for mention, candidates in enumerate(preceding(mentions)):
         if true[mention]:
-            antecedent = known.choose(baseline, mention, candidates)
+            nearest = reversed(candidates)
+            passing = (other for name, other in product(TESTS[baseline], nearest) if tests[name](mention, other))
+            antecedent = next(passing, None)
             yield Choice(mention, antecedent, antecedent in true[mention])
-
-
-class _Known:
-    """What the baselines compare: each mention's words, head word and agreement."""
-
-    def __init__(self, mentions: Sequence[Mention], words: Sequence[str], tags: Sequence[str]) -> None:
-        self._words = [_text(mention, words) for mention in mentions]
-        self._heads = [words[mention.head].lower() for mention in mentions]
-        self._agreements = [agreement(mention, words, tags) for mention in mentions]
-
-    def choose(self, baseline: Baseline, mention: int, candidates: Sequence[int]) -> int | None:
-        """The nearest candidate that passes the baseline's earliest test which any candidate passes."""
-        for test in TESTS[baseline]:
-            for other in reversed(candidates):
-                if self._passes(test, mention, other):
-                    return other
-        return None
-
-    def _passes(self, test: str, mention: int, other: int) -> bool:
-        if test == "words":
-            return self._words[other] == self._words[mention]
-        if test == "head":
-            return self._heads[other] == self._heads[mention]
-        return test == "any" or agrees(self._agreements[other], self._agreements[mention])
 
 
 def _text(mention: Mention, words: Sequence[str]) -> tuple[str, ...]:

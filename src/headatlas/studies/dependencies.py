@@ -10,18 +10,18 @@ head? Counted for each relation over all words that have it, and for three readi
 A root is a word without a head, whatever its label. Where a sentence names another word whose prediction counts (the
 clitic in *the dog 's bone*, for *dog*), that holds for heads of the model and for baselines alike.
 
-Baselines predict the word at a fixed offset, -5 to -1 and 1 to 5. Clamped, as in the paper's code: beyond the last
-word they predict the last, and before the first word the root, so that in ``all`` a baseline of negative offset can
-be right about a root at the beginning. Not clamped, they predict nothing outside the sentence.
+Baselines predict the word at a fixed offset, -5 to -1 and 1 to 5. As in the paper's code, beyond the last word they
+predict the last, and before the first word the root, so that in ``all`` a baseline of negative offset can be right
+about a root at the beginning.
 
 Intervals and tests resample sentences; see `statistics.scores` for what they mean.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,9 +37,9 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.classifier import predictions
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
-from headatlas.statistics.words import FromTokens, WordIndex, segments_of, word_index
+from headatlas.statistics.words import WordIndex, segments_of, word_index
 from headatlas.studies.labels import Label, Tables
-from headatlas.studies.study import REPLICATES, Frames, LayerMap, Setup, WordStudy, join_layers
+from headatlas.studies.study import Frames, LayerMap, Setup, WordStudy, join_layers
 from headatlas.tables import (
     ACCURACY,
     BEST_HEAD,
@@ -158,23 +158,16 @@ def heads_right(maps: Tensor, index: WordIndex, words: Instances) -> Tensor:
     return torch.stack(both, -1) == true[:, None, None]
 
 
-def offsets_right(words: Instances, clamp: bool) -> NDArray[np.bool_]:
+def offsets_right(words: Instances) -> NDArray[np.bool_]:
     """Whether the word at each of OFFSETS is the true head: [N, 10]."""
     predicted = words.predictor[:, None] + np.array(OFFSETS)
-    last = words.size[:, None] - 1
-    if clamp:
-        predicted = predicted.clip(ROOT, last)
-    else:
-        predicted = np.where((predicted < 0) | (predicted > last), _NOWHERE, predicted)
-    return np.asarray(predicted == words.head[:, None])
+    return np.asarray(predicted.clip(ROOT, words.size[:, None] - 1) == words.head[:, None])
 
 
 class Dependencies(WordStudy):
     """How often each head finds the heads of words, by relation, beside fixed offsets.
 
-    relations: the sample's, in its order. punctuation: those left out of ``all_but_root_punct`` and, since the paper
-    does so, of the best heads. least_count: relations with fewer words are left out of the best heads too.
-    folds_by: whether halves for the held-out choice are made of documents, or of sentences where documents are few.
+    relations: the sample's, in its order. least_count: relations with fewer words are left out of the best heads.
     """
 
     name = "dependencies"
@@ -182,23 +175,12 @@ class Dependencies(WordStudy):
     corpus = "treebank"
     takes_control = True
 
-    def __init__(
-        self,
-        relations: Sequence[str] = (),
-        *,
-        punctuation: Collection[str] = ("punct",),
-        how: FromTokens = "mean",
-        clamp_offsets: bool = True,
-        least_count: int = 100,
-        folds_by: Literal["document", "sentence"] = "document",
-        seed: int = 0,
-        replicates: int = REPLICATES,
-        permutations: int = REPLICATES,
-        causal: bool = False,
-    ) -> None:
-        super().__init__(causal, how=how, seed=seed, replicates=replicates, permutations=permutations)
-        self._relations, self._punctuation = tuple(relations), frozenset(punctuation)
-        self._clamp, self._least_count, self._folds_by = clamp_offsets, least_count, folds_by
+    _punctuation = frozenset({"punct"})  # left out of all_but_root_punct and, as in the paper, of the best heads
+    _folds_by = "document"  # what the halves for the held-out choice are made of; or of sentences: few documents
+
+    def __init__(self, relations: Sequence[str] = (), *, least_count: int = 100, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._relations, self._least_count = tuple(relations), least_count
 
     def configure(self, setup: Setup) -> None:
         super().configure(setup)
@@ -233,7 +215,7 @@ class Dependencies(WordStudy):
             right = join_layers(self._right)
         self._tally.add(
             right,
-            torch.from_numpy(offsets_right(words, self._clamp)),
+            torch.from_numpy(offsets_right(words)),
             np.where(words.head == ROOT, len(self._relations), words.relation),
             words.segment,
             [segment.id for segment in segments],

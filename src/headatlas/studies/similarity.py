@@ -16,24 +16,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import accumulate
+from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.choices import MapDistance as MapDistance
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.divergence import divergence_sums
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import poisson_weights
-from headatlas.statistics.surface import widest
 from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
 from headatlas.studies.labels import Tables
 from headatlas.studies.state import State
-from headatlas.studies.study import REPLICATES, Frames, LayerMap, Setup, Study, refuse_non_finite
+from headatlas.studies.study import Frames, LayerMap, Setup, Study, refuse_non_finite
 from headatlas.tables import ONE_HEAD, Key, Table, Value, head_of, p_value
 from headatlas.wording import ordinal
 
@@ -101,23 +99,30 @@ SIMILARITY = Table(
     section="6",
     settings=DISTANCE_SETTINGS,
 )
-CLUSTERS = 8
+CLUSTERS = 8  # to make of the heads
 LIKELY_CHANCE = 0.05  # a single test with at least this p value is not evidence
 
 
-def pair_means(sums: Tensor, mass: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean divergence of each pair over the rows where both heads have mass, and whether there is any. [H, H]"""
-    present = (mass > 0).to(sums.dtype)  # [H, Q]
-    tokens = present @ present.T
-    return sums / tokens.clamp_min(1), tokens > 0
+def pair_means(rows: Tensor, *shapes: HeadShape, smoothing: float = 0.0) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The mean divergence of each pair over the rows where both heads have mass, and whether there is any. [H, H]
+
+    rows: [Q, H, K], of the heads of all shapes; ModelError if one is not finite.
+    """
+    sums, mass = divergence_sums(rows, smoothing)
+    with one_thread():
+        present = (mass > 0).to(sums.dtype)  # [H, Q]
+        tokens = present @ present.T
+        means, counted = sums / tokens.clamp_min(1), tokens > 0
+        of_heads = mass.sum(1).cpu().double().numpy()
+    for shape in shapes:
+        for layer, masses in enumerate(np.split(of_heads[: shape.total], np.cumsum(shape.heads)[:-1])):
+            refuse_non_finite(layer, masses[:, None])
+        of_heads = of_heads[shape.total :]
+    return means.cpu().double().numpy(), counted.cpu().numpy()
 
 
 class Similarity(Study):
-    """How differently all pairs of heads attend, where that puts them in the plane, and which are alike.
-
-    smoothing: s makes (1 - s) a + s / n of a. clusters: how many to make of the heads. map_distance: what the map in
-    the plane keeps.
-    """
+    """How differently all pairs of heads attend, where that puts them in the plane, and which are alike."""
 
     name = "similarity"
     tables = (HEAD_DISTANCES, HEAD_MAP, LAYER_DISTANCES, SIMILARITY)
@@ -129,18 +134,8 @@ class Similarity(Study):
     drawn_count = State("replicates", "layers", "layers")
     rows = State(2)  # compared, and all
 
-    def __init__(
-        self,
-        causal: bool = False,
-        *,
-        seed: int = 0,
-        replicates: int = REPLICATES,
-        smoothing: float = 0.0,
-        clusters: int = CLUSTERS,
-        map_distance: MapDistance = "sqrt_js",
-    ) -> None:
-        super().__init__(causal, seed=seed, replicates=replicates)
-        self._smoothing, self._clusters, self._map_distance = smoothing, clusters, map_distance
+    _smoothing = 0.0  # s makes (1 - s) a + s / n of a
+    _map_distance = "sqrt_js"  # what the map in the plane keeps
 
     def configure(self, setup: Setup) -> None:
         super().configure(setup)
@@ -164,20 +159,8 @@ class Similarity(Study):
 
     def end_batch(self, batch: Batch) -> None:
         """Compare all heads, a segment at a time, and add to the sums."""
-        segments = self._kept.take()
-        device = segments[0].device
-        masses = torch.zeros(len(self._heads), dtype=widest(device), device=device)
-        means, counts = [], []
-        for rows in segments:
-            sums, mass = divergence_sums(rows, self._smoothing)
-            with one_thread():
-                mean, counted = pair_means(sums, mass)
-                masses += mass.sum(1)
-            means.append(mean.cpu().double().numpy())
-            counts.append(counted.cpu().numpy())
-        ends = np.cumsum(self.shape.heads)
-        for layer, of_heads in enumerate(np.split(masses.cpu().double().numpy(), ends[:-1])):
-            refuse_non_finite(layer, of_heads[:, None])
+        compared = [pair_means(rows, self.shape, smoothing=self._smoothing) for rows in self._kept.take()]
+        means, counts = zip(*compared, strict=True)
         self._add(batch, np.stack(means), np.stack(counts))
 
     def frames(self) -> Frames:
@@ -185,7 +168,7 @@ class Similarity(Study):
         from headatlas.studies.head_map import map_tables  # needs scikit-learn, which takes a second to import
 
         heads = np.array(self._heads)
-        derived = map_tables(self.distances(), heads, self._clusters, self._map_distance, self.seed)
+        derived = map_tables(self.distances(), heads, CLUSTERS, self._map_distance, self.seed)
         compared, rows = self.rows
         share = pd.DataFrame([("share_of_rows", "js", compared / rows)], columns=derived["similarity"].columns)
         derived["similarity"] = pd.concat([derived["similarity"], share], ignore_index=True)

@@ -54,14 +54,6 @@ class Side:
     heads: tuple[int, ...]  # of each layer
 
 
-@dataclass(frozen=True)
-class Scope:
-    """One way to group rows: the mean is taken over rows of each side with the same key."""
-
-    name: str
-    columns: tuple[str, ...]  # whose values, with the table's keys, make the key
-
-
 def open_side(folder: str | Path) -> Atlas:
     """Open a finished survey whose manifest says what a comparison needs."""
     atlas = open_atlas(folder)
@@ -144,18 +136,16 @@ def _apart_from_files(corpus: str, manifest: Manifest) -> dict[str, Any]:
     return {name: value for name, value in manifest["corpora"][corpus].items() if name not in ("files", "unknown")}
 
 
-def scopes(table: Table, a: Side, b: Side) -> list[Scope]:
-    """The ways in which a table's rows can be compared between two models."""
-    if table.rows == "best":
-        return [Scope("best", ())]
-    if table.rows == "other":
-        return [Scope("row", ())]
-    levels = [Scope("model", ())]
-    if len(a.heads) == len(b.heads):
-        levels.insert(0, Scope("layer", ("layer",)))
-    if a.heads == b.heads:
-        levels.insert(0, Scope("head", ("layer", "head")))
-    return levels
+def scopes(table: Table, a: Side, b: Side) -> dict[str, tuple[str, ...]]:
+    """The ways in which a table's rows can be compared between two models: name -> columns.
+
+    The mean is taken over rows of each side that have the same values in these columns and the table's keys.
+    """
+    if table.rows != "heads":
+        return {"best" if table.rows == "best" else "row": ()}
+    levels: dict[str, tuple[str, ...]] = {"head": ("layer", "head"), "layer": ("layer",), "model": ()}
+    same = {"head": a.heads == b.heads, "layer": len(a.heads) == len(b.heads), "model": True}
+    return {name: columns for name, columns in levels.items() if same[name]}
 
 
 def compared_tables(names: Iterable[str]) -> list[Table]:
@@ -219,18 +209,19 @@ def difference_interval(drawn_a: Array, drawn_b: Array, paired: bool) -> tuple[A
     return percentile_interval((drawn_b if paired else drawn_b[::-1]) - drawn_a)
 
 
-def _compared(table: Table, column: str, scope: Scope, a: Side, b: Side, paired: bool) -> pd.DataFrame:
-    keys = table.own_keys
-    groups_a, groups_b = (rows_by(_rows_of(table, side), (*keys, *scope.columns)) for side in (a, b))
+def _compared(table: Table, column: str, scope: str, a: Side, b: Side, paired: bool) -> pd.DataFrame:
+    keys, level = table.own_keys, scopes(table, a, b)[scope]
+    named = ("layer", "head") if scope == "best" else level
+    groups_a, groups_b = (rows_by(_rows_of(table, side), (*keys, *level)) for side in (a, b))
     shared = [key for key in groups_a if key in groups_b]
     columns: dict[str, Any] = {
         "table": table.name,
         "column": column,
         "measure": [measure_name(keys, key) for key in shared],
-        "scope": scope.name,
+        "scope": scope,
     }
-    columns_a, drawn_a = _of_side(table, column, scope, a, [groups_a[key] for key in shared])
-    columns_b, drawn_b = _of_side(table, column, scope, b, [groups_b[key] for key in shared])
+    columns_a, drawn_a = _of_side(table, column, named, a, [groups_a[key] for key in shared])
+    columns_b, drawn_b = _of_side(table, column, named, b, [groups_b[key] for key in shared])
     columns |= {f"{name}_a": values for name, values in columns_a.items()}
     columns |= {f"{name}_b": values for name, values in columns_b.items()}
     columns["difference"] = columns_b["value"] - columns_a["value"]
@@ -244,12 +235,11 @@ def _compared(table: Table, column: str, scope: Scope, a: Side, b: Side, paired:
 
 
 def _of_side(
-    table: Table, column: str, scope: Scope, side: Side, groups: list[list[int]]
+    table: Table, column: str, named: tuple[str, ...], side: Side, groups: list[list[int]]
 ) -> tuple[dict[str, Any], Array | None]:
-    """The head, value, interval and count of each group of rows, and its replicates [R, groups] if there are any."""
+    """The layer or head named, value, interval and count of each group of rows, and its replicates if there are any."""
     frame = _rows_of(table, side)
     first = frame.iloc[[rows[0] for rows in groups]]
-    named = ("layer", "head") if scope.name == "best" else scope.columns
     known = {name: first[name] for name in (*named, "count") if name in first}
     columns: dict[str, Any] = {
         name: pd.Series(known[name].tolist() if name in known else [None] * len(groups), dtype="Int64")

@@ -23,18 +23,15 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from torch import Tensor
 
-from headatlas.commands.compare.tables import BEHAVIOUR_MATCHES
+from headatlas.commands.compare.tables import BEHAVIOUR_MATCHES, HEAD_MATCHES
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import Segment
 from headatlas.engine.progress import TokenProgress
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape, Stack
-from headatlas.statistics.divergence import divergence_sums
-from headatlas.statistics.kernels.threads import one_thread
 from headatlas.studies.kept_rows import KeptRows, most_pairs
 from headatlas.studies.similarity import pair_means
-from headatlas.studies.study import refuse_non_finite
 
 Array = NDArray[np.float64]
 SideModel = tuple[Model, Stack]
@@ -51,16 +48,9 @@ class Crossing:
 
     def add(self, rows: Tensor) -> None:
         """Add a segment. rows: [Q, heads of A and then of B, K], without padding."""
-        sums, mass = divergence_sums(rows)
-        with one_thread():
-            mean, counted = pair_means(sums, mass)
-            masses = mass.sum(1).cpu().double().numpy()
-        layers = [heads for shape in self.shapes for heads in shape.heads]
-        for number, mass_of_layer in enumerate(np.split(masses, np.cumsum(layers)[:-1])):
-            first_of_b = self.shapes[0].layers
-            refuse_non_finite(number if number < first_of_b else number - first_of_b, mass_of_layer[:, None])
-        self._sum += mean.cpu().double().numpy()
-        self._count += counted.cpu().numpy()
+        means, counted = pair_means(rows, *self.shapes)
+        self._sum += means
+        self._count += counted
 
     @property
     def across(self) -> Array:
@@ -163,9 +153,7 @@ def head_match_table(crossing: Crossing) -> pd.DataFrame:
     rows += [
         dict(zip(("layer_b", "head_b"), b[number], strict=True)) for number in range(len(b)) if number not in taken
     ]
-    columns = ["layer_a", "head_a", "layer_b", "head_b", "distance", "nearest_layer", "nearest_head", "nearest"]
-    frame = pd.DataFrame(rows, columns=[*columns, "own", "place_kept", "count"])
-    return frame.astype({"count": "Int64"}).fillna({"count": 0})
+    return HEAD_MATCHES.from_rows(rows).astype({"count": "Int64"}).fillna({"count": 0})
 
 
 def match_summary(matches: pd.DataFrame, crossing: Crossing, share_of_rows: float) -> pd.DataFrame:

@@ -21,6 +21,7 @@ from headatlas.views.published.tables import (
 )
 
 Row = dict[Any, Any]  # of a frame, by column
+Cells = Mapping[Column, Callable[[Row], str]]  # what each column shows of a row
 
 OURS, PUBLISHED = "this atlas", "published"
 CANDIDATES = "preceding"  # mentions: what the baselines choose from
@@ -39,7 +40,7 @@ METHODS = {
     "head": "best head",
     "head_of_type": "best for type",
 }
-DEPENDENCY_COLUMNS: dict[Column, Callable[[Row], str]] = {
+DEPENDENCY_COLUMNS: Cells = {
     Column("relation"): lambda row: text(row["relation"]),
     Column("n", OURS, True): lambda row: text(row["count"]),
     Column("head", OURS, True): lambda row: head(row["layer"], row["head"]),
@@ -55,7 +56,7 @@ DEPENDENCY_COLUMNS: dict[Column, Callable[[Row], str]] = {
     Column("acc.", PUBLISHED, True): lambda row: percent(row["published_accuracy"]),
     Column("baseline", PUBLISHED, True): lambda row: offset(row["published_baseline"], row["published_offset"]),
 }
-COREFERENCE_COLUMNS: dict[Column, Callable[[Row], str]] = {
+COREFERENCE_COLUMNS: Cells = {
     Column("mentions"): lambda row: text(row["mention_type"]),
     Column("antecedent by"): lambda row: METHODS[row["method"]] + "*" * (row["method"] in source("coreference").notes),
     Column("head", OURS, True): lambda row: head(row["layer"], row["head"]),
@@ -82,7 +83,7 @@ NAMES = {
 """The rows in order: probe and the weights it reads -> its name for readers."""
 
 _MEANS = ("uas_tree_no_punct", "low", "high", "selectivity", "mdl_bits", "uniform_bits", "count")
-_COLUMNS: dict[Column, Callable[[Row], str]] = {
+_COLUMNS: Cells = {
     Column("probe"): lambda row: row["name"] + "*" * bool(row["noted"]),
     Column("score", OURS, True): lambda row: percent(row["score"]),
     Column("sd", OURS, True): lambda row: percent(row["spread"]),
@@ -108,13 +109,7 @@ def compare_dependencies(best: pd.DataFrame, surveyed: str, universal: bool) -> 
     controlled = bool(best["control"].notna().any())
     shown = {column: cell for column, cell in DEPENDENCY_COLUMNS.items() if controlled or column.title != "control"}
     title = titled("Dependency relations, in %: the best head for each", surveyed, source("dependencies"))
-    return View(
-        frame,
-        tuple(shown),
-        cells_of(frame.assign(mark=marks), shown),
-        title,
-        _dependency_notes(beside, marks, controlled),
-    )
+    return make_view(frame, shown, title, _dependency_notes(beside, marks, controlled), mark=marks)
 
 
 def compare_coreference(heads: pd.DataFrame, best: pd.DataFrame, baselines: pd.DataFrame, surveyed: str) -> View:
@@ -138,13 +133,16 @@ def compare_coreference(heads: pd.DataFrame, best: pd.DataFrame, baselines: pd.D
         *(f"* {note}" for note in origin.notes.values()),
     )
     title = titled("Coreference, in %: mentions whose antecedent is found", surveyed, origin)
-    cells = cells_of(frame, COREFERENCE_COLUMNS)
-    return View(frame, tuple(COREFERENCE_COLUMNS), cells, title, notes, keys=2)
+    return make_view(frame, COREFERENCE_COLUMNS, title, notes, keys=2)
 
 
-def cells_of(frame: pd.DataFrame, shown: Mapping[Column, Callable[[Row], str]]) -> tuple[tuple[str, ...], ...]:
-    """Each row of a frame as texts, one per column shown."""
-    return tuple(tuple(cell(row) for cell in shown.values()) for row in frame.to_dict("records"))
+def make_view(
+    frame: pd.DataFrame, shown: Cells, title: tuple[str, ...], notes: tuple[str, ...], keys: int = 1, **marks: Any
+) -> View:
+    """A view of a frame with the columns shown. marks: columns that cells need besides those of the frame."""
+    rows = frame.assign(**marks).to_dict("records")
+    cells = tuple(tuple(cell(row) for cell in shown.values()) for row in rows)
+    return View(frame, tuple(shown), cells, title, notes, keys)
 
 
 def _beside(relations: Iterable[str], universal: bool) -> pd.DataFrame:
@@ -253,9 +251,8 @@ def compare_probes(probes: pd.DataFrame, surveyed: str) -> View:
         for column, cell in _COLUMNS.items()
         if column.title not in _OPTIONAL or frame[_OPTIONAL[column.title]].notna().any()
     }
-    cells = cells_of(frame.assign(noted=noted), shown)
     title = titled("Probes, in %: words whose head is found, without punctuation (UAS)", surveyed, origin)
-    return View(frame, tuple(shown), cells, title, _notes(frame, noted))
+    return make_view(frame, shown, title, _notes(frame, noted), noted=noted)
 
 
 def _summary(table: pd.DataFrame, probe: str, weights: str, name: str) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import pandas as pd
@@ -15,11 +14,11 @@ from headatlas.results.tables import TABLES
 from headatlas.results.view import Column, View, plain_view
 from headatlas.views.published.compare import (
     OTHERS,
-    Row,
-    cells_of,
+    Cells,
     compare_coreference,
     compare_dependencies,
     compare_probes,
+    make_view,
 )
 from headatlas.views.published.tables import source
 
@@ -34,7 +33,7 @@ _MADE_BY = {
     "layers": ("no layers were probed", "headatlas layers {} --train TRAIN --eval DEV --out DIR"),
 }
 """Command -> why its tables are missing, and how to make them."""
-_COLUMNS: dict[Column, Callable[[Row], str]] = {
+_COLUMNS: Cells = {
     Column("where"): lambda row: row["place"],
     Column("what"): lambda row: row["item"] + (f", {row['unit']}" if row["unit"] in ("%", "nats") else ""),
     Column("published"): lambda row: row["published"],
@@ -108,7 +107,7 @@ def reproduction_view(table: pd.DataFrame, model: str) -> View:
         f"Published: {source('dependencies').model}",
     )
     notes = ("When a number or finding counts as reproduced is in the column `rule` (--raw).", OTHERS)
-    return View(table, tuple(_COLUMNS), cells_of(table, _COLUMNS), title, notes, keys=2)
+    return make_view(table, _COLUMNS, title, notes, keys=2)
 
 
 def counts(table: pd.DataFrame) -> str:

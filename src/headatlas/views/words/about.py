@@ -82,5 +82,9 @@ def _documents(about: Mapping[str, Any]) -> str:
     return f"{documents} ({words}) of {name_files(about['files'])}"
 
 
+def _evaluated(about: Mapping[str, Any]) -> str:
+    return f"eval of {name_files(about['files'])}"
+
+
 _CALLED = {"eval": "evaluation treebank", "train": "training documents", "data": "evaluation documents"}
-_READ = {"documents": _documents, "spans": _spans}  # what is not read as one of the kinds of corpus
+_READ = {"documents": _documents, "spans": _spans, "eval": _evaluated}  # what is not one of the kinds of corpus

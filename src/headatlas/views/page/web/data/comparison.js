@@ -142,7 +142,7 @@ function addDistances(sides, pairs) {
       const values = pairs.values(number, column);
       if (values.every(Number.isNaN)) return;
       const id = `match/${column}`;
-      const about = { label, short: label, unit: "nats", main: false, card: null, panel: null };
+      const about = { label, short: label, unit: "nats", main: false, card: null, panel: false };
       const measure = { ...about, id, group: "matched heads", key: {}, values, format: nats, share: false };
       side.measures.unshift(measure);
       side.measureOf.set(id, measure);
