@@ -60,9 +60,9 @@ def importers() -> dict[str, set[str]]:
 
 
 def test_lines_and_files():
-    # 23,600 in 310 before tables, kinds of corpus and tasks carried their words and units, studies of other packages could
-    # fail alone, and the contract of studies could be checked from outside.
-    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 24_700
+    # 23,600 in 310 before tables, kinds of corpus and tasks carried their words and units, studies of other packages
+    # could fail alone, and the contract of studies could be checked from outside.
+    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 24_600
     assert len(MODULES) <= 315
 
 
