@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from headatlas.choices import Stack as Stack
@@ -40,6 +41,11 @@ class HeadShape:
     def total(self) -> int:
         """Number of heads in all layers."""
         return sum(self.heads)
+
+    @property
+    def first_heads(self) -> list[int]:
+        """The number of each layer's first head, where all heads are numbered from 0."""
+        return list(accumulate(self.heads[:-1], initial=0))
 
     @property
     def places(self) -> list[tuple[int, int]]:

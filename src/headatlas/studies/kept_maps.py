@@ -99,8 +99,8 @@ class ClearSentences(Study):
         self._how = setup.words_from
         self._number = {relation: number for number, relation in enumerate(setup.corpus["relations"])}
         punctuation = punctuation_of(setup.corpus["label_set"])
-        named = [relation for relation in self._number if relation not in punctuation]
-        self._pools = {relation: _pool(segments, self._number[relation], setup.least_count) for relation in named}
+        pools = _pools(segments, len(self._number), setup.least_count)
+        self._pools = {name: pools[number] for name, number in self._number.items() if name not in punctuation}
         entries = [(relation, place) for relation, pool in self._pools.items() for place in pool]
         self._entry = {entry: number for number, entry in enumerate(entries)}
         self._segments = {place: segments[place] for place in sorted({place for _, place in entries})}
@@ -113,7 +113,6 @@ class ClearSentences(Study):
 
     def start(self, shape: HeadShape) -> None:
         super().start(shape)
-        self._first = list(accumulate(shape.heads, initial=0))  # head of every layer
         self._words: WordIndex | None = None
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
@@ -126,7 +125,7 @@ class ClearSentences(Study):
         for row, of_segment in zip(rows, maps, strict=True):
             place = self._place_of[layer_map.batch.segments[row].id]
             size = self._segments[place].size
-            self._keep(place, self._first[layer], of_segment[:, :size, :size])
+            self._keep(place, self.shape.first_heads[layer], of_segment[:, :size, :size])
 
     def end_batch(self, batch: Batch) -> None:
         self._words = None
@@ -181,14 +180,14 @@ class ClearSentences(Study):
         return ClearSentence(self._segments[place].text, self._maps_of(place)[head], pairs)
 
 
-def _pool(segments: Sequence[ParsedSegment], relation: int, least_count: int) -> list[int]:
-    """Return the places of the first short sentences with a relation, if it is frequent enough for a best head."""
-    having = [(segment.relations == relation) & (segment.heads != ROOT) for segment in segments]
-    if sum(int(words.sum()) for words in having) < least_count:
-        return []
-    fitting = (
-        place
-        for place, (segment, words) in enumerate(zip(segments, having, strict=True))
-        if SHORTEST <= segment.size <= LONGEST and words.any()
-    )
-    return [place for place, _ in zip(fitting, range(POOL), strict=False)]
+def _pools(segments: Sequence[ParsedSegment], relations: int, least_count: int) -> list[list[int]]:
+    """Return the places of the first short sentences with each relation; none if it is too rare for a best head."""
+    of_segments = [segment.relations[segment.heads != ROOT] for segment in segments]
+    counts = np.bincount(np.concatenate(of_segments), minlength=relations) if segments else np.zeros(relations)
+    pools: list[list[int]] = [[] for _ in range(relations)]
+    for place, (segment, present) in enumerate(zip(segments, of_segments, strict=True)):
+        if SHORTEST <= segment.size <= LONGEST:
+            for relation in np.unique(present).tolist():
+                if counts[relation] >= least_count and len(pools[relation]) < POOL:
+                    pools[relation].append(place)
+    return pools

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -147,7 +146,6 @@ class Similarity(Study):
         self._heads = shape.places
         self._layer_of = np.eye(shape.layers)[[layer for layer, _ in self._heads]]  # [H, L]
         self._kept = KeptRows(shape.total)
-        self._first = list(accumulate(shape.heads, initial=0))  # head of every layer
 
     def batch_pairs(self) -> int:
         """As many as let the maps stay within what may be kept."""
@@ -155,7 +153,7 @@ class Similarity(Study):
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep the rows to be compared of every segment, without padding, until the batch ends."""
-        self._kept.keep(layer_map.weights, layer_map.batch, self._first[layer])
+        self._kept.keep(layer_map.weights, layer_map.batch, self.shape.first_heads[layer])
 
     def end_batch(self, batch: Batch) -> None:
         """Compare all heads, a segment at a time, and add to the sums."""
