@@ -10,15 +10,14 @@ from headatlas.corpora.sample import sample_treebank
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.encoding.batches import make_batch, plan_batches
 from headatlas.encoding.word_segments import ParsedSegment, parsed_segments
-from headatlas.models.identity import describe_model
+from headatlas.manifest import versions
 from headatlas.models.loading import load_model
-from headatlas.models.model import Model
+from headatlas.models.model import Model, describe_model
 from headatlas.store.examples import example_of
 from headatlas.store.index import Index
 from headatlas.store.reading import open_store
 from headatlas.store.word_maps import observe_maps
 from headatlas.store.writing import write_store
-from headatlas.versions import versions
 
 GOAL = 1.2
 READING_GOAL = 5.0

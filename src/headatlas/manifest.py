@@ -1,15 +1,22 @@
 """The schema of manifest.json: every key that a command writes, and what it means.
 
 Code that reads a manifest takes its keys from here. What a folder holds is said by `command`; a shard of a run is a
-run whose settings name a shard.
+run whose settings name a shard. `versions` and `moment` say what made it, and when.
 """
 
 from __future__ import annotations
 
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import version
 from typing import Any, TypedDict
 
 FORMAT = "headatlas-run-1"  # changes whenever folders made before cannot be read any more
 MANIFEST = "manifest.json"
+_DECIDE_NUMBERS = (
+    *("headatlas", "torch", "transformers", "tokenizers", "safetensors"),
+    *("numpy", "numba", "pandas", "scipy", "scikit-learn", "snowballstemmer"),
+)
 
 
 class Side(TypedDict):
@@ -99,3 +106,13 @@ class Manifest(Produced, total=False):
     finished: str  # ISO 8601, UTC
     seconds: float  # duration of the call that finished the run
     versions: dict[str, str]  # of Python, headatlas and the libraries that decide numbers
+
+
+def versions(*more: str) -> dict[str, str]:
+    """Versions of Python, headatlas, the libraries that results depend on, and `more` packages."""
+    return {"python": platform.python_version()} | {name: version(name) for name in (*_DECIDE_NUMBERS, *more)}
+
+
+def moment() -> str:
+    """The time now, in UTC, to the second."""
+    return datetime.now(UTC).isoformat(timespec="seconds")

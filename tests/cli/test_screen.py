@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 
 from headatlas.cli import app as cli
-from headatlas.cli.screen import Screen
-from headatlas.engine.manifests import write_manifest
+from headatlas.cli.app import Screen
+from headatlas.engine.run_folder import write_manifest
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 

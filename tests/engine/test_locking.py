@@ -15,8 +15,8 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from headatlas.engine import locking
-from headatlas.engine.locking import HOLDER, LOCK, lock_folder, output_folder
+from headatlas.engine import guards
+from headatlas.engine.guards import HOLDER, LOCK, lock_folder, output_folder
 from headatlas.errors import AtlasError
 
 SPAWN = get_context("spawn")
@@ -118,26 +118,26 @@ class Without:
 @pytest.mark.parametrize("error", [NotImplementedError(), OSError(errno.ENOLCK, "No locks available")])
 def test_a_file_system_without_locks_is_reported(tmp_path, monkeypatch, caplog, error):
     monkeypatch.setattr(Without, "error", error)
-    monkeypatch.setattr(locking, "FileLock", Without)
+    monkeypatch.setattr(guards, "FileLock", Without)
     with lock_folder(tmp_path, "survey"):
         pass
     assert re.search(r"this file system does not support locks. Make sure that no other run", caplog.text)
 
 
 def test_a_file_that_replaces_a_lock_is_reported(tmp_path, monkeypatch, caplog):
-    class Soft(locking.FileLock):  # type: ignore[misc, valid-type]
+    class Soft(guards.FileLock):  # type: ignore[misc, valid-type]
         def acquire(self, timeout=0):
             warnings.warn("flock not supported on this filesystem, falling back to SoftFileLock", stacklevel=2)
             return super().acquire(timeout=timeout)
 
-    monkeypatch.setattr(locking, "FileLock", Soft)
+    monkeypatch.setattr(guards, "FileLock", Soft)
     with lock_folder(tmp_path, "survey"):
         pass
     assert "this file system does not support locks" in caplog.text
 
 
 def test_other_failures_are_errors_and_a_read_only_folder_can_be_opened(tmp_path, monkeypatch):
-    monkeypatch.setattr(locking, "FileLock", Without)
+    monkeypatch.setattr(guards, "FileLock", Without)
     monkeypatch.setattr(Without, "error", OSError(errno.EROFS, "Read-only file system"))
     with lock_folder(tmp_path, "survey"):
         pass

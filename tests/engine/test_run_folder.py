@@ -14,9 +14,8 @@ import fsspec
 import numpy as np
 import pytest
 
-from headatlas.engine.locking import HOLDER, LOCK
-from headatlas.engine.manifests import read_manifest, write_manifest
-from headatlas.engine.run_folder import UNSAVED, RunFolder
+from headatlas.engine.guards import HOLDER, LOCK
+from headatlas.engine.run_folder import UNSAVED, RunFolder, read_manifest, write_manifest
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.manifest import FORMAT
 from headatlas.studies.positions import Positions

@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from headatlas.engine.stopping import STOPPING, ctrl_c
+from headatlas.engine.guards import STOPPING, ctrl_c
 from headatlas.errors import SurveyInterruptedError
 
 

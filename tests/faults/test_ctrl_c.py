@@ -17,8 +17,7 @@ from typing import Any
 
 import pytest
 
-from headatlas.engine.locking import lock_folder
-from headatlas.engine.stopping import STOPPING
+from headatlas.engine.guards import STOPPING, lock_folder
 from lives import workers_of
 from long_commands import NAMES, live, run_command
 
@@ -57,7 +56,7 @@ def on_terminal(terminal: str, held_in: str | None, patient: bool, *command: Any
 
 def _hold(place: str, patient: bool) -> None:
     """Make a function wait, before it works, until Ctrl-C was pressed (patient) or interrupts."""
-    from headatlas.engine import stopping
+    from headatlas.engine import guards
 
     *path, name = place.split(".")
     try:
@@ -68,7 +67,7 @@ def _hold(place: str, patient: bool) -> None:
 
     def held(*args: Any, **options: Any) -> Any:
         print(HOLDING, file=sys.stderr, flush=True)
-        while not (patient and stopping._current is not None and stopping._current.is_set()):
+        while not (patient and guards._current is not None and guards._current.is_set()):
             time.sleep(0.01)
         return work(*args, **options)
 

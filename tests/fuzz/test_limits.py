@@ -174,7 +174,7 @@ def test_mentions_within_mentions_without_end(tmp_path, reader, row, monkeypatch
     ],
 )
 def test_a_sentence_or_document_without_end(tmp_path, monkeypatch, reader, row, limit, remedy):
-    for module in ("lines", "coreference.read", "treebanks.columns", "rows"):
+    for module in ("files", "coreference.read", "treebanks.columns", "rows"):
         monkeypatch.setattr(f"headatlas.corpora.{module}.{limit}", 10_000, raising=False)
     path = tmp_path / f"endless{SUFFIXES.get(reader, '.txt')}.gz"
     first = b'text,"\n' if reader == "labelled" else b""
@@ -191,7 +191,7 @@ def test_a_corefud_document_without_end(tmp_path, monkeypatch):
 
 
 def test_a_sentence_may_follow_a_sentence_for_ever(tmp_path, monkeypatch):
-    monkeypatch.setattr("headatlas.corpora.lines.LARGEST_RECORD", 2 * len(ROW))
+    monkeypatch.setattr("headatlas.corpora.files.LARGEST_RECORD", 2 * len(ROW))
     (tmp_path / "a.conllu").write_bytes((ROW + b"\n") * 5)
     assert len(list(read_treebank([tmp_path / "a.conllu"]))) == 5
 

@@ -7,7 +7,7 @@ import json
 import pandas as pd
 import pytest
 
-from headatlas.engine.manifests import write_manifest
+from headatlas.engine.run_folder import write_manifest
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.comparison import Comparison, open_results

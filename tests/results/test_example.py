@@ -9,7 +9,7 @@ import pytest
 from safetensors import numpy as safetensors_numpy
 
 from headatlas.corpora.coreference.mentions import Mention
-from headatlas.engine.manifests import write_manifest
+from headatlas.engine.run_folder import write_manifest
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import open_atlas, write_examples
 from headatlas.results.example import Example, Tree

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headatlas.engine.manifests import write_manifest
+from headatlas.engine.run_folder import write_manifest
 from headatlas.errors import AtlasError
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison

@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import WordSegment
 from headatlas.errors import SettingError
-from headatlas.statistics.classifier import NO_PREDICTION, predictions_torch
 from headatlas.statistics.kernels.words import predictions_cpu, word_attention_cpu
-from headatlas.statistics.words import FROM_TOKENS, PADDING, word_attention, word_attention_torch, word_index
+from headatlas.statistics.words import (
+    FROM_TOKENS,
+    NO_PREDICTION,
+    PADDING,
+    predictions_torch,
+    word_attention,
+    word_attention_torch,
+    word_index,
+)
 from random_maps import batch_of, random_maps
 
 KERNELS = {"numba": word_attention_cpu, "torch": word_attention_torch}

@@ -5,7 +5,11 @@
 
 from __future__ import annotations
 
+import errno
 import inspect
+import io
+import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,12 +20,11 @@ from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter,
 from rich.console import Console
 from rich.text import Text
 
-from headatlas.cli.screen import guard_output, is_output_full
 from headatlas.commands.shared.command import annotate, explain
 from headatlas.commands.shared.entry import Entry, Panel, function_of, list_entries, load, summary_of
 from headatlas.commands.shared.options import list_options
 from headatlas.commands.shared.printing import report_shard
-from headatlas.errors import HeadatlasError, SurveyInterruptedError
+from headatlas.errors import HeadatlasError, SurveyInterruptedError, printable
 
 ABOUT = """Find out what every attention head of a transformer attends to.
 
@@ -29,6 +32,8 @@ Start with `headatlas demo`, then survey a model of your own:
 
     headatlas survey bert-base-uncased --text wiki.txt --out atlas
 """
+COMPLETION = ["--install-completion"]  # which needs the options of every command
+_COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -85,9 +90,6 @@ def make_app(words: Sequence[str]) -> App:
             help=None if wanted else summary_of(folder),  # its own --help shows the whole docstring
         )
     return app
-
-
-COMPLETION = ["--install-completion"]  # which needs the options of every command
 
 
 def _not_imported() -> None:
@@ -166,6 +168,44 @@ def _suggest(name: str, error: CycloptsError) -> str:
 
 def _print_error(text: Text) -> None:
     Console(stderr=True, soft_wrap=True, highlight=False).print(text)
+
+
+class Screen(io.TextIOWrapper):
+    """A terminal for tables, findings and names that may come from untrusted files."""
+
+    def __init__(self, terminal: io.TextIOWrapper) -> None:
+        super().__init__(terminal.buffer, terminal.encoding, "backslashreplace", line_buffering=True)
+        self._terminal = terminal  # if it were collected, it would close the buffer
+
+    def write(self, text: str) -> int:
+        """Write text; colours and tabs are the only control characters that reach the terminal."""
+        parts = _COLOURS.split(text)
+        parts[::2] = ("\t".join(map(printable, part.split("\t"))) for part in parts[::2])
+        super().write("".join(parts))
+        return len(text)
+
+
+def guard_output() -> None:
+    """Escape control characters on a terminal, and whatever standard output cannot encode."""
+    if not isinstance(sys.stdout, io.TextIOWrapper):
+        return
+    sys.stdout.reconfigure(errors="backslashreplace")
+    if sys.stdout.isatty():
+        sys.stdout = Screen(sys.stdout)
+
+
+def is_output_full(error: OSError) -> bool:
+    """Whether standard output, not a file, has no space left or no device.
+
+    The rest of the output is then dropped; otherwise Python would try to write it again as it exits.
+    """
+    full = error.filename is None and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EIO)
+    if full:
+        try:
+            sys.stdout.flush()
+        except OSError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return full
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 
-from headatlas.corpora.lines import too_large
+from headatlas.corpora.files import too_large
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_DOCUMENT
 

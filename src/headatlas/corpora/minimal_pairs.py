@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from headatlas.corpora.archives import DAMAGED, open_zip
-from headatlas.corpora.lines import lines_in, too_large
+from headatlas.corpora.files import lines_in, too_large
 from headatlas.corpora.rows import Row, json_row, read_rows
 from headatlas.errors import CorpusError, SettingError, printable
 from headatlas.limits import LARGEST_MEMBER

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas.corpora.lines import Extent, at_least_one, read_lines
+from headatlas.corpora.files import Extent, at_least_one, read_lines
 from headatlas.errors import CorpusError
 from headatlas.files import parse_json
 from headatlas.limits import LARGEST_RECORD

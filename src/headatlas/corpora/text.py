@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from headatlas.corpora.files import each_once
-from headatlas.corpora.lines import at_least_one, read_lines
+from headatlas.corpora.files import at_least_one, each_once, read_lines
 
 TextFormat = Literal["auto", "documents", "wikitext", "paragraphs"]
 TEXT_FORMATS: tuple[str, ...] = get_args(TextFormat)

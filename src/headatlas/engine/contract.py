@@ -28,7 +28,7 @@ from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.masking import Masker
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
-from headatlas.encoding.shortening import shorten
+from headatlas.encoding.word_segments import shorten
 from headatlas.engine.corpora import KINDS, CorpusKind, Reading
 from headatlas.engine.run import run_studies
 from headatlas.engine.workers import Workers

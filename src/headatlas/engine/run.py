@@ -16,9 +16,9 @@ from headatlas.encoding.batches import iterate_batches, plan_batches
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
 from headatlas.engine.checkpoint import Checkpoint
+from headatlas.engine.guards import ctrl_c
 from headatlas.engine.job import Failures, Job, Work, attempt, is_own
 from headatlas.engine.progress import TokenProgress
-from headatlas.engine.stopping import ctrl_c
 from headatlas.engine.workers import Workers, observe_with_workers
 from headatlas.errors import PluginError, SurveyInterruptedError
 from headatlas.models.model import Observable

@@ -25,7 +25,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headatlas.corpora.lines import open_bytes, read_lines
+from headatlas.corpora.files import open_bytes, read_lines
 from headatlas.errors import CorpusError, SettingError
 from headatlas.files import installed_file, sha256
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from functools import cached_property
 from pathlib import Path
 
-from headatlas.engine.manifests import read_manifest
+from headatlas.engine.run_folder import read_manifest
 from headatlas.results.atlas import Atlas
 from headatlas.results.folder import Results, Tables
 from headatlas.results.naming import model_named

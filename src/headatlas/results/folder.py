@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Self
 
 import pandas as pd
 
-from headatlas.engine.manifests import read_manifest, write_manifest
+from headatlas.engine.run_folder import read_manifest, write_manifest
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, own_subfolder, write_atomically
 from headatlas.limits import MOST_CELLS, RAISE

@@ -7,6 +7,13 @@ had: 1, or less where a learned sink takes a share.
 
 Special tokens are not words, but what goes to them and comes from them is kept: each counts as one more word after the
 last, so nothing of a row is lost. A word without tokens has a row and a column of zeros.
+
+`predictions` makes a head a classifier without training: which other word does a word attend to most (section 4.2)?
+Two directions. *Dependent to head*: the word that a word attends to most is predicted to be its head (row argmax).
+*Head to dependent*: the word that attends to a word most is predicted to be its head (column argmax). A word is never
+its own candidate. Where all candidates have attention exactly 0 there is no prediction, rather than whichever word
+comes first: so for the first word of a causal model, for a word without tokens and for a word alone in its sentence.
+Of candidates with the same attention the first in the sentence is predicted.
 """
 
 from __future__ import annotations
@@ -28,6 +35,7 @@ from headatlas.errors import SettingError
 FROM_TOKENS: tuple[str, ...] = get_args(FromTokens)
 SegmentKind = TypeVar("SegmentKind", bound=Segment)
 PADDING = -1  # in `WordIndex.index`: the token belongs to nothing
+NO_PREDICTION = -1
 
 
 @dataclass(frozen=True)
@@ -108,3 +116,28 @@ def _largest(to_words: Tensor, index: Tensor, size: int) -> Tensor:
     out = to_words.new_zeros((*to_words.shape[:2], size + 1, size))
     largest = out.scatter_reduce(2, slots, to_words, "amax")[:, :, :size]
     return largest / largest.sum(-1, keepdim=True).clamp_min(torch.finfo(largest.dtype).tiny)
+
+
+def predictions(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
+    """Predicted words by row and by column argmax: two of [B, H, W] int32, NO_PREDICTION where there is none.
+
+    maps: [B, H, W, W], from `word_attention`. candidates: [B, W] bool, which words predict and can be predicted.
+    """
+    if maps.device.type == "cpu" and maps.dtype == torch.float32:
+        from headatlas.statistics.kernels.words import predictions_cpu
+
+        return predictions_cpu(maps, candidates)
+    return predictions_torch(maps, candidates)
+
+
+def predictions_torch(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
+    """The same with tensor operations, for any device and dtype."""
+    pairs = candidates[:, :, None] & candidates[:, None, :]  # [B, W, W]
+    pairs = pairs & ~torch.eye(pairs.shape[-1], dtype=torch.bool, device=pairs.device)
+    maps = maps.masked_fill(~pairs[:, None], 0)
+    return _most_attended(maps), _most_attended(maps.transpose(-1, -2))
+
+
+def _most_attended(maps: Tensor) -> Tensor:
+    weight, place = maps.max(-1)  # the first of equals
+    return place.masked_fill(weight <= 0, NO_PREDICTION).int()

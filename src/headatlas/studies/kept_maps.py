@@ -22,8 +22,7 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.classifier import predictions
-from headatlas.statistics.words import WordIndex, word_attention, word_index
+from headatlas.statistics.words import WordIndex, predictions, word_attention, word_index
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, Study
 from headatlas.tables import records

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from headatlas.files import write_text
 from headatlas.models.heads import check_head, parse_head
-from headatlas.models.identity import describe_model
 from headatlas.models.loading import open_model
-from headatlas.models.model import Model
+from headatlas.models.model import Model, describe_model
 from headatlas.models.stacks import Stack
 from headatlas.results.folder import Results
 from headatlas.views.figures.sentence import check_texts, read_sentence, sentence_example

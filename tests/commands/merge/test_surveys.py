@@ -11,7 +11,7 @@ import pytest
 import headatlas as ha
 from headatlas.commands.survey.reopen import reopen_studies
 from headatlas.corpora.sample import sample_treebank
-from headatlas.engine.manifests import read_manifest
+from headatlas.engine.run_folder import read_manifest
 from headatlas.errors import AtlasError, SettingError
 from typed import typed
 

@@ -14,9 +14,8 @@ from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 from headatlas.encoding.batches import make_batch
 from headatlas.encoding.mention_segments import mention_segments
 from headatlas.encoding.segments import Segment
-from headatlas.encoding.shortening import shorten
 from headatlas.encoding.template import SPECIAL
-from headatlas.encoding.word_segments import parsed_segments
+from headatlas.encoding.word_segments import parsed_segments, shorten
 from headatlas.engine.corpora import Corpus
 from headatlas.engine.corpora.coreference import shorten_mentions
 from headatlas.views.figures.sentence import all_maps

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from headatlas.corpora.lines import read_blocks
+from headatlas.corpora.files import read_blocks
 from headatlas.corpora.treebanks.columns import is_document_mark
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from matplotlib.colors import to_hex
 
-from headatlas.engine.manifests import write_manifest
+from headatlas.engine.run_folder import write_manifest
 from headatlas.errors import AtlasError
 from headatlas.results.folder import write_tables
 from headatlas.views.figures.probes import layer_examples_figure, layer_figures, layer_mix_figure, layer_scores_figure

@@ -2,7 +2,7 @@
 
 import pytest
 
-from headatlas.engine.manifests import write_manifest
+from headatlas.engine.run_folder import write_manifest
 from headatlas.results.folder import Results, write_tables
 from headatlas.views.page import write_page
 from tests.views.chromium import new_page

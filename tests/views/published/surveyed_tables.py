@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from headatlas.engine.manifests import write_manifest
+from headatlas.engine.run_folder import write_manifest
 from headatlas.results.atlas import Atlas
 from headatlas.results.folder import write_tables
 

@@ -22,9 +22,9 @@ from headatlas.commands.shared.options import (
     Options,
     Positive,
     PythonOnly,
+    ShardOptions,
     list_names,
 )
-from headatlas.commands.shared.parallel import ShardOptions
 from headatlas.engine.corpora import KINDS
 from headatlas.errors import PluginError, SettingError
 

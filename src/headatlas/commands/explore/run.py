@@ -12,9 +12,8 @@ from headatlas.commands.explore.address import ADDRESS, hosts_of, new_token, wri
 from headatlas.commands.explore.live import Explorer
 from headatlas.commands.explore.options import ExploreOptions
 from headatlas.errors import SettingError
-from headatlas.models.identity import describe_model
 from headatlas.models.loading import load_model
-from headatlas.models.model import Model
+from headatlas.models.model import Model, describe_model
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.views.page import full_content
 from headatlas.views.page.assemble import assemble, page_policy

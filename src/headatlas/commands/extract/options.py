@@ -10,8 +10,7 @@ from headatlas.choices import Level
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import ModelOptions, OptionalModel, RandomWeightsOptions
-from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Options, Positive, PythonOnly
-from headatlas.commands.shared.parallel import ShardOptions
+from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Options, Positive, PythonOnly, ShardOptions
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:

@@ -15,14 +15,13 @@ from headatlas.corpora.files import Files, describe_files, find_files
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
 from headatlas.engine.corpora import KINDS
-from headatlas.engine.locking import output_folder
+from headatlas.engine.guards import ctrl_c, output_folder
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.settings import refuse_other
-from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import AtlasError, SurveyInterruptedError
-from headatlas.models.identity import describe_model, model_identity
+from headatlas.manifest import versions
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length
+from headatlas.models.model import Model, check_length, describe_model, model_identity
 from headatlas.models.stacks import Stack
 from headatlas.store.examples import Tensors, example_of
 from headatlas.store.importing import read_maps
@@ -30,7 +29,6 @@ from headatlas.store.index import INDEX, Index, check_index, read_index
 from headatlas.store.reading import Store, open_store
 from headatlas.store.word_maps import observe_maps
 from headatlas.store.writing import bytes_to_write, refuse_without_room, write_store
-from headatlas.versions import versions
 from headatlas.wording import counted, megabytes
 
 PLACES = "places"  # in the index of a shard: the place of each example in the whole

@@ -23,17 +23,17 @@ from headatlas.commands.shared.models import split_revision
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.encoding.template import require_fast
 from headatlas.encoding.unknown import much_unknown
-from headatlas.engine.locking import output_folder
+from headatlas.engine.guards import output_folder
 from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError, ModelError
 from headatlas.files import json_text, parse_json, sha256, write_atomically, write_text
+from headatlas.manifest import moment, versions
 from headatlas.models.inspection import check_weights
 from headatlas.models.loading import choose_device
 from headatlas.models.model import check_length, longest_input
 from headatlas.models.observing import check_vocabulary, quiet_transformers
 from headatlas.models.pretrained import from_pretrained, load_network, require_peft
 from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD, find_source
-from headatlas.versions import moment, versions
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase

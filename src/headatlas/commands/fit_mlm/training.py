@@ -20,9 +20,9 @@ from headatlas.checksums import pack_tensors, unpack_tensors
 from headatlas.commands.fit_mlm.corpus import BatchMaker, FitCorpus, MaskedBatch
 from headatlas.commands.fit_mlm.network import FitNetwork, unigram_log_probabilities
 from headatlas.commands.fit_mlm.options import FitOptions
+from headatlas.engine.guards import ctrl_c
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.settings import refuse_other
-from headatlas.engine.stopping import ctrl_c
 from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
 

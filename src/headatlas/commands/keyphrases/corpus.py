@@ -78,7 +78,7 @@ class KeyphraseCorpus(CorpusKind):
 
 def shorten_document(segment: KeyphraseSegment, most_tokens: int) -> KeyphraseSegment:
     """Keep the first words that fit, up to the end of a sentence if one ends among them, with their tags."""
-    from headatlas.encoding.shortening import first_words, whole_sentences
+    from headatlas.encoding.word_segments import first_words, whole_sentences
 
     size = whole_sentences(segment, most_tokens)
     return replace(segment, **first_words(segment, size), tags=segment.tags[:size], counted=segment.counted[:size])

@@ -21,8 +21,7 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from headatlas.corpora.archives import decode, open_archive
-from headatlas.corpora.files import each_once
-from headatlas.corpora.lines import read_lines
+from headatlas.corpora.files import each_once, read_lines
 from headatlas.corpora.rows import json_object
 from headatlas.errors import CorpusError, printable
 

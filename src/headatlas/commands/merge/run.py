@@ -26,9 +26,8 @@ from headatlas.commands.merge.options import MergeOptions
 from headatlas.commands.survey.reopen import blank_studies, check_states, not_installed, read_states, start_studies
 from headatlas.commands.survey.run import make_frames, say_failed
 from headatlas.encoding.shards import Shard
-from headatlas.engine.locking import output_folder
-from headatlas.engine.manifests import read_manifest
-from headatlas.engine.run_folder import STATE, RunFolder
+from headatlas.engine.guards import output_folder
+from headatlas.engine.run_folder import STATE, RunFolder, read_manifest
 from headatlas.engine.settings import differences
 from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically

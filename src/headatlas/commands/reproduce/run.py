@@ -30,7 +30,7 @@ from headatlas.corpora.files import find_files, refuse_same_files
 from headatlas.corpora.text import read_text
 from headatlas.corpora.treebanks.label_sets import labels_of
 from headatlas.corpora.treebanks.read import read_treebank
-from headatlas.engine.locking import output_folder
+from headatlas.engine.guards import output_folder
 from headatlas.errors import SettingError
 from headatlas.files import write_text
 from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors

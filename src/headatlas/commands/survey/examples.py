@@ -13,9 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.encoding.segments import Segment
-from headatlas.encoding.shortening import FITTING_TOKENS
 from headatlas.encoding.template import SPECIAL
-from headatlas.encoding.word_segments import WordSegment
+from headatlas.encoding.word_segments import FITTING_TOKENS, WordSegment
 from headatlas.engine.corpora import KINDS, Corpus, Gold, Tree
 from headatlas.models.model import Model
 from headatlas.results.example import Example

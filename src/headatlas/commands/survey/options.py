@@ -20,12 +20,13 @@ from headatlas.commands.shared.options import (
     Options,
     Positive,
     PythonOnly,
+    ShardOptions,
+    WorkerOptions,
     flag_of,
     flatten,
     list_names,
     list_options,
 )
-from headatlas.commands.shared.parallel import ShardOptions, WorkerOptions
 from headatlas.engine.corpora import KINDS
 from headatlas.errors import SettingError
 from headatlas.studies import STUDIES

@@ -18,15 +18,14 @@ from headatlas.choices import Stack
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.encoding.kinds import KindTable
-from headatlas.encoding.shortening import FITTING_TOKENS
 from headatlas.encoding.unknown import UnknownCounts, count_unknown
+from headatlas.encoding.word_segments import FITTING_TOKENS
 from headatlas.engine.corpora import KINDS, Corpus
 from headatlas.engine.job import Failures, attempt, describe_failure
 from headatlas.errors import PluginError, SettingError
 from headatlas.files import sha256
-from headatlas.models.identity import describe_model, model_identity
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, Observable, check_length
+from headatlas.models.model import Model, Observable, check_length, describe_model, model_identity
 from headatlas.results.tables import TABLES
 from headatlas.store.index import INDEX
 from headatlas.store.reading import Store, open_store

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas.corpora.lines import too_large
+from headatlas.corpora.files import too_large
 from headatlas.errors import CorpusError
 from headatlas.limits import MOST_COVERED
 

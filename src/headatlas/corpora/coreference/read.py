@@ -28,8 +28,7 @@ from headatlas.corpora.coreference.brackets import BracketReader, Span
 from headatlas.corpora.coreference.english_words import word_set
 from headatlas.corpora.coreference.mention_heads import heads_from_parse, make_mentions
 from headatlas.corpora.coreference.mentions import MentionDocument
-from headatlas.corpora.files import each_once
-from headatlas.corpora.lines import Extent, read_lines, too_large
+from headatlas.corpora.files import Extent, each_once, read_lines, too_large
 from headatlas.corpora.treebanks import columns as conllu
 from headatlas.corpora.treebanks.sentence import NO_TREE
 from headatlas.errors import CorpusError

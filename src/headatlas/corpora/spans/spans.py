@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from headatlas.corpora.lines import Block, read_blocks, read_lines
+from headatlas.corpora.files import Block, read_blocks, read_lines
 from headatlas.corpora.rows import json_object
 from headatlas.errors import CorpusError
 

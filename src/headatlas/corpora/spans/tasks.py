@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from headatlas.corpora.coreference.read import detect_format
-from headatlas.corpora.lines import at_least_one, read_lines
+from headatlas.corpora.files import at_least_one, read_lines
 from headatlas.corpora.spans.spans import BIO_TAG, SpanText, is_marked, read_bio, read_jiant, read_marked_relations
 from headatlas.corpora.spans.targets import NONE, TREE_TASKS, tree_targets
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL

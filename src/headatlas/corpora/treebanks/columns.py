@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Literal
 
-from headatlas.corpora.lines import Block, Extent, read_blocks
+from headatlas.corpora.files import Block, Extent, read_blocks
 from headatlas.corpora.treebanks.sentence import NO_TREE, ROOT, Sentence
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_RECORD

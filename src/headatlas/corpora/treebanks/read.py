@@ -17,8 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from headatlas.corpora.files import each_once
-from headatlas.corpora.lines import at_least_one, read_blocks
+from headatlas.corpora.files import at_least_one, each_once, read_blocks
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL, read_conllu, read_conllx, read_head_label
 from headatlas.corpora.treebanks.sentence import NO_TREE, Sentence, is_tree
 from headatlas.corpora.treebanks.spacy_docs import is_doc_bin, read_doc_bin

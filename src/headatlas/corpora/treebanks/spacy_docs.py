@@ -18,7 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from headatlas.corpora.lines import cannot_read, too_large
+from headatlas.corpora.files import cannot_read, too_large
 from headatlas.corpora.text import TextLine
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree
 from headatlas.errors import CorpusError, SettingError, first_line

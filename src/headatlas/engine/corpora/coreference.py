@@ -79,7 +79,7 @@ class CoreferenceCorpus(CorpusKind):
 
 def shorten_mentions(segment: MentionSegment, most_tokens: int) -> MentionSegment:
     """Keep the first words that fit, up to the end of a sentence if one ends among them, and the mentions within."""
-    from headatlas.encoding.shortening import first_words, whole_sentences
+    from headatlas.encoding.word_segments import first_words, whole_sentences
 
     size = whole_sentences(segment, most_tokens)
     if size == segment.size:

@@ -87,7 +87,7 @@ class Treebank(CorpusKind):
 
     def examples(self, segments: Sequence[Segment]) -> list[Segment]:
         """Whole sentences that fit into a picture, those that add a new relation last."""
-        from headatlas.encoding.shortening import FITTING_TOKENS
+        from headatlas.encoding.word_segments import FITTING_TOKENS
 
         seen: set[int] = set()
         adding: list[Segment] = []

@@ -19,8 +19,7 @@ from torch import Tensor
 from headatlas.encoding.template import SPECIAL
 from headatlas.results.atlas import Atlas
 from headatlas.results.example import Example
-from headatlas.statistics.classifier import NO_PREDICTION, predictions
-from headatlas.statistics.words import FromTokens, word_attention
+from headatlas.statistics.words import NO_PREDICTION, FromTokens, predictions, word_attention
 from headatlas.studies.coreference_baselines import antecedents, preceding
 from headatlas.views.page.content import SMALL, pack, words_from
 
