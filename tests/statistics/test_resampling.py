@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 from headatlas.statistics.resampling import (
     LARGEST_WEIGHT,
+    effective_units,
     fold_of,
     percentile_interval,
     permutation_p_value,
     poisson_weights,
     signs,
 )
+from intervals import expected_interval, units_like
 
 MANY = [f"0.0.{number}" for number in range(400)]
 
@@ -79,6 +81,20 @@ def test_the_interval_holds_the_middle():
     low, high = percentile_interval(np.random.default_rng(0).permutation(values))
     np.testing.assert_allclose(low, [25, 50])
     np.testing.assert_allclose(high, [975, 1950])
+
+
+@pytest.mark.parametrize("units", [2, 5, 20, 400])
+def test_with_few_units_the_interval_is_wider_by_students_t(units):
+    values = np.random.default_rng(1).normal(size=(2000, 3))
+    np.testing.assert_allclose(percentile_interval(values, units), expected_interval(values, units))
+
+
+def test_units_of_unequal_size_count_for_fewer():
+    rng = np.random.default_rng(2)
+    weights = rng.poisson(1, size=(4000, 30))
+    equal, unequal = weights @ np.full(30, 7), weights @ np.array([100, *[1] * 29])
+    assert effective_units(np.stack([equal, unequal], 1).astype(float)) == pytest.approx([30, 1.7], rel=0.1)
+    assert effective_units(equal.astype(float)) == pytest.approx(units_like(equal.tolist()))
 
 
 def test_no_replicates_no_interval():

@@ -10,6 +10,7 @@ from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.studies.study import LayerMap, SegmentMeans
+from intervals import expected_interval, units_like
 from random_maps import TEXT_STUDIES, batch_of, random_maps, random_segments, segment, show, table_of
 
 NAMES = sorted(name for name, study in TEXT_STUDIES.items() if issubclass(study, SegmentMeans))
@@ -71,13 +72,14 @@ def test_replicates_are_means_over_segments_drawn_anew_and_intervals_their_perce
     assert drawn.shape == (40, len(table))
     for row in range(len(table)):
         counted = [k for k in range(len(segments)) if alone[k]["count"][row]]
+        sizes = []
         for replicate in range(40):
-            weighted = [(weights[k, replicate], alone[k][column][row]) for k in counted]
+            weighted = [(int(weights[k, replicate]), alone[k][column][row]) for k in counted]
             size = sum(weight for weight, _ in weighted)
+            sizes.append(size)
             expected = sum(weight * value for weight, value in weighted) / size if size else np.nan
             np.testing.assert_allclose(drawn[replicate, row], expected, rtol=1e-5, atol=1e-7)
         there = drawn[:, row][~np.isnan(drawn[:, row])]
         if len(there):
-            np.testing.assert_allclose(
-                table.loc[row, ["low", "high"]].astype(float), np.quantile(there, [0.025, 0.975]), atol=1e-12
-            )
+            ends = table.loc[row, ["low", "high"]].astype(float)
+            np.testing.assert_allclose(ends, expected_interval(there, units_like(sizes)), atol=1e-12)

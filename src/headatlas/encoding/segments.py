@@ -54,6 +54,11 @@ class Segment:
         return len(self.ids)
 
 
+def document_of(segment: Segment) -> str:
+    """The document that a segment belongs to: the one it names, or its id without the number of the chunk."""
+    return getattr(segment, "document", None) or segment.id.rpartition(".")[0] or segment.id
+
+
 @dataclass
 class SegmentSample:
     """The sampled segments in reading order, and counts of what was read and left out."""

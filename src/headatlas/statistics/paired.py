@@ -48,7 +48,7 @@ def bootstrap_means(values: Floats, ids: Sequence[str], *, seed: int, resampling
     weights = poisson_weights(ids, resamplings, seed).astype(np.float64)  # [E, R]
     totals = weights.sum(0)
     drawn = totals > 0
-    return percentile_interval(weights.T[drawn] @ values / totals[drawn, None])
+    return percentile_interval(weights.T[drawn] @ values / totals[drawn, None], len(ids))
 
 
 def holm(p_values: Floats) -> Floats:

@@ -8,6 +8,11 @@ The bootstrap draws units with replacement. Its Poisson form gives each unit an 
 distribution of mean 1, which needs no corpus size beforehand (Chamandy et al. 2012, "Estimating uncertainty for
 massive data streams"). The bytes come from SHAKE-128 of seed, purpose and id: two for each weight, looked up in the
 distribution rounded to 1/65536 (weights 0 to 8), and one bit for each sign.
+
+Units of one document are alike, so documents are resampled where there are enough of them (`FEWEST_DOCUMENTS`). Even
+then the percentiles of a bootstrap over few units lie too close together. Intervals therefore take percentiles further
+out, by as much as Student's t with one degree of freedom less than there are units is wider than the normal
+distribution (the expanded percentile interval of Hesterberg 2015, "What teachers should know about the bootstrap").
 """
 
 from __future__ import annotations
@@ -17,10 +22,12 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr, stdtrit
 
 LARGEST_WEIGHT = 8
 CONFIDENCE = 0.95
+FEWEST_DOCUMENTS = 20  # to resample documents; of a corpus with fewer, its inputs are resampled
 
 _STEPS = 1 << 16
 
@@ -54,21 +61,45 @@ def fold_of(document: str, seed: int) -> int:
     return _bytes(seed, "fold", document, 1)[0] & 1
 
 
-def percentile_interval(replicates: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The middle 95 % of bootstrap values: low and high, each [...]. replicates: [R, ...]; NaN where there are none.
+def percentile_interval(
+    replicates: NDArray[np.float64], units: ArrayLike = math.inf
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The 95 % interval from bootstrap values [R, ...]: low and high, each [...]; NaN where there are none.
 
     A replicate that is NaN, because nothing that counts was drawn, is passed over.
+
+    units: how many units were resampled, one number or one for each of [...].
     """
     columns = replicates.reshape(len(replicates), math.prod(replicates.shape[1:]))
-    tails = [(1 - CONFIDENCE) / 2, (1 + CONFIDENCE) / 2]
-    ends = np.full((2, columns.shape[1]), np.nan)
+    tails = np.broadcast_to(_tail(units), replicates.shape[1:]).reshape(-1)
     missing = np.isnan(columns).sum(0)
-    whole, partial = missing == 0, (missing > 0) & (missing < len(columns))
-    if len(columns):
-        ends[:, whole] = np.quantile(columns[:, whole], tails, axis=0)
-        ends[:, partial] = np.nanquantile(columns[:, partial], tails, axis=0)
+    ends = np.full((2, columns.shape[1]), np.nan)
+    for tail in np.unique(tails[missing < len(columns)]):
+        same = (tails == tail) & (missing < len(columns))
+        whole, partial = same & (missing == 0), same & (missing > 0)
+        ends[:, whole] = np.quantile(columns[:, whole], [tail, 1 - tail], axis=0)
+        ends[:, partial] = np.nanquantile(columns[:, partial], [tail, 1 - tail], axis=0)
     low, high = ends.reshape(2, *replicates.shape[1:])
     return low, high
+
+
+def effective_units(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How many units of equal size would vary as much as these. counts: instances in each replicate, [R, ...] -> [...].
+
+    The number of instances drawn has the mean of the instances and the variance of their squares summed over units. So
+    one large unit among small ones counts for little more than itself.
+    """
+    if not len(counts):
+        return np.full(counts.shape[1:], math.inf)
+    mean, variance = counts.mean(0), counts.var(0)
+    return np.asarray(np.where(variance > 0, np.square(mean) / np.where(variance > 0, variance, 1), math.inf))
+
+
+def _tail(units: ArrayLike) -> NDArray[np.float64]:
+    """The share of replicates below an interval: 2.5 % with many units, less with few."""
+    many = np.maximum(np.round(np.asarray(units, dtype=np.float64), 1), 2.0)
+    finite = np.where(np.isfinite(many), many, 1e12)
+    return np.asarray(ndtr(-np.sqrt(finite / (finite - 1)) * stdtrit(finite - 1, (1 + CONFIDENCE) / 2)))
 
 
 def permutation_p_value(observed: float, permuted: NDArray[np.float64]) -> float:

@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.statistics.resampling import percentile_interval, permutation_p_value
+from headatlas.statistics.resampling import effective_units, percentile_interval, permutation_p_value
 
 Integers = NDArray[np.int64]
 
@@ -91,11 +91,11 @@ class Scores:
     @cached_property
     def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every candidate's accuracy: low and high, each [candidates]."""
-        return percentile_interval(self.drawn)
+        return percentile_interval(self.drawn, self._units)
 
     def interval(self, candidate: int) -> tuple[float, float]:
         """The same of one candidate alone: low and high."""
-        low, high = percentile_interval(self.drawn[:, candidate])
+        low, high = percentile_interval(self.drawn[:, candidate], self._units)
         return float(low), float(high)
 
     def table(self) -> dict[str, Any]:
@@ -107,7 +107,7 @@ class Scores:
     @cached_property
     def baseline_intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every baseline's accuracy: low and high, each [baselines]."""
-        return percentile_interval(self.baselines_drawn)
+        return percentile_interval(self.baselines_drawn, self._units)
 
     def p_value(self, baseline: int | None = None) -> float:
         """Of the best candidate's lead over a baseline, by default the best one."""
@@ -120,6 +120,10 @@ class Scores:
         spread = np.sqrt(np.mean(np.square([*permuted, observed], dtype=np.float64), axis=0))
         spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
         return permutation_p_value((observed / spread)[self.best], (permuted / spread).max(1))
+
+    @cached_property
+    def _units(self) -> float:
+        return float(effective_units(self.replicates[:, -1].astype(np.float64)))
 
     def _shares(self, right: Integers) -> NDArray[np.float64]:
         count = self.replicates[:, -1:]

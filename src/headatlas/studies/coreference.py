@@ -168,7 +168,7 @@ class Coreference(WordStudy):
             for rule, tally in self._tallies.items():
                 right = join_layers({layer: right[rule] for layer, right in self._right.items()})
                 baselines = torch.from_numpy(asked.baselines_right)
-                tally.add(right, baselines, asked.type, asked.segment, documents, documents)
+                tally.add(right, baselines, asked.type, asked.segment, self.units(batch), documents)
         self._asked = None
         self._right.clear()
 

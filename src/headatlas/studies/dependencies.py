@@ -1,6 +1,6 @@
 """Which head finds the heads of words? Each head as a classifier of dependency relations (section 4.2, table 1).
 
-For every word, does the head's prediction (see `statistics.classifier`), in either direction, name the word's true
+For every word, does the head's prediction (see `statistics.words`), in either direction, name the word's true
 head? Counted for each relation over all words that have it, and for three readings of *all*:
 
 - ``all``: every word, as in the paper's table. The root of a sentence can never be found; punctuation counts.
@@ -34,10 +34,9 @@ from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.classifier import predictions
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
-from headatlas.statistics.words import WordIndex, segments_of, word_index
+from headatlas.statistics.words import WordIndex, predictions, segments_of, word_index
 from headatlas.studies.labels import Label, Tables
 from headatlas.studies.study import Frames, LayerMap, Setup, WordStudy, join_layers
 from headatlas.tables import (
@@ -218,7 +217,7 @@ class Dependencies(WordStudy):
             torch.from_numpy(offsets_right(words)),
             np.where(words.head == ROOT, len(self._relations), words.relation),
             words.segment,
-            [segment.id for segment in segments],
+            self.units(batch),
             [segment.document if self._folds_by == "document" else segment.id for segment in segments],
         )
         self._words = None

@@ -202,8 +202,7 @@ class Similarity(Study):
         self.count += counts.sum(0)
         self.rows += [sum(len(rows_compared(n, len(self._heads))) for n in lengths), lengths.sum()]
         upper = np.triu(counts, 1).astype(np.float64)
-        names = [segment.id for segment in batch.segments]
-        weights = poisson_weights(names, self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
+        weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
         for drawn, added in ((self.drawn_value, sums), (self.drawn_count, upper)):
             by_layer = self._layer_of.T @ added @ self._layer_of  # [B, L, L]
             drawn += np.tensordot(weights, by_layer, 1)

@@ -19,10 +19,11 @@ from torch import Tensor
 
 from headatlas.choices import Definitions, FromTokens
 from headatlas.encoding.batches import Batch
+from headatlas.encoding.segments import document_of
 from headatlas.errors import ModelError, PluginError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.resampling import percentile_interval, poisson_weights
+from headatlas.statistics.resampling import effective_units, percentile_interval, poisson_weights
 from headatlas.statistics.surface import surface_sums
 from headatlas.statistics.tally import Tally
 from headatlas.statistics.words import WordIndex, word_attention
@@ -114,6 +115,7 @@ class Study(Stateful, ABC):
 
     def __init__(self, causal: bool = False, *, seed: int = 0, replicates: int = REPLICATES) -> None:
         self.causal, self.seed, self.replicate_count = causal, seed, replicates
+        self.resampled_by = "segment"
 
     def configure(self, setup: Setup) -> None:
         """Take over the settings of a survey, before anything is seen.
@@ -122,6 +124,12 @@ class Study(Stateful, ABC):
             setup: The settings, and what is known of the corpus.
         """
         self.causal, self.seed, self.replicate_count = setup.causal, setup.seed, setup.bootstrap
+        self.resampled_by = setup.corpus.get("resampled_by", self.resampled_by)
+
+    def units(self, batch: Batch) -> list[str]:
+        """Name what the bootstrap resamples, for each segment: its document, or itself where documents are few."""
+        by_document = self.resampled_by == "document"
+        return [document_of(segment) if by_document else segment.id for segment in batch.segments]
 
     def sizes(self, shape: HeadShape) -> dict[str, int]:
         """The lengths of the axes that states may name."""
@@ -242,10 +250,6 @@ class SegmentMeans(Study):
         """
         return torch.ones(len(batch.segments), len(self.columns), dtype=torch.bool, device=batch.lengths.device)
 
-    def units(self, batch: Batch) -> list[str]:
-        """What the bootstrap resamples: the name of each segment's unit."""
-        return [segment.id for segment in batch.segments]
-
     def sizes(self, shape: HeadShape) -> dict[str, int]:
         return super().sizes(shape) | {"columns": len(self.columns)}
 
@@ -295,7 +299,8 @@ class SegmentMeans(Study):
         table = self.tables[0]
         with np.errstate(invalid="ignore", divide="ignore"):
             values = self.in_rows(self.total / self.count)
-        low, high = percentile_interval(self._drawn_means())
+        units = self.in_rows(np.tile(effective_units(self.drawn_count), (*self.total.shape[:2], 1)))
+        low, high = percentile_interval(self._drawn_means(), units)
         places = self.shape.numbered
         layer, head = np.repeat(np.array(places), len(self.columns), axis=0).T
         keys = {key.name: list(self.columns) * len(places) for key in table.keys[2:3]}

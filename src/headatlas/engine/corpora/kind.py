@@ -58,13 +58,23 @@ class Corpus:
 
     Attributes:
         segments: The inputs.
-        about: Counts and facts for the manifest; studies read from it what they need to know.
+        about: Counts and facts for the manifest; studies read from it what they need to know. What the bootstrap
+            resamples, and how many there are, is added: documents, whose inputs are alike, or single inputs.
         left_out: What was left out, reason -> how many.
     """
 
     segments: Sequence[Segment]
     about: dict[str, Any]
     left_out: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from headatlas.encoding.segments import document_of
+        from headatlas.statistics.resampling import FEWEST_DOCUMENTS
+
+        documents = len({document_of(segment) for segment in self.segments})
+        few = documents < FEWEST_DOCUMENTS
+        self.about["resampled_by"] = "input" if few else "document"
+        self.about["resampled"] = len(self.segments) if few else documents
 
 
 @dataclass(frozen=True)
@@ -143,7 +153,7 @@ class CorpusKind(ABC):
 
     def picture(self, segment: Segment) -> Segment:
         """Cut a segment to the length of a picture."""
-        from headatlas.encoding.shortening import shorten
+        from headatlas.encoding.word_segments import shorten
 
         return shorten(segment)
 
