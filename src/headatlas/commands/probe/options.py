@@ -65,6 +65,10 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     """Also measure description length by online coding, with the first seed."""
     bootstrap: Positive = 1000
     """Number of bootstrap replicates for intervals."""
+    epochs: Positive = 20
+    """Maximum number of passes over the training sentences. A probe that reaches it is reported."""
+    patience: Positive = 2
+    """Stop after this many passes without a better score on held-out sentences."""
     rank: Positive = 64
     """Rank of the structural probe."""
     batch_sentences: Positive = 32
