@@ -5,9 +5,9 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from scipy import stats
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from headatlas.statistics.layer_measures import (
     centre_of_gravity,

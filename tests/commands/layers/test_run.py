@@ -101,7 +101,7 @@ def test_every_two_tasks_are_ordered_once(found):
     assert len(order) == 5 * 4 // 2
     summary = found.tables["layer_summary"].query("mix == 'layers' and weights == 'pretrained'").set_index("task")
     given = order[order["withheld"] == ""]
-    assert 0 < len(given)
+    assert len(given) > 0
     for row in given.to_dict("records"):
         lower, upper = (summary.loc[row[end], "centre_of_gravity"] for end in ("below", "above"))
         assert row["difference"] == pytest.approx(upper - lower)

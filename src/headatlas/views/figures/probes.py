@@ -98,6 +98,11 @@ def probe_layers_figure(probes: pd.DataFrame) -> Figure:
         axes.fill_between(layer, means["low"], means["high"], color=colour, alpha=0.2, linewidth=0)
         axes.plot(layer, means[measure], color=colour, marker=marker, markersize=3.5, label=label)
         axes.plot(layer, means["spearman"], color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label=rank)
+    adjacent = probes.loc[probes["probe"] == "adjacent_words", "uuas"]
+    if len(adjacent):
+        axes.axhline(
+            100 * adjacent.mean(), color=INK, linewidth=0.9, linestyle=":", label="adjacent words linked (UUAS)"
+        )
     axes.set_xlabel("layer (0: embeddings)")
     axes.set_ylabel("%, and correlation in hundredths")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, ncols=2)

@@ -6,7 +6,7 @@ beat its majority answer only that is said, and nothing of an expected layer tha
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -122,18 +122,18 @@ def _localised(tasks: pd.DataFrame, pairs: pd.DataFrame) -> Iterator[str]:
 
 def _points(row: Row, name: str, ends: str) -> str:
     """A share in percent with its interval."""
-    return _interval(*(100 * float(row[column]) for column in _columns(name, ends)), digits=1)
+    return _interval([100 * float(row[column]) for column in _columns(name, ends)], 1)
 
 
 def _between(row: Row, name: str, ends: str) -> str:
-    return _interval(*(float(row[column]) for column in _columns(name, ends)), digits=2)
+    return _interval([float(row[column]) for column in _columns(name, ends)], 2)
 
 
 def _columns(name: str, ends: str) -> tuple[str, str, str]:
     return name, f"{ends}_low".removeprefix("_"), f"{ends}_high".removeprefix("_")
 
 
-def _interval(value: float, low: float, high: float, digits: int) -> str:
-    if np.isnan(low):
-        return f"{value:.{digits}f}"
-    return f"{value:.{digits}f} (95 % CI {low:.{digits}f} to {high:.{digits}f})"
+def _interval(numbers: Sequence[float], digits: int) -> str:
+    """A value with the ends of its interval, if it has one."""
+    value, low, high = (f"{number:.{digits}f}" for number in numbers)
+    return value if np.isnan(numbers[1]) else f"{value} (95 % CI {low} to {high})"

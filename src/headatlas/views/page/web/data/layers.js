@@ -23,8 +23,8 @@ export function gainShares(gains) {
  * @param {Row[]} order @param {string} first @param {string} second
  */
 export function placeBeside(order, first, second) {
-  const joins = (/** @type {Row} */ { below, above }, /** @type {string[]} */ ends) => below === ends[0] && above === ends[1];
-  const row = order.find((pair) => joins(pair, [first, second]) || joins(pair, [second, first]));
+  const ends = [first, second];
+  const row = order.find(({ below, above }) => below !== above && [below, above].every((task) => ends.includes(task)));
   if (!row || row.withheld) return { text: "not compared", title: row?.withheld ?? "" };
   const number = (/** @type {number | null} */ value) => (value === null ? "" : value.toFixed(2));
   const title = `${number(row.difference)} (${number(row.low)} to ${number(row.high)}), p ${row.p_holm?.toFixed(3)}`;
