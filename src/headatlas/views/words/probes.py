@@ -59,7 +59,7 @@ def _pairs(pairs: pd.DataFrame) -> Iterator[str]:
     """The head with the largest weight for two words, beside its weights for the true arcs of the treebank."""
     trained = _of_first_seed(pairs[pairs["weights"] == "pretrained"])
     for (dependent, head_word), rows in trained.groupby(["dependent", "head_word"], sort=False):
-        row = rows.loc[rows["weight"].idxmax()]
+        row = rows.sort_values("weight").to_dict("records")[-1]
         yield (
             f"For {dependent} with the head {head_word}, the probe weighs head {row['layer']}-{row['head']} "
             f"({_WAYS[row['direction']]}) most: {row['weight']:.2f}; its mean over true arcs is "
@@ -68,4 +68,5 @@ def _pairs(pairs: pd.DataFrame) -> Iterator[str]:
 
 
 def _of_first_seed(rows: pd.DataFrame) -> pd.DataFrame:
-    return rows[rows["seed"] == rows["seed"].min()]
+    first: pd.DataFrame = rows[rows["seed"] == rows["seed"].min()]
+    return first

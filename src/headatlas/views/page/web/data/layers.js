@@ -24,7 +24,7 @@ export function gainShares(gains) {
  */
 export function placeBeside(order, first, second) {
   const ends = [first, second];
-  const row = order.find(({ below, above }) => below !== above && [below, above].every((task) => ends.includes(task)));
+  const row = order.find(({ below, above }) => ends.includes(below) && ends.includes(above));
   if (!row || row.withheld) return { text: "not compared", title: row?.withheld ?? "" };
   const number = (/** @type {number | null} */ value) => (value === null ? "" : value.toFixed(2));
   const title = `${number(row.difference)} (${number(row.low)} to ${number(row.high)}), p ${row.p_holm?.toFixed(3)}`;

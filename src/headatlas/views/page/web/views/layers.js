@@ -22,8 +22,8 @@ const ABOUT_MIX =
   "gravity; dashed line: expected layer; shaded: 95 % intervals.";
 const ABOUT_ORDER =
   "Where the task of the row lies beside that of the column. Settled: p < 0.05, two-sided, over trainings on " +
-  "resampled texts, corrected over all pairs. Not compared: one of the two does not beat its majority answer, or they " +
-  "were trained on unequal numbers of targets.";
+  "resampled texts, corrected over all pairs. Not compared: one of the two does not beat its majority answer, or " +
+  "they were trained on unequal numbers of targets.";
 
 export const layersView = view("layers", "Layers", "Layers", ({ atlas, palette, stageWidth, node }) => {
   const tables = layerTables(atlas);
