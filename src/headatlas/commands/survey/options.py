@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
-from headatlas.choices import Definitions
+from headatlas.choices import Definitions, RandomWeights
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import CorpusOptions, FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions
@@ -57,8 +57,9 @@ class StatisticsOptions(Options, panel="Statistics"):
     """Number of bootstrap replicates for intervals, and of permutations for tests."""
     least_count: Positive = 100
     """Name the best head only for relations with at least this many words."""
-    control: Annotated[bool, DECIDES_MAPS] = False
-    """Also run the same model with random weights over the treebank, as a baseline for its best heads."""
+    control: Annotated[RandomWeights | None, DECIDES_MAPS] = None
+    """Also run the same model with random weights, fresh or shuffled, over the treebank, as a baseline for its best
+    heads."""
     as_published: bool = False
     """Compute every measure as the paper's released code does: token types all 0, smoothed entropies and distances,
     attention from the first token of a word, the map of heads from unrooted distances, and only the beginning of each
@@ -218,7 +219,7 @@ def survey(options: SurveyOptions) -> Atlas:
         headatlas survey bert-base-uncased --text wiki.txt
         headatlas survey bert-base-uncased --text wiki.txt --treebank dev.conllu
         headatlas survey gpt2 --text a.txt b.txt.gz --segments 300 --out gpt2
-        headatlas survey gpt2 --text wiki.txt --random-weights --out gpt2-random
+        headatlas survey gpt2 --text wiki.txt --random-weights fresh --out gpt2-random
         headatlas survey gpt2 --text wiki.txt --workers 4
         headatlas survey gpt2 --text wiki.txt --shard 2/8 --out part2
         headatlas survey --maps maps
