@@ -86,6 +86,6 @@ def test_nothing_is_settled_for_permuted_labels(seed, tmp_path):
     order = found.tables["layer_order"]
     assert not order["settled"].any()
     assert (order["withheld"] != "").all()
-    said = findings(found.tables)
+    said = list(map(str, findings(found.tables)))
     assert sum("so nothing is said of its layers" in sentence for sentence in said) == 2
     assert not any("below" in sentence or "localised" in sentence.lower() for sentence in said)

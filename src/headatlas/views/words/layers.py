@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from headatlas.statistics.paired import holm
+from headatlas.studies.findings import Finding
 from headatlas.wording import counted
 
 Tables = Mapping[str, pd.DataFrame]
@@ -22,14 +23,15 @@ SIGNIFICANT = 0.05  # of shuffled labels against a task's own, corrected over ta
 _ORDERS = {"centre_of_gravity": "By centre of gravity", "expected_layer": "By expected layer"}
 
 
-def layer_sentences(tables: Tables) -> Iterator[str]:
-    """One sentence for each task and mix, then the orders of the tasks, then how few layers they need."""
+def layer_sentences(tables: Tables) -> Iterator[Finding | str]:
+    """What is found for each task and mix, then the orders of the tasks, then how few layers they need."""
     summary = tables["layer_summary"]
     last = int(tables["layer_mix"]["layer"].max())
     trained = summary[summary["weights"] == "pretrained"]
     for row in (summary if trained.empty else trained).to_dict("records"):
         same = summary[(summary["task"] == row["task"]) & (summary["mix"] == row["mix"])]
-        yield _task(row, same[same["weights"] != row["weights"]], last)
+        random = same[same["weights"] != row["weights"]].to_dict("records")
+        yield from _task(row, random[0] if random else {}, last)
     if "layer_order" in tables:
         order = tables["layer_order"]
         pairs = order[order["mix"] == "layers"]
@@ -39,29 +41,36 @@ def layer_sentences(tables: Tables) -> Iterator[str]:
         yield from _localised(trained[trained["mix"] == "layers"], pairs[pairs["measure"] == "kl"])
 
 
-def _task(row: Row, random: pd.DataFrame, last: int) -> str:
+def _task(row: Row, random: Row, last: int) -> Iterator[Finding | str]:
+    """The score of a task and, if it beats the majority answer, where it is solved. random: with random weights."""
     name = f"Task {row['task']}, mix of {row['mix']}" + (", random weights" if row["weights"] == "random" else "")
-    accuracy, majority = (f"{100 * row[column]:.1f} %" for column in ("accuracy", "majority"))
+    right, often = (f"{100 * row[column]:.1f} %" for column in ("accuracy", "majority"))
     if not row["lead_low"] > 0:
-        return (
-            f"{name}: {accuracy} of its answers are right, which is not above the {majority} of always giving the "
-            f"commonest one (difference {_points(row, 'lead', 'lead')}), so nothing is said of its layers."
+        yield (
+            f"{name}: {right} of its answers are right, which is not above the {often} of always giving the commonest "
+            f"one (difference {_points(row, 'lead', 'lead')}), so nothing is said of its layers."
         )
-    score = (
-        f"{name}: micro F1 {_points(row, 'score', '')}; {accuracy} right, always the commonest answer {majority}; "
-        f"shuffled labels: micro F1 {100 * row['shuffled_score']:.1f}"
+        return
+    yield Finding(
+        f"{name}: micro F1 {100 * row['score']:.1f} %",
+        float(row["score"]),
+        (float(row["low"]), float(row["high"])),
+        {"shuffled labels": float(row["shuffled_score"])},
+        random.get("score"),
+        evidence=(f"{right} right, always the commonest answer {often}",),
     )
     if row["weights"] == "random":
-        return f"{score}."
-    places = (
-        f"; centre of gravity {_between(row, 'centre_of_gravity', 'centre')}, shuffled labels "
-        f"{row['shuffled_centre']:.2f}; {_expected(row, last)}"
+        return
+    centre = float(row["centre_of_gravity"])
+    yield Finding(
+        f"{name}: centre of gravity at layer {centre:.2f}",
+        centre,
+        (float(row["centre_low"]), float(row["centre_high"])),
+        {"shuffled labels": float(row["shuffled_centre"])},
+        random.get("centre_of_gravity"),
+        "number",
     )
-    control = "".join(
-        f"; random weights: micro F1 {100 * other['score']:.1f}, centre of gravity {other['centre_of_gravity']:.2f}"
-        for other in random.to_dict("records")
-    )
-    return f"{score}{places}{control}."
+    yield f"{name}: {_expected(row, last)}."
 
 
 def _expected(row: Row, last: int) -> str:
@@ -69,7 +78,7 @@ def _expected(row: Row, last: int) -> str:
     if pd.isna(row["expected_layer"]):
         return "no gain over the embeddings"
     if not row["expected_high"] - row["expected_low"] <= last:
-        return "expected layer not determined: its interval is wider than the stack, or there is none"
+        return "the expected layer is not determined: its interval is wider than the stack, or there is none"
     clipped = f"{row['expected_clipped']:.2f}"
     harm = f", {clipped} with harm as 0" if clipped != f"{row['expected_layer']:.2f}" else ""
     return f"expected layer {_between(row, 'expected_layer', 'expected')}{harm}"

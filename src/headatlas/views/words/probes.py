@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from headatlas.studies.findings import Finding
 from headatlas.wording import counted, percent
 
 Tables = Mapping[str, pd.DataFrame]
@@ -15,7 +16,7 @@ _WAYS = {"dependent_to_head": "dependent to head", "head_to_dependent": "head to
 _MOST = 8  # relations that are spelled out
 
 
-def probe_sentences(tables: Tables) -> Iterator[str]:
+def probe_sentences(tables: Tables) -> Iterator[Finding | str]:
     """The heads that may be named for a relation, beside a random network; then the pairs of words asked for."""
     if "probe_relation_heads" in tables:
         yield from _relations(tables["probe_relation_heads"])
@@ -23,7 +24,7 @@ def probe_sentences(tables: Tables) -> Iterator[str]:
         yield from _pairs(tables["probe_pairs"])
 
 
-def _relations(heads: pd.DataFrame) -> Iterator[str]:
+def _relations(heads: pd.DataFrame) -> Iterator[Finding | str]:
     asked = heads[heads["probe"] == _ASKED]
     trained = _of_first_seed(asked[asked["weights"] == "pretrained"])
     if trained.empty:
@@ -39,12 +40,17 @@ def _relations(heads: pd.DataFrame) -> Iterator[str]:
         f"head.{control}"
     )
     for row in named.sort_values("contribution", ascending=False, kind="stable").head(_MOST).to_dict("records"):
-        yield (
+        yield Finding(
             f"{row['relation']}: head {row['layer']}-{row['head']} ({_WAYS[row['direction']]}) adds "
-            f"{row['contribution']:.2f} to the score of a true arc, {row['mean_contribution']:.2f} over all arcs; "
-            f"alone it finds {percent(row['accuracy'])} of {row['count']:,} (best offset "
-            f"{percent(row['offset_accuracy'])}, lead 95 % CI {100 * row['lead_low']:.0f} to "
-            f"{100 * row['lead_high']:.0f} points); {_best(row)}."
+            f"{row['contribution']:.2f} to the score of a true arc, {row['mean_contribution']:.2f} over all arcs, and "
+            f"alone finds {percent(row['accuracy'])} of {row['count']:,}",
+            float(row["accuracy"]),
+            baselines={"best fixed offset": float(row["offset_accuracy"])},
+            heads=((int(row["layer"]), int(row["head"])),),
+            evidence=(
+                f"lead 95 % CI {100 * row['lead_low']:.0f} to {100 * row['lead_high']:.0f} points",
+                _best(row),
+            ),
         )
 
 
