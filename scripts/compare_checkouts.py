@@ -55,7 +55,8 @@ COMMANDS = {
     "maps-dev": "extract embedded --treebank inputs/dev.conllu --sentences 30 --seed 3",
     "maps-tokens": "extract embedded --text inputs/text.txt --segments 10 --max-tokens 64 --dtype-stored float32",
     "survey-maps": "survey --maps results/maps-tokens --bootstrap 200 --examples 8 --no-figures",
-    "probe": f"probe embedded {TRAINING} --vectors inputs/vectors.txt --control fresh --control-task --epochs 2 {PROBES}",
+    "probe": f"probe embedded {TRAINING} --vectors inputs/vectors.txt --control fresh --control-task --epochs 2 "
+    f"{PROBES}",
     "probe-maps": "probe --maps-train results/maps-words --maps-eval results/maps-dev --probes attention --epochs 2 "
     f"{PROBES}",
     "layers": "layers embedded --train inputs/train.conllu --eval inputs/few.conllu --train-limit 60 --eval-limit 30 "
