@@ -13,8 +13,11 @@ The best of hundreds of candidates looks better than it is, since it was chosen 
   method of Westfall and Young 1993). The best baseline is the one best on the whole corpus, which favours it.
 
 Intervals are bootstrap percentiles of right / count, for a candidate given beforehand: they do not account for its
-having been chosen. Replicates in which the category does not occur say nothing and are not counted. Of candidates (or
-baselines) right equally often the first is the best.
+having been chosen. A candidate that is always right in a sample is so in every resample, which would make its interval a
+point. So each replicate draws, beside the units, two instances about which every candidate is right and two about which
+every one is wrong: what Agresti and Coull (1998, "Approximate is better than exact") add to a share for the same reason.
+Replicates in which the category does not occur say nothing and are not counted. Of candidates (or baselines) right
+equally often the first is the best.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.statistics.resampling import effective_units, percentile_interval, permutation_p_value
+from headatlas.statistics.resampling import effective_units, percentile_interval, permutation_p_value, poisson_weights
 
 Integers = NDArray[np.int64]
+ADDED = 2  # instances that all are right about, and as many that none is, in every replicate
 
 
 @dataclass(frozen=True)
@@ -127,7 +131,10 @@ class Scores:
 
     def _shares(self, right: Integers) -> NDArray[np.float64]:
         count = self.replicates[:, -1:]
-        return right / np.where(count > 0, count, np.nan)
+        names = [f"{outcome} {number}" for outcome in ("right", "wrong") for number in range(ADDED)]
+        added = poisson_weights(names, len(right), 0).T.astype(np.int64)  # [replicates, 2 * ADDED]
+        right, every = right + added[:, :ADDED].sum(1, keepdims=True), count + added.sum(1, keepdims=True)
+        return right / np.where(count > 0, every, np.nan)
 
     def _of_candidates(self, sums: Integers) -> Integers:
         return sums[:, : self.candidates]

@@ -21,7 +21,7 @@ from headatlas.statistics.surface import Sum
 from headatlas.studies.labels import Pattern, Tables
 from headatlas.studies.state import State
 from headatlas.studies.study import LayerMap, SegmentMeans, Setup
-from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, Key, Table, Value, interval
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, RESAMPLED, Key, Table, Value, interval
 
 FROM_KIND = {"all": "all tokens", "cls": "{cls}"}
 NOT_OF_A_HEAD = "it depends on the length of the text, not on a head"
@@ -32,7 +32,7 @@ ENTROPY = Table(
         *ONE_HEAD,
         Key("source", "rows of all tokens, or of [CLS] alone (cls)", labels=FROM_KIND, usual="all", minor=("cls",)),
         Value("nats", "mean entropy of the rows, each scaled to sum 1", "nats"),
-        *interval("its 95 % bootstrap interval, over segments", "nats"),
+        *interval(RESAMPLED, "nats"),
         Value("uniform_nats", "entropy of uniform attention to every token in reach", "nats", why_not=NOT_OF_A_HEAD),
         COUNT,
     ),

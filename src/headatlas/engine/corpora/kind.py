@@ -104,8 +104,8 @@ class CorpusKind(ABC):
         called: What it is called in a sentence, after "the".
         formats: The type of its formats, "auto" first.
         folders: Whether a folder can be given in place of files.
-        unit: What the bootstrap resamples; the plural is a count in `Corpus.about`.
-        read_by: Settings, besides the seed, that decide what the units are.
+        unit: What an input is called; the plural is a count in `Corpus.about`. A "segment" is cut by the tokenizer.
+        read_by: Settings, besides the seed, that decide what the inputs are.
     """
 
     name: ClassVar[str]
