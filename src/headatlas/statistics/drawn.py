@@ -3,12 +3,12 @@
 The values of a bootstrap over few units spread too little, and Student's t says by how much (`resampling.spread_of`).
 Of a difference between two samples, the degrees of freedom are those of Welch and Satterthwaite.
 
-A test takes the estimate divided by its standard error, and the p-value of Student's t. Of many estimates some are large
-by chance. `adjusted` gives the chance that the largest of all would be as far from 0 as this one if all were 0 (the
-single-step maximum method of Westfall and Young 1993). What the estimates have in common is taken from the replicates:
-in each, all deviations from the mean over replicates, in standard deviations, and the largest of them. So that few units
-cost here what they cost a single test, the statistic of Student's t is first turned into the normal one with the same
-p-value.
+A test takes the estimate divided by its standard error, and the p-value of Student's t. Of many estimates some are
+large by chance. `adjusted` gives the chance that the largest of all would be as far from 0 as this one if all were 0
+(the single-step maximum method of Westfall and Young 1993). What the estimates have in common is taken from the
+replicates: in each, the deviations from the mean over replicates, in standard deviations, and the largest of them. So
+that few units cost here what they cost a single test, the statistic of Student's t is first turned into the normal one
+with the same p-value.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class Drawn:
     def minus(self, other: Self, *, paired: bool) -> Self:
         """Of the differences of two estimates, as many replicates as both have.
 
-        Paired, replicate r of both weights the same units alike. Else they are taken in opposite order, so that the same
-        random numbers never meet.
+        Paired, replicate r of both weights the same units alike. Else they are taken in opposite order, so that the
+        same random numbers never meet.
         """
         size = min(len(self.replicates), len(other.replicates))
         a, b = self.replicates[:size], other.replicates[:size]

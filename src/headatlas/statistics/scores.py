@@ -13,11 +13,11 @@ The best of hundreds of candidates looks better than it is, since it was chosen 
   method of Westfall and Young 1993). The best baseline is the one best on the whole corpus, which favours it.
 
 Intervals are bootstrap percentiles of right / count, for a candidate given beforehand: they do not account for its
-having been chosen. A candidate that is always right in a sample is so in every resample, which would make its interval a
-point. So each replicate draws, beside the units, two instances about which every candidate is right and two about which
-every one is wrong: what Agresti and Coull (1998, "Approximate is better than exact") add to a share for the same reason.
-Replicates in which the category does not occur say nothing and are not counted. Of candidates (or baselines) right
-equally often the first is the best.
+having been chosen. A candidate that is always right in a sample is so in every resample, which would make its interval
+a point. So each replicate draws, beside the units, two instances about which every candidate is right and two about
+which every one is wrong: what Agresti and Coull (1998, "Approximate is better than exact") add to a share for the same
+reason. Replicates in which the category does not occur say nothing and are not counted. Of candidates (or baselines)
+right equally often the first is the best.
 """
 
 from __future__ import annotations

@@ -214,7 +214,7 @@ def _counts(table: pd.DataFrame) -> Iterator[str]:
     scope = "head" if (tested["scope"] == "head").any() else "model"
     what = "of single heads" if scope == "head" else "of means over heads"
     for (name, column), rows in tested[tested["scope"] == scope].groupby(["table", "column"], sort=False):
-        called = name if column == TABLES[name].measures[0].name else f"{name}, {column}"
+        called = name if column == TABLES[str(name)].measures[0].name else f"{name}, {column}"
         yield (
             f"Table {called}: {len(significant(rows)):,} of {len(rows):,} differences {what} are significant "
             f"(p < {SIGNIFICANT}, {CORRECTED})."
