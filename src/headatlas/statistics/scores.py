@@ -95,12 +95,12 @@ class Scores:
     @cached_property
     def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every candidate's accuracy: low and high, each [candidates]."""
-        return percentile_interval(self.drawn, self._units)
+        return self._around(self.right, self.drawn)
 
     def interval(self, candidate: int) -> tuple[float, float]:
         """The same of one candidate alone: low and high."""
-        low, high = percentile_interval(self.drawn[:, candidate], self._units)
-        return float(low), float(high)
+        low, high = self._around(self.right[[candidate]], self.drawn[:, [candidate]])
+        return low.item(), high.item()
 
     def table(self) -> dict[str, Any]:
         """The columns of a table that says how often each candidate is right."""
@@ -111,7 +111,7 @@ class Scores:
     @cached_property
     def baseline_intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every baseline's accuracy: low and high, each [baselines]."""
-        return percentile_interval(self.baselines_drawn, self._units)
+        return self._around(self.baselines_right, self.baselines_drawn)
 
     def p_value(self, baseline: int | None = None) -> float:
         """Of the best candidate's lead over a baseline, by default the best one."""
@@ -125,9 +125,13 @@ class Scores:
         spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
         return permutation_p_value((observed / spread)[self.best], (permuted / spread).max(1))
 
-    @cached_property
-    def _units(self) -> float:
-        return float(effective_units(self.replicates[:, -1].astype(np.float64)))
+    def _around(
+        self, right: Integers, drawn: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """95 % intervals of accuracies, which hold them: the added instances alone could move one past its end."""
+        low, high = percentile_interval(drawn, effective_units(self.replicates[:, -1].astype(np.float64)))
+        share = right / (self.count or math.nan)
+        return np.minimum(low, share), np.maximum(high, share)
 
     def _shares(self, right: Integers) -> NDArray[np.float64]:
         count = self.replicates[:, -1:]
