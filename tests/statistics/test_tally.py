@@ -59,7 +59,7 @@ def by_hand(units):
     for name, document, categories, right, baselines in units:
         fold = fold_of(document, SEED)
         bootstrap = poisson_weights([name], REPLICATES, SEED)[0].tolist()
-        flips = signs([name], PERMUTATIONS, SEED)[0].tolist()
+        flips = signs([document], PERMUTATIONS, SEED)[0].tolist()
         weights = [int(fold == 0), int(fold == 1), *bootstrap, *flips]
         for category, one, two in zip(categories, right, baselines, strict=True):
             for row, weight in enumerate(weights):
@@ -191,7 +191,8 @@ def test_an_accuracy_near_its_bounds_has_an_interval(share):
         rng = np.random.default_rng(trial)
         right = rng.random((20, CANDIDATES)) < share
         units = [
-            (f"{trial} {n}", f"{n}", np.zeros(1, dtype=int), right[[n]], np.ones((1, BASELINES), bool)) for n in range(20)
+            (f"{trial} {n}", f"{n}", np.zeros(1, dtype=int), right[[n]], np.ones((1, BASELINES), bool))
+            for n in range(20)
         ]
         low, high = add(empty(replicates=300), units).scores([0]).intervals
         covered += ((low <= share) & (share <= high)).tolist()

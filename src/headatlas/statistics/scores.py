@@ -5,7 +5,7 @@ The best of hundreds of candidates looks better than it is, since it was chosen 
 - *held out*: the best candidate on one half of the documents is scored on the other half, and the other way round;
   both scores are pooled. The two halves may choose different candidates: what is estimated is the choosing.
 - *p value*: the null hypothesis is that no candidate is better than the baseline, in the sense that whichever of the
-  two was right more often in a unit was so by chance, independently for each unit. Then the sign of a unit's
+  two was right more often in a document was so by chance, independently for each. Then the sign of a document's
   difference can be flipped, for all candidates alike. A candidate's statistic is its lead over the baseline, in
   instances right, divided by the standard deviation of that lead under the flips; undivided, the worst candidates,
   which differ most from the baseline, would drown the others in noise. The best candidate's statistic is compared with
@@ -125,9 +125,7 @@ class Scores:
         spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
         return permutation_p_value((observed / spread)[self.best], (permuted / spread).max(1))
 
-    def _around(
-        self, right: Integers, drawn: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _around(self, right: Integers, drawn: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of accuracies, which hold them: the added instances alone could move one past its end."""
         low, high = percentile_interval(drawn, effective_units(self.replicates[:, -1].astype(np.float64)))
         share = right / (self.count or math.nan)

@@ -53,7 +53,7 @@ class Side:
     tables: Mapping[str, pd.DataFrame]
     replicates: Mapping[str, Array]  # table, or table/value where that is not the table's main one -> [R, rows]
     heads: tuple[int, ...]  # of each layer
-    units: Mapping[str, float] = field(default_factory=dict)  # corpus -> how many documents or inputs were resampled
+    units: Mapping[str, float] = field(default_factory=dict)  # corpus -> `resampled_equal`, see `Corpus`
 
 
 def open_side(folder: str | Path) -> Atlas:
@@ -95,7 +95,8 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
                 f"{atlas.folder}: the table {name} has {len(tables[name])} rows, but the sums in state/ have "
                 f"{drawn.shape[1]}. One of them was changed; survey again."
             )
-    units = {corpus: about["resampled"] for corpus, about in atlas.manifest["corpora"].items() if "resampled" in about}
+    corpora = atlas.manifest["corpora"]
+    units = {name: corpora[name]["resampled_equal"] for name in corpora if "resampled_equal" in corpora[name]}
     return Side(tables, replicates, tuple(atlas.manifest["model"]["heads"]), units), problem
 
 
