@@ -61,7 +61,7 @@ class Row:
             return True
         if self.stated > 0.5:
             return self.measured >= GOAL
-        return self.measured <= MOST_ERRORS * self.stated + 2 * (self.stated / self.runs) ** 0.5
+        return bool(self.measured <= MOST_ERRORS * self.stated + 2 * np.sqrt(self.stated / self.runs))
 
 
 def measure(quick: bool) -> Result:
@@ -125,7 +125,7 @@ class _Planted(SegmentMeans):
 
 
 def _means(rng: np.random.Generator, documents: int, correlation: float, skewed: bool, runs: int) -> Row:
-    """Values of segments as a survey sums them, one head a run: normal, or shares of attention that are mostly small."""
+    """Values of segments as a survey sums them, one head a run: normal, or shares that are mostly small."""
     sizes = _sizes(rng, documents)
     document = np.repeat(np.arange(documents), sizes)
     shared = rng.normal(size=(documents, runs))[document] * correlation**0.5

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from headatlas.commands.compare.differences import Side, difference_table
 from headatlas.corpora.sample import sample_text, sample_treebank
@@ -26,7 +27,7 @@ from headatlas.results.tables import TABLES
 from headatlas.statistics.resampling import FEWEST_DOCUMENTS
 from headatlas.studies import STUDIES
 from headatlas.studies.study import Setup, Study
-from headatlas.views.words.comparison import SIGNIFICANT
+from headatlas.views.words.comparison import SIGNIFICANT, significant
 
 FILES = {"text": "HEADATLAS_TEXT", "treebank": "HEADATLAS_TREEBANK"}  # environment variables with paths
 SAMPLES = {"text": sample_text, "treebank": sample_treebank}
@@ -48,8 +49,8 @@ def halving_rows(halvings: int, segments: int, sentences: int) -> Iterator[tuple
         found: dict[tuple[str, str, str], list[tuple[float, bool]]] = defaultdict(list)
         for table in _differences(model, kind, corpus, halvings):
             for key, rows in table.dropna(subset="p_adjusted").groupby(["table", "column", "scope"], sort=False):
-                outside = ((rows["low"] > 0) | (rows["high"] < 0)).mean()
-                found[key].append((outside, (rows["p_adjusted"] < SIGNIFICANT).any()))
+                outside = float(((rows["low"] > 0) | (rows["high"] < 0)).mean())
+                found[str(key[0]), str(key[1]), str(key[2])].append((outside, len(significant(rows)) > 0))
         setting = f"{path.name}, {len(corpus.segments)} {KINDS[kind].unit}s, halves of {documents // 2} documents"
         for (table_name, column, scope), shares in found.items():
             of = f"{table_name} ({scope})" if column == TABLES[table_name].measures[0].name else f"{column} ({scope})"
@@ -91,7 +92,7 @@ def _differences(model: Model, kind: str, corpus: Corpus, halvings: int) -> Iter
 
 def _side(studies: Studies, kind: str, units: float, heads: tuple[int, ...]) -> Side:
     tables: dict[str, pd.DataFrame] = {}
-    replicates = {}
+    replicates: dict[str, NDArray[np.float64]] = {}
     for study in studies.values():
         tables |= study.frames()
         replicates |= study.replicates()
