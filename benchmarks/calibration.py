@@ -99,7 +99,7 @@ def calibrate(quick: bool) -> Iterator[Row]:
     yield from _layers(rng, runs // 5)
     for documents in (20, 100):
         yield _mean_scores(rng, documents, runs)
-    for row in halving_rows(3 if quick else 20, 120 if quick else 240, 300 if quick else 900):
+    for row in halving_rows(3 if quick else 30, 120 if quick else 240, 300 if quick else 900):
         yield Row(*row)
     if importlib.util.find_spec("benchmarks.calibration_paired"):
         paired_rows = importlib.import_module("benchmarks.calibration_paired")

@@ -26,7 +26,7 @@ from headatlas.models.model import Model
 from headatlas.results.tables import TABLES
 from headatlas.statistics.resampling import FEWEST_DOCUMENTS
 from headatlas.studies import STUDIES
-from headatlas.studies.study import Setup, Study
+from headatlas.studies.study import Setup, Study, WordStudy
 from headatlas.views.words.comparison import SIGNIFICANT, significant
 
 FILES = {"text": "HEADATLAS_TEXT", "treebank": "HEADATLAS_TREEBANK"}  # environment variables with paths
@@ -67,6 +67,8 @@ def _differences(model: Model, kind: str, corpus: Corpus, halvings: int) -> Iter
     shape = model.shapes[model.default_stack]
     for study in blank.values():
         study.configure(setup)
+        if isinstance(study, WordStudy):
+            study.permutations = 1  # no p-value of a single atlas is compared
         study.start(shape)
     by_document: dict[str, list[Segment]] = defaultdict(list)
     for segment in corpus.segments:
