@@ -72,8 +72,8 @@ class RemovalOptions(Options, panel="Removal"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataOptions(Options, panel="Classification and minimal pairs"):
-    """How to read labelled data and minimal pairs."""
+class DataOptions(Options, panel="Classification, minimal pairs and translation"):
+    """How to read labelled data, minimal pairs and translations."""
 
     columns: Names | None = None
     """Columns of --data, if they have other names: text, label; text, text2, label; or source, target."""
@@ -85,6 +85,8 @@ class DataOptions(Options, panel="Classification and minimal pairs"):
     """Output of the encoder that the classifier reads: the mean over all tokens, or the first token."""
     sets: Names | None = None
     """Use only these sets of --pairs, by file name."""
+    beams: Positive = 1
+    """Beams of a translation; 1 writes greedily, and time and memory grow with their number."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,7 +16,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.ablate.tasks import Needs as Needs
@@ -27,6 +29,8 @@ from headatlas.models.stacks import Stack
 
 if TYPE_CHECKING:
     from headatlas.commands.ablate.options import AblateOptions
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,7 @@ class Task(ABC):
         replayable: Whether its scores come from one pass of the network over its inputs. Then the layers below a
             removed head are run once.
         why_not_replayable: Why they do not, for the manifest.
+        copyable: Whether a task that is not replayable can score copies of a batch together, each without another head.
     """
 
     name: ClassVar[str]
@@ -84,6 +89,7 @@ class Task(ABC):
     like_loss: ClassVar[str]
     replayable: ClassVar[bool] = True
     why_not_replayable: ClassVar[str] = "its scores come from many passes, not from one"
+    copyable: ClassVar[bool] = False
 
     @classmethod
     def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> Task:
@@ -133,7 +139,20 @@ class Task(ABC):
 
     @abstractmethod
     def scores(self, examples: ExampleBatch) -> Tensor:
-        """Return each example's scores, higher is better: [E, measures]."""
+        """Return each example's scores, higher is better: [E, measures]; or what `pooled` makes scores of."""
+
+    def pooled(self, scores: Floats) -> Floats:
+        """Return what the means over examples are taken of: by default the scores themselves.
+
+        A measure of the corpus that is not a mean, such as BLEU, is divided among the examples here.
+
+        Args:
+            scores: What `scores` returned for all examples, under one or several conditions: [E, ..., columns].
+
+        Returns:
+            Values whose means over examples are the measures: [E, ..., measures].
+        """
+        return scores
 
 
 def check_contract(task: Task, name: str) -> None:

@@ -12,6 +12,7 @@ that it helped to choose.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from scipy.stats import spearmanr
 from torch import Tensor
 
+from headatlas.commands.ablate.estimate import curve_passes, estimate_time
 from headatlas.commands.ablate.importance import batch_importance, halves_of, importance_table
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replacement, find_replacement, gated_scores
@@ -66,6 +68,9 @@ def run_task(
     description = f"{task.name}: {'each head removed' if shard is None else f'shard {shard}'}"
     parts = []
     total = sum(task.batches[number].size for number in numbers)
+    if options.progress and not task.replayable:
+        curves = options.curves and not removed and shard is None
+        print(estimate_time(task, numbers, len(heads), options, curves), file=sys.stderr, flush=True)
     with TokenProgress(description, total, show=options.progress) as bar:
         for number in numbers:
             importance = batch_importance(task, number, stack, pieces)
@@ -74,7 +79,7 @@ def run_task(
     if shard is not None:
         return NO_TABLES
     gradients, plain, without = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    single = RemovedOne(heads, plain, without)
+    single = RemovedOne(heads, task.pooled(plain), task.pooled(without))
     drawing = {"seed": options.seed, "resamplings": options.bootstrap}
     tables = {
         "ablation": ablation_table(task, options.kind, single, **drawing),
@@ -97,8 +102,7 @@ def _draw_curves(
     importance: Floats,
     pieces: RunPart,
 ) -> pd.DataFrame:
-    passes = 3 * options.steps + options.random_orders * (options.steps - 1) + 1
-    total = passes * sum(batch.size for batch in task.batches)
+    total = curve_passes(options) * sum(batch.size for batch in task.batches)
     drawing = {"steps": options.steps, "seed": options.seed, "resamplings": options.bootstrap}
     with TokenProgress(f"{task.name}: more and more removed", total, show=options.progress) as bar:
         curves = RemovalCurves(task, stack, replacement, **drawing, pieces=pieces, bar=bar)
@@ -257,7 +261,7 @@ class RemovalCurves:
         scores = self._pieces.compute_once(f"curve-{name}-{gone:05}", make)["scores"]
         if self._bar:
             self._bar.advance(sum(batch.size for batch in self._task.batches))
-        return scores
+        return self._task.pooled(scores)
 
     def _gates(self, removed: Sequence[HeadPlace]) -> Tensor:
         gates = all_open(self._shape, self._task.model.device)
