@@ -93,10 +93,8 @@ class DataOptions(Options, panel="Classification, minimal pairs and translation"
 class CausalOptions(Options, panel="Causal test"):
     """How to test whether a head is needed for its relation."""
 
-    words: Annotated[int, Bounds(FEWEST_PAIRS)] = 200
-    """Use at most this many words per relation; relations with fewer than 20 are not tested."""
-    controls: Positive = 4
-    """Number of other heads of the same layer to compare with."""
+    words: Annotated[int, Bounds(FEWEST_PAIRS)] = 100
+    """Use at most this many words per relation and end; ends with fewer than 20 are not tested."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,11 @@ from headatlas.tables import BEST_HEAD, ONE_HEAD, Key, Table, Value, interval, p
 
 FIGURES = "headatlas.views.figures.ablation"
 TASK = Key("task", "as it is called by --task, for example masked-lm")
-SCORES = "log_likelihood, margin (nats), accuracy, f1 (0 to 1), chrf or bleu (0 to 100)"
+SCORES = "log_likelihood, margin (nats), accuracy, f1 (0 to 1), bleu or chrf (0 to 100)"
 MEASURE = Key("measure", f"what is scored, higher is better: {SCORES}")
 REMOVED_AS = Key("kind", "what stands in for a removed head: zero, its mean output, or resample")
 EXAMPLES = Value("count", "examples scored", "count")
+POWER = "it says what the test can show"
 HALF = "it is the value on half of the examples"
 
 ABLATION = Table(  # Michel et al. 2019, section 3.2
@@ -68,25 +69,63 @@ REMOVAL_CURVE = Table(  # Michel et al. 2019, section 4.2
     figure=("removal_curve", f"{FIGURES}:removal_figure"),
 )
 
+RELATION = Key("relation", "the treebank's own name; or coreference: and the type of mention")
+END = Key("end", "the end of the relation that is hidden and predicted: attending, or attended to")
 CAUSAL = Table(
     "causal",
     "Is the head that was found for a relation needed there, more than elsewhere and more than other heads?",
     (
-        Key("relation", "the treebank's own name; or coreference: and the type of mention"),
-        *BEST_HEAD,
+        RELATION,
+        END,
         REMOVED_AS,
+        *BEST_HEAD,
+        Value("direction", "which end attends: dependent_to_head, head_to_dependent, mention_to_antecedent", "text"),
         Value("change", "rise of the masked-LM loss, in nats, on words in the relation without the head", "nats"),
         Value("matched_change", "the same on words like them that are not in the relation", "nats"),
         Value("effect", "change - matched_change", "nats"),
-        Value("control_effect", "mean effect of removing another head of the same layer instead", "nats"),
+        Value("control_effect", "mean effect of removing another head of the same layer instead, over all", "nats"),
+        Value("best_other", "the largest effect of another head of the same layer", "nats"),
         Value("lead", "effect - control_effect", "nats"),
-        *interval("the lead's 95 % bootstrap interval over sentences", "lead"),
-        p_value("sign-flip test over sentences of the null that lead is not above 0"),
-        p_value("the same, corrected for the number of relations", "p_holm"),
+        *interval("the lead's 95 % bootstrap interval over units", "lead"),
+        p_value("paired test over units of the null that lead is 0, two-sided"),
+        p_value("the same, corrected for all relations and ends", "p_holm"),
+        Value("place", "place of the head's effect among all heads of its layer, 1 the largest", "place"),
+        Value("heads", "heads of the layer", "count"),
+        p_value("place / heads: how likely this place or a better one is for a head drawn from the layer", "p_place"),
         Value("count", "pairs of a word in the relation and one like it", "count"),
-        Value("sentences", "sentences that the words in the relation come from", "count"),
-        Value("controls", "other heads in control_effect", "count"),
+        Value("unit", "what is resampled: document, or sentence where there are fewer than 20 documents", "text"),
+        Value("units", "how many of them the words in the relation come from", "count"),
+        Value("same_input", "share of pairs whose words come from the same input", "share"),
     ),
     main="lead",
     figure=("causal", f"{FIGURES}:causal_figure"),
+)
+
+CAUSAL_HEADS = Table(
+    "causal_heads",
+    "What does removing each head of a layer do to the relation that one of them was found for?",
+    (
+        RELATION,
+        END,
+        REMOVED_AS,
+        *ONE_HEAD,
+        Value("effect", "rise of the loss on words in the relation less that on matched words", "nats"),
+    ),
+    label="{relation}, {end} hidden: {value} without the head ({kind}, nats)",
+    card=None,
+)
+
+CAUSAL_PLACES = Table(
+    "causal_places",
+    "Do the heads found for relations, taken together, stand in front of the other heads of their layers?",
+    (
+        END,
+        REMOVED_AS,
+        Value("relations", "relations tested", "count"),
+        Value("mean", "mean over relations of place / heads, small if the heads found matter most", "share"),
+        Value("expected", "the same for heads drawn at random from the same layers", "share"),
+        p_value("of a mean as small where heads are shuffled within layers"),
+        p_value("the same, corrected for the two ends", "p_holm"),
+        Value("smallest", "the smallest p-value that so many relations can reach", "probability", why_not=POWER),
+    ),
 )
