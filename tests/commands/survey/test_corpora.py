@@ -97,8 +97,8 @@ def test_other_families_and_batches_give_one_row_a_head(survey, treebank, model,
 
 
 def test_the_control_stands_in_the_same_table(survey, treebank, coreference, tmp_path):
-    atlas = survey(treebank=treebank, coreference=coreference, control=True)
-    random = survey(treebank=treebank, random_weights=True, out=tmp_path / "random")
+    atlas = survey(treebank=treebank, coreference=coreference, control="fresh")
+    random = survey(treebank=treebank, random_weights="fresh", out=tmp_path / "random")
     best = random.tables["dependency_best"]
     expected = pd.Series(best["accuracy"].to_numpy(), best["relation"])
     table = atlas.tables["dependency_best"]
@@ -168,7 +168,7 @@ def test_what_is_no_tree_is_counted(survey, treebank):
         ({"bootstrap": 0}, SettingError, "--bootstrap must be at least 1"),
         ({"examples": 0}, SettingError, "--examples must be at least 1"),
         ({"parse_with": "en_core_web_sm"}, SettingError, "--parse-with.*--treebank already has parses"),
-        ({"control": True, "random_weights": True}, SettingError, "--control compares with random weights"),
+        ({"control": "fresh", "random_weights": "fresh"}, SettingError, "--control compares with random weights"),
         ({"max_tokens": 3}, CorpusError, "longer than 3 tokens"),
     ],
     ids=lambda value: str(value)[:30],

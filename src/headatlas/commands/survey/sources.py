@@ -104,7 +104,9 @@ class ModelSource(Source):
 
     def load_control(self) -> Model:
         """Load the same model with random weights."""
-        return self._options.load(self._options.model or "", seed=self._options.seed, random_weights=True)
+        return self._options.load(
+            self._options.model or "", seed=self._options.seed, random_weights=self._options.control
+        )
 
 
 class StoreSource(Source):
