@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.statistics.resampling import permutation_p_value
+from headatlas.statistics.resampling import percentile_interval, permutation_p_value
 
 Floats = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ class Choice:
     @property
     def places(self) -> NDArray[np.int64]:
         """The place of every head, from 1: [H]."""
-        return (self.values[None, :] >= self.values[:, None]).sum(1)
+        return np.asarray((self.values[None, :] >= self.values[:, None]).sum(1), dtype=np.int64)
 
     @property
     def p_value(self) -> float:
@@ -45,6 +45,8 @@ class JointPlaces:
 
     mean: float
     expected: float  # of heads drawn at random
+    low: float  # ends of the middle 95 % of means with shuffled heads
+    high: float
     p_value: float  # of a mean as small, heads shuffled within layers
     smallest: float  # p value that so many choices could reach at best
 
@@ -65,4 +67,6 @@ def joint_places(choices: Sequence[Choice], *, seed: int, permutations: int) -> 
     total = sum(float(share[choice.head]) for choice, share in zip(choices, shares, strict=True))
     p_value = permutation_p_value(-total - 1e-9, -shuffled)
     expected = float(np.mean([share.mean() for share in shares]))
-    return JointPlaces(total / len(choices), expected, p_value, max(1 / arrangements, 1 / (1 + permutations)))
+    low, high = percentile_interval(shuffled / len(choices))
+    smallest = max(1 / arrangements, 1 / (1 + permutations))
+    return JointPlaces(total / len(choices), expected, float(low), float(high), p_value, smallest)

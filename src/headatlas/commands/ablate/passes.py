@@ -20,7 +20,8 @@ import torch
 from torch import Tensor
 
 from headatlas.choices import AblationKind
-from headatlas.commands.ablate.task import ExampleBatch, Floats, Task
+from headatlas.commands.ablate.task import ExampleBatch, Task
+from headatlas.commands.ablate.task import Floats as Floats
 from headatlas.encoding.masking import IGNORED
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import SettingError

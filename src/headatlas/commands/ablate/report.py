@@ -7,7 +7,9 @@ from typing import Any
 
 import pandas as pd
 
+from headatlas.commands.ablate.causal_findings import joint_findings, matched_words_line, needed_findings
 from headatlas.commands.ablate.options import AblateOptions
+from headatlas.commands.ablate.score_table import score_findings, score_table
 from headatlas.commands.shared.ending import finish, model_and_size, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.corpora.files import name_files
@@ -28,11 +30,14 @@ def _ablation_report(results: Atlas) -> Iterator[str]:
     yield f"\n{model_and_size(manifest['model'])}, on"
     for task, summary in manifest["summary"].items():
         if task == "causal":
-            yield from _causal_findings(tables["causal"], summary)
+            yield from _causal_findings(tables, summary)
             continue
         about = manifest["corpora"][task]
         yield f"  {task}: {counted(about['examples'], 'example')} of {name_files(about['files'])}"
-        yield from _task_findings(tables["ablation"].query("task == @task"), summary)
+        rows = tables["ablation"].query("task == @task")
+        yield from _task_findings(rows, summary)
+        if task == "translation":
+            yield from _translation_findings(rows)
         if "removal_curve" in tables:
             yield _curve_finding(tables["removal_curve"].query("task == @task"))
 
@@ -62,12 +67,19 @@ def _curve_finding(rows: pd.DataFrame) -> str:
     return f"  - with {100 * share:.0f} % of the heads removed, by order: {listed}"
 
 
-def _causal_findings(table: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[str]:
-    needed = ", ".join(summary["needed"]) or "none"
+def _causal_findings(tables: Mapping[str, pd.DataFrame], summary: Mapping[str, Any]) -> Iterator[str]:
     yield f"  causal: {summary['relations']} relations"
-    yield f"  - relations that need their best head, more than elsewhere and more than other heads: {needed}"
-    most = table.nlargest(_SHOWN, "lead")
-    named = ", ".join(
-        f"{row['relation']} {row['layer']}-{row['head']} ({row['lead']:+.3f} nats)" for row in most.to_dict("records")
-    )
-    yield f"  - largest leads: {named}"
+    for finding in (
+        *joint_findings(tables["causal_places"]),
+        *needed_findings(tables["causal"], summary["needed"]),
+    ):
+        yield f"  - {finding}"
+    yield f"  - {matched_words_line(tables['causal'])}"
+
+
+def _translation_findings(rows: pd.DataFrame) -> Iterator[str]:
+    bleu = rows[rows["measure"] == "bleu"]
+    for finding in score_findings(bleu, _SHOWN):
+        yield f"  - {finding}"
+    for line in score_table(bleu):
+        yield f"    {line}"

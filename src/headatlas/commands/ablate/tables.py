@@ -124,6 +124,8 @@ CAUSAL_PLACES = Table(
         Value("relations", "relations tested", "count"),
         Value("mean", "mean over relations of place / heads, small if the heads found matter most", "share"),
         Value("expected", "the same for heads drawn at random from the same layers", "share"),
+        Value("low", "lower end of the middle 95 % of means with shuffled heads", "share"),
+        Value("high", "its upper end", "share"),
         p_value("of a mean as small where heads are shuffled within layers"),
         p_value("the same, corrected for the two ends", "p_holm"),
         Value("smallest", "the smallest p-value that so many relations can reach", "probability", why_not=POWER),

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -24,7 +25,6 @@ from headatlas.views.figures.style import (
     LOOKS,
     VERMILLION,
     drawable,
-    single_panel,
     styled,
 )
 
@@ -90,10 +90,10 @@ def causal_figure(causal: pd.DataFrame, _labels: Mapping[str, str] | None = None
             axes.tick_params(labelleft=False)
     for axes in all_axes[-1]:
         axes.set_xlabel("rise of the loss in the relation\nless that on matched words (nats)")
-    handles: dict[str, object] = {}
+    handles: dict[str, Artist] = {}
     for axes in all_axes.ravel():
         handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
-    figure.legend(handles.values(), handles.keys(), loc="outside upper left", ncols=2)
+    figure.legend(list(handles.values()), list(handles), loc="outside upper left", ncols=2)
     return figure
 
 

@@ -4,8 +4,7 @@ A head was found that tracks a relation: it attends from a word to its object, s
 language model loss is taken on words that stand in the relation and on words like them that do not (`causal_words`),
 each word masked whole in an input of its own. The loss of a word is the mean over its tokens, in nats. Either end of
 the relation is hidden in turn: the word that attends, whose query is then that of the mask, and the word that is
-attended to. A head is removed in two ways, because an output of zero is one that later layers never see: by zero, and by
-its mean output.
+attended to. A head is removed in two ways: its output is zero, which later layers otherwise never see, or its mean.
 
 - effect = (rise of the loss on words in the relation) - (rise on matched words);
 - lead = effect of the head found - mean effect of all other heads of its layer, tested over documents or sentences;
@@ -226,10 +225,18 @@ def causal_tables(effects: Sequence[Effects], options: AblateOptions) -> dict[st
     drawing = {"seed": options.seed, "resamplings": resamplings}
     table = pd.DataFrame([causal_row(effect, **drawing) for effect in effects])
     heads = pd.concat([_every_head(effect) for effect in effects], ignore_index=True)
+    groups: dict[tuple[str, str], list[Choice]] = {}
+    for effect in effects:
+        groups.setdefault((effect.end, effect.kind), []).append(effect.choice)
     places = pd.DataFrame(
         [
-            _joint_row(str(end), str(kind), [effects[row] for row in rows], options.seed, resamplings)
-            for (end, kind), rows in table.groupby(["end", "kind"], sort=False).indices.items()
+            {
+                "end": end,
+                "kind": kind,
+                "relations": len(choices),
+                **vars(joint_places(choices, seed=options.seed, permutations=resamplings)),
+            }
+            for (end, kind), choices in groups.items()
         ]
     )
     return {"causal": _corrected(table), "causal_heads": heads, "causal_places": _corrected(places)}
@@ -238,8 +245,8 @@ def causal_tables(effects: Sequence[Effects], options: AblateOptions) -> dict[st
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:
     """Add p values corrected for all rows of the same way of removing."""
     corrected = table.groupby("kind")["p_value"].transform(lambda column: holm(column.to_numpy(dtype=np.float64)))
-    table.insert(table.columns.get_loc("p_value") + 1, "p_holm", corrected)  # type: ignore[arg-type]
-    return table
+    before = list(table.columns[: list(table.columns).index("p_value") + 1])
+    return table.assign(p_holm=corrected)[[*before, "p_holm", *table.columns[len(before) :]]]
 
 
 def causal_row(effect: Effects, *, seed: int, resamplings: int) -> dict[str, object]:
@@ -248,7 +255,7 @@ def causal_row(effect: Effects, *, seed: int, resamplings: int) -> dict[str, obj
     others = np.delete(of_pairs, relation.head, axis=1)
     lead = of_pairs[:, relation.head] - (others.mean(1) if others.size else 0.0)
     names, unit = np.unique(effect.units, return_inverse=True)
-    shares = ratio_shares(np.bincount(unit, lead), np.bincount(unit).astype(np.float64))
+    shares = ratio_shares(np.bincount(unit, lead).astype(np.float64), np.bincount(unit).astype(np.float64))
     tested = paired_changes(shares[:, None], list(names), seed=seed, resamplings=resamplings)
     return {
         "relation": relation.name,
@@ -291,16 +298,11 @@ def _every_head(effect: Effects) -> pd.DataFrame:
     )
 
 
-def _joint_row(end: str, kind: str, effects: Sequence[Effects], seed: int, permutations: int) -> dict[str, object]:
-    joint = joint_places([effect.choice for effect in effects], seed=seed, permutations=permutations)
-    return {"end": end, "kind": kind, "relations": len(effects), **vars(joint)}
-
-
 def needed_relations(causal: pd.DataFrame, places: pd.DataFrame) -> list[tuple[str, str]]:
     """Relations with the end at which they need their head, whichever way it is removed."""
     joint = places.set_index(["end", "kind"])["p_holm"] < SIGNIFICANT
     passed = (causal["p_holm"] < SIGNIFICANT) & (causal["lead"] > 0) & (causal["place"] == 1)
-    passed &= [bool(joint[end, kind]) for end, kind in zip(causal["end"], causal["kind"], strict=True)]
+    passed &= np.array([bool(joint[end, kind]) for end, kind in zip(causal["end"], causal["kind"], strict=True)])
     every_way = passed.groupby([causal["relation"], causal["end"]], sort=True).all()
     return [(str(relation), str(end)) for relation, end in every_way.index[every_way]]
 

@@ -161,7 +161,7 @@ def word_classes(segments: Sequence[WordSegment], tags: Sequence[Sequence[str]])
 def match_words(
     relation: Relation, end: str, usable: Iterable[Word], class_of: Callable[[Word], str], *, most: int, seed: int
 ) -> MatchedWords:
-    """Up to `most` words at one end, drawn by the seed, each with a match among the usable words outside the relation."""
+    """Up to `most` words at one end, drawn by the seed, each with a match among the words outside the relation."""
     rng = random.Random(f"{seed} match {relation.name} {end}")
     outside: dict[str, dict[int, list[Word]]] = defaultdict(lambda: defaultdict(list))  # class -> segment -> words
     inside = []

@@ -103,7 +103,7 @@ class Translation(Task):
         def change(layer: int, output: Tensor) -> Tensor:
             if gates.inputs is None or len(output) == gates.inputs:
                 return gates(layer, output)
-            folded = output.unflatten(0, (gates.inputs, -1)).flatten(1, 2)  # [texts, beams * Q, H, D]
+            folded = output.reshape(gates.inputs, -1, *output.shape[2:])  # [texts, beams * Q, H, D]
             return gates(layer, folded).view_as(output)
 
         with self.model.changing_outputs(change, stack):
