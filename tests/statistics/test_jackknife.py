@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.statistics.jackknife import jackknife_shares, ratio_shares
+from headatlas.statistics.jackknife import jackknife_shares, shares_beside
 
 
 def ratio(counts):
@@ -34,11 +34,17 @@ def test_conditions_are_scored_apart():
         assert together[:, place] == pytest.approx(jackknife_shares(counts[:, place], ratio))
 
 
-@given(st.lists(st.lists(st.integers(-5, 5), min_size=1, max_size=4), min_size=1, max_size=6))
-@settings(deadline=None)
-def test_the_mean_of_units_of_several_instances(units):
-    sums, sizes = np.array([sum(unit) for unit in units], float), np.array([len(unit) for unit in units], float)
-    shares = ratio_shares(sums, sizes)
-    assert shares.mean() == pytest.approx(np.mean([value for unit in units for value in unit]), abs=1e-9)
-    if len(set(sizes)) == 1:
-        assert shares == pytest.approx(sums / sizes), "units of one size count alike"
+def test_examples_that_a_condition_leaves_alone_have_no_share_in_its_change():
+    rng = np.random.default_rng(1)
+    plain = rng.integers(1, 9, size=(12, 2)).astype(float)
+    others = np.repeat(plain[:, None], 3, axis=1)
+    others[:5, 1] += rng.integers(1, 4, size=(5, 2))
+    others[:, 2] += 1
+    changes = shares_beside(others, plain, ratio) - jackknife_shares(plain, ratio)[:, None]
+    assert (changes[:, 0] == 0).all()
+    assert (changes[5:, 1] == 0).all()
+    for place in range(3):
+        expected = ratio(others[:, place].sum(0)) - ratio(plain.sum(0))
+        assert changes[:, place].mean() == pytest.approx(expected, abs=1e-12)
+    own = jackknife_shares(others[:, 2], ratio) - jackknife_shares(plain, ratio)
+    assert changes[:, 2] == pytest.approx(own), "where all change, the shares are the jackknife's"

@@ -30,12 +30,15 @@ def jackknife_shares(counts: Floats, score: Callable[[Floats], float]) -> Floats
     return shares
 
 
-def ratio_shares(sums: Floats, counts: Floats) -> Floats:
-    """Divide the mean of all instances among units that hold several: sums, counts [U] -> [U].
+def shares_beside(counts: Floats, plain: Floats, score: Callable[[Floats], float]) -> Floats:
+    """Shares under other conditions, counts [E, C, counts], beside those of plain counts [E, counts]: [E, C].
 
-    The linear part of the jackknife of a ratio: the mean of the shares is sum(sums) / sum(counts), and a unit with many
-    instances has the weight that it has in that mean.
+    An example that a condition leaves as it is keeps its plain share, so that it has none in the change. What that
+    leaves of the change, which is of second order, is divided among the examples that the condition changes.
     """
-    mean = sums.sum() / counts.sum()
-    shares: Floats = mean + (sums - mean * counts) * len(sums) / counts.sum()
+    kept = (counts == plain[:, None]).all(-1)  # [E, C]
+    own = jackknife_shares(counts, score)
+    shares: Floats = np.where(kept, jackknife_shares(plain, score)[:, None], own)
+    rest = (own.sum(0) - shares.sum(0)) / np.maximum((~kept).sum(0), 1)  # [C]
+    shares += np.where(kept, 0.0, rest)
     return shares

@@ -148,7 +148,7 @@ def test_effects_of_all_heads_of_the_layer_by_hand(kind, load_tiny, segments):
     assert (row["count"], row["unit"], row["units"], row["same_input"]) == (3, "sentence", 3, pytest.approx(1 / 3))
 
 
-def made_effects(rng, relations, heads_of_layer, *, found_matters, pairs=80):
+def made_effects(rng, relations, heads_of_layer, *, found_matters, pairs=40):
     """Effects whose means differ surely between heads; the head found is any of them, or the one that matters."""
     effects = []
     for number in range(relations):
@@ -192,7 +192,7 @@ def test_heads_that_matter_are_named_with_their_end():
 
 
 def test_p_values_are_fine_enough_for_their_correction():
-    tables = causal_tables(made_effects(np.random.default_rng(2), 30, 6, found_matters=True), OPTIONS)
+    tables = causal_tables(made_effects(np.random.default_rng(2), 12, 6, found_matters=True), OPTIONS)
     assert tables["causal"]["p_holm"].min() < 0.01
     assert tables["causal"]["p_holm"].to_numpy() == pytest.approx(
         tables["causal"].groupby("kind")["p_value"].transform(holm_by_hand).to_numpy()

@@ -197,7 +197,7 @@ def test_the_causal_test_of_relations_and_coreference(bert, surveyed, treebank, 
     assert set(table["kind"]) == {"zero", "mean"}
     assert set(table["end"]) == {"attending", "attended"}
     assert found.manifest["summary"]["causal"]["needed"] == [], "the weights are random"
-    heads = found.tables["causal_heads"].set_index(["relation", "end", "kind", "head"])["effect"]
+    heads = found.tables["causal_heads"].set_index(["relation", "end", "kind", "head"])["effect"].sort_index()
     for row in table.to_dict("records"):
         every = heads[row["relation"], row["end"], row["kind"]]
         assert row["effect"] == pytest.approx(every[row["head"]])

@@ -141,16 +141,18 @@ class Task(ABC):
     def scores(self, examples: ExampleBatch) -> Tensor:
         """Return each example's scores, higher is better: [E, measures]; or what `pooled` makes scores of."""
 
-    def pooled(self, scores: Floats) -> Floats:
+    def pooled(self, scores: Floats, plain: Floats | None = None) -> Floats:
         """Return what the means over examples are taken of: by default the scores themselves.
 
         A measure of the corpus that is not a mean, such as BLEU, is divided among the examples here.
 
         Args:
-            scores: What `scores` returned for all examples, under one or several conditions: [E, ..., columns].
+            scores: What `scores` returned for all examples: [E, columns]; beside plain ones, under each of several
+                conditions: [E, conditions, columns].
+            plain: What it returned with all heads in place. An example whose scores are the same keeps its value.
 
         Returns:
-            Values whose means over examples are the measures: [E, ..., measures].
+            Values whose means over examples are the measures: [E, measures] or [E, conditions, measures].
         """
         return scores
 

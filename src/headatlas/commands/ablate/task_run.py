@@ -79,7 +79,7 @@ def run_task(
     if shard is not None:
         return NO_TABLES
     gradients, plain, without = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    single = RemovedOne(heads, task.pooled(plain), task.pooled(without))
+    single = RemovedOne(heads, task.pooled(plain), task.pooled(without, plain))
     drawing = {"seed": options.seed, "resamplings": options.bootstrap}
     tables = {
         "ablation": ablation_table(task, options.kind, single, **drawing),

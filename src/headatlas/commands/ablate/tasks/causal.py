@@ -54,7 +54,6 @@ from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import CorpusError, SettingError
 from headatlas.models.model import Model
 from headatlas.results.atlas import Atlas, open_atlas
-from headatlas.statistics.jackknife import ratio_shares
 from headatlas.statistics.paired import holm, paired_changes
 from headatlas.statistics.places import Choice, joint_places
 from headatlas.statistics.resampling import FEWEST_DOCUMENTS
@@ -254,9 +253,8 @@ def causal_row(effect: Effects, *, seed: int, resamplings: int) -> dict[str, obj
     relation, of_pairs, choice = effect.relation, effect.of_pairs, effect.choice
     others = np.delete(of_pairs, relation.head, axis=1)
     lead = of_pairs[:, relation.head] - (others.mean(1) if others.size else 0.0)
-    names, unit = np.unique(effect.units, return_inverse=True)
-    shares = ratio_shares(np.bincount(unit, lead).astype(np.float64), np.bincount(unit).astype(np.float64))
-    tested = paired_changes(shares[:, None], list(names), seed=seed, resamplings=resamplings)
+    ids = [f"{segment}.{word}" for (segment, word), _ in effect.matched.pairs]
+    tested = paired_changes(lead[:, None], ids, seed=seed, resamplings=resamplings, units=effect.units)
     return {
         "relation": relation.name,
         "end": effect.end,
@@ -278,7 +276,7 @@ def causal_row(effect: Effects, *, seed: int, resamplings: int) -> dict[str, obj
         "p_place": choice.p_value,
         "count": len(of_pairs),
         "unit": effect.unit,
-        "units": len(names),
+        "units": len(set(effect.units)),
         "same_input": effect.matched.same_input,
     }
 

@@ -39,7 +39,7 @@ from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.pretrained import require_package
 from headatlas.models.stacks import Stack
-from headatlas.statistics.jackknife import jackknife_shares
+from headatlas.statistics.jackknife import jackknife_shares, shares_beside
 
 LONGEST_RATIO, LONGEST_EXTRA = 2, 10
 
@@ -142,11 +142,17 @@ class Translation(Task):
         rows = [row[: 1 + limit] for row, limit in zip(written, limits, strict=True)]  # the first token is given
         return list(self.model.tokenizer.batch_decode(rows, skip_special_tokens=True))
 
-    def pooled(self, scores: Floats) -> Floats:
-        """Each text's share in BLEU and chrF of all texts, from their counts [E, ..., counts]: [E, ..., measures]."""
+    def pooled(self, scores: Floats, plain: Floats | None = None) -> Floats:
+        """Each text's share in BLEU and chrF of all texts, from their counts."""
         sizes = [2 + 2 * self._metrics["bleu"].max_ngram_order]
-        parts = zip(self._metrics.values(), np.split(scores, sizes, axis=-1), strict=True)
-        return np.stack([jackknife_shares(counts, _scorer(metric)) for metric, counts in parts], axis=-1)
+        shares = []
+        for place, metric in enumerate(self._metrics.values()):
+            counts, score = np.split(scores, sizes, axis=-1)[place], _scorer(metric)
+            if plain is None:
+                shares.append(jackknife_shares(counts, score))
+            else:
+                shares.append(shares_beside(counts, np.split(plain, sizes, axis=-1)[place], score))
+        return np.stack(shares, axis=-1)
 
 
 def _scorer(metric: Any) -> Callable[[Floats], float]:
