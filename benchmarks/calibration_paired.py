@@ -38,7 +38,9 @@ CHANGES: dict[str, Callable[[Floats], Floats]] = {
     "Student's t with 3 degrees of freedom": lambda normal: np.asarray(stdtrit(3, _share(normal))),
     "exponential": lambda normal: -np.log1p(-_share(normal)) - 1,
     "lognormal": lambda normal: np.exp(normal) - np.exp(0.5),
-    "right or wrong, 10 % changed": lambda normal: 1.0 * (_share(normal) < 0.05) - (_share(normal) > 0.95),
+    "right or wrong, 10 % changed": lambda normal: (
+        np.float64(_share(normal) < 0.05) - np.float64(_share(normal) > 0.95)
+    ),
 }
 """How changes of mean 0 are distributed, made from standard normal numbers."""
 
@@ -100,7 +102,10 @@ def _simulate(
         covered.append(((result.low <= 0) & (result.high >= 0)).mean())
     what = f"paired changes: any of {CONDITIONS} conditions significant"
     errors = [Calibration(what, setting, level, float(np.mean(np.array(smallest) <= level))) for level in LEVELS]
-    return [*errors, Calibration("paired changes: 95 % interval holds the mean", setting, 0.95, float(np.mean(covered)))]
+    return [
+        *errors,
+        Calibration("paired changes: 95 % interval holds the mean", setting, 0.95, float(np.mean(covered))),
+    ]
 
 
 def _share(normal: Floats) -> Floats:

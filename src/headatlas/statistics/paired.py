@@ -4,8 +4,8 @@ Examples are resampled by unit: each alone, or whole documents, whose examples a
 has a bootstrap interval, for a condition given beforehand.
 
 Its p-value tests that the mean change is 0. Changes of a loss are skewed, so the test must not take them as symmetric,
-as flipping signs would. It is a studentised bootstrap: t is the mean over its standard error, and is compared with the t
-of resamples around the observed mean, each with the standard error of the resample itself (Hall 1992, "The bootstrap
+as flipping signs would. It is a studentised bootstrap: t is the mean over its standard error, and is compared with the
+t of resamples around the observed mean, each with the standard error of the resample itself (Hall 1992, "The bootstrap
 and Edgeworth expansion"). The |t| of a condition is compared with the largest of any condition in each resample (the
 single step of Westfall and Young 1993). So p-values are two-sided and corrected for the number of conditions.
 """
@@ -82,7 +82,7 @@ def bootstrap_means(
 
 
 def resampled_means(values: Floats, units: Sequence[str], *, seed: int, resamplings: int) -> Floats:
-    """The mean of each column of values [E, C] in every resample of the units that rows belong to: [R, C]."""
+    """The mean of each column of values [E, C] in every resample of units: [R, C]; NaN where none is drawn."""
     return _Units(values, units, seed, resamplings).resampled()
 
 
@@ -100,12 +100,13 @@ class _Units:
         self._weights = weights
 
     def changed(self) -> NDArray[np.int64]:
-        return np.count_nonzero(self._sums, axis=0)
+        """How many units each condition changes: [C]."""
+        return np.asarray(np.count_nonzero(self._sums, axis=0), dtype=np.int64)
 
     def resampled(self) -> Floats:
         totals = self._weights @ self._sizes
-        drawn = totals > 0
-        means: Floats = self.mean + self._weights[drawn] @ self._away / totals[drawn, None]
+        totals[totals == 0] = np.nan  # no unit was drawn
+        means: Floats = self.mean + self._weights @ self._away / totals[:, None]
         return means
 
     def interval(self) -> tuple[Floats, Floats]:

@@ -64,7 +64,7 @@ def two_tasks(bert, data, tmp_path_factory):
 
 def test_the_tables_of_several_tasks(two_tasks):
     tables = two_tasks.tables
-    assert set(tables) == {"ablation", "importance", "removal_curve"}
+    assert set(tables) == {"ablation", "importance", "removal_curve", "removable_heads"}
     assert len(tables["ablation"]) == 3 * 2 * 8, "tasks, measures, heads"
     assert len(tables["importance"]) == 3 * 8
     assert len(tables["removal_curve"]) == 3 * 2 * 4 * 3, "tasks, measures, orders, steps"
@@ -89,7 +89,7 @@ def test_the_manifest_says_what_was_done(two_tasks):
     importance = two_tasks.tables["importance"].query("task == 'masked-lm'")
     both = ablation.merge(importance, on=["layer", "head"])
     ranks = [both["value"].rank(), (-both["change"]).rank()]
-    assert summary["importance_and_harm"] == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-3)
+    assert summary["importance_and_harm"]["value"] == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-3)
 
 
 def test_the_same_command_opens_what_is_there_and_another_is_refused(two_tasks, bert, data):

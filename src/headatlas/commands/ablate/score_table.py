@@ -10,8 +10,6 @@ from collections.abc import Iterator
 import pandas as pd
 
 from headatlas.commands.ablate.task_run import SIGNIFICANT
-from headatlas.studies.findings import Finding
-from headatlas.tables import records
 from headatlas.wording import counted
 
 _NAMES = {"bleu": "BLEU", "chrf": "chrF"}
@@ -32,24 +30,3 @@ def score_table(rows: pd.DataFrame) -> Iterator[str]:
     yield (
         f"* p < {SIGNIFICANT:g}, corrected for {counted(len(rows), 'head')}; texts resampled: {rows['count'].iloc[0]:,}"
     )
-
-
-def score_findings(rows: pd.DataFrame, most: int) -> Iterator[Finding]:
-    """One sentence for each of the heads whose removal changes the score the most, if it does so significantly."""
-    measure = str(rows["measure"].iloc[0])
-    name = _NAMES.get(measure, measure)
-    sure = rows[rows["p_value"] < SIGNIFICANT]
-    if sure.empty:
-        texts = counted(int(rows["count"].iloc[0]), "text")
-        evidence = (f"p < {SIGNIFICANT:g}, corrected for {counted(len(rows), 'head')}",)
-        yield Finding(f"No head alone is shown to change {name} of {texts}", evidence=evidence)
-    for row in records(sure.reindex(sure["change"].abs().nlargest(most).index)):
-        yield Finding(
-            f"Without head {row['layer']}-{row['head']} {name} changes by {row['change']:+.2f}",
-            row["change"],
-            (row["low"], row["high"]),
-            baselines={"with all heads": row["score"] - row["change"]},
-            unit="number",
-            heads=((int(row["layer"]), int(row["head"])),),
-            evidence=(f"p = {row['p_value']:.2g}, corrected for {counted(len(rows), 'head')}",),
-        )

@@ -5,11 +5,12 @@ from __future__ import annotations
 from headatlas.tables import BEST_HEAD, ONE_HEAD, Key, Table, Value, interval, p_value
 
 FIGURES = "headatlas.views.figures.ablation"
-TASK = Key("task", "as it is called by --task, for example masked-lm")
+TASK = Key("task", "as it is called by --task, for example masked-lm; task:name for a set of --also")
 SCORES = "log_likelihood, margin (nats), accuracy, f1 (0 to 1), bleu or chrf (0 to 100)"
 MEASURE = Key("measure", f"what is scored, higher is better: {SCORES}")
 REMOVED_AS = Key("kind", "what stands in for a removed head: zero, its mean output, or resample")
 EXAMPLES = Value("count", "examples scored", "count")
+UNIT = "what is resampled: document, or example if the data has fewer than 20 documents"
 POWER = "it says what the test can show"
 HALF = "it is the value on half of the examples"
 
@@ -23,9 +24,11 @@ ABLATION = Table(  # Michel et al. 2019, section 3.2
         *ONE_HEAD,
         Value("score", "mean score over examples without the head"),
         Value("change", "by how much that differs from the score with all heads; below 0: worse without"),
-        *interval("the change's 95 % bootstrap interval over examples", "change"),
-        p_value("paired sign-flip test over examples, two-sided, corrected for the heads tried"),
+        *interval("the change's 95 % bootstrap interval over units", "change"),
+        p_value("studentised bootstrap over units of a mean change of 0, two-sided, corrected for the heads tried"),
         EXAMPLES,
+        Value("unit", UNIT, "text"),
+        Value("units", "how many of them there are", "count"),
     ),
     label="{task}, {measure}: {value} without the head ({kind})",
     main="change",
@@ -39,7 +42,7 @@ IMPORTANCE = Table(  # Michel et al. 2019, section 4.1
         TASK,
         *ONE_HEAD,
         Value("value", "mean over examples of |dL/dg|, g the head's gate, L the example's loss in nats", "nats"),
-        *interval("its 95 % bootstrap interval over examples", "value"),
+        *interval("its 95 % bootstrap interval over units, as in ablation", "value"),
         Value("normalised", "value over the l2 norm of its layer", label="importance for {task}, within the layer"),
         Value("first_half", "the same mean on one half of the examples", "nats", why_not=HALF),
         Value("second_half", "and on the other", "nats", why_not=HALF),
@@ -58,7 +61,7 @@ REMOVAL_CURVE = Table(  # Michel et al. 2019, section 4.2
         Key(
             "order",
             "importance: least important first; remove_one: least harmful alone first; random; "
-            "most_important_first; but for random, chosen on one half of the examples and scored on the other",
+            "most_important_first; but for random, chosen on one half of the data and scored on the other",
         ),
         Value("share", "share of all heads removed, 0 to 1", "share"),
         Key("heads_removed", "that many heads", "int64"),
@@ -67,6 +70,76 @@ REMOVAL_CURVE = Table(  # Michel et al. 2019, section 4.2
         EXAMPLES,
     ),
     figure=("removal_curve", f"{FIGURES}:removal_figure"),
+)
+
+REMOVABLE_HEADS = Table(
+    "removable_heads",
+    "How many heads can be removed before the score falls by a stated amount?",
+    (
+        TASK,
+        MEASURE,
+        Key("order", "as in removal_curve"),
+        Value(
+            "heads_removable",
+            "heads removed where the curve first falls by that amount, between its points by a line; "
+            "for random, the mean over the orders; empty if the score does not fall",
+            "number",
+        ),
+        *interval("its 95 % bootstrap interval over units; for random, the range of the orders", "heads_removable"),
+        Value("tolerance", "the amount, as a share of what all heads together add to the score", "share"),
+        Value("heads", "heads of the model", "count"),
+    ),
+)
+
+SETS = (Key("set_a", "a task, or task:name for a set of --also"), Key("set_b", "another set of the same task"))
+SET_CHANGES = Table(
+    "set_changes",
+    "How does the score change without each head, on two sets of one task?",
+    (
+        *SETS,
+        MEASURE,
+        *ONE_HEAD,
+        Value("change_a", "change on set_a, as in ablation"),
+        Value("change_b", "change on set_b"),
+    ),
+    card=None,
+    why_not="its numbers are those of ablation",
+    figure=("set_changes", f"{FIGURES}:sets_figure"),
+)
+SET_AGREEMENT = Table(
+    "set_agreement",
+    "Do the same heads matter on two sets of one task?",
+    (
+        *SETS,
+        MEASURE,
+        Value("spearman", "rank correlation over heads of the changes on both sets", "number"),
+        *interval("its 95 % interval; heads are resampled", "spearman"),
+        Value("pearson", "correlation of the changes themselves", "number"),
+        *interval("its 95 % interval; heads are resampled", "pearson", "pearson_low", "pearson_high"),
+        Value("null_mean", "mean rank correlation if heads are permuted within their layers", "number"),
+        Value("null_high", "95th percentile of these", "number"),
+        p_value("the share of permutations with a rank correlation as large, one-sided"),
+        Value("halves", "rank correlation between two halves of set_a, which no other set can be expected to exceed"),
+        Value("count", "heads", "count"),
+    ),
+)
+
+LABEL_IMPORTANCE = Table(
+    "label_importance",
+    "Are the heads whose behaviour is known the ones that matter?",
+    (
+        TASK,
+        Key("label", "as in behaviours of the survey; any label: heads that have one at all"),
+        Key("measure", "how a head matters: |change| of a score without it, or importance"),
+        Value("labelled", "heads with the label", "count"),
+        Value("others", "heads without it", "count"),
+        Value("mean_labelled", "mean over the heads with the label"),
+        Value("mean_others", "mean over the others"),
+        Value("lead", "mean_labelled - mean_others"),
+        *interval("the 95 % range of lead if labels are permuted within layers", "lead", "null_low", "null_high"),
+        p_value("that permutation test, two-sided"),
+        p_value("the same, corrected for all labels and measures of the task", "p_holm"),
+    ),
 )
 
 RELATION = Key("relation", "the treebank's own name; or coreference: and the type of mention")

@@ -31,6 +31,7 @@ from headatlas.views.figures.style import (
 SIGNIFICANT = 0.01
 
 _LONGEST_RELATION = 24
+_LONGEST_SET = 40
 ORDERS = {
     "importance": ("least important first", BLUE, "o"),
     "remove_one": ("least harmful alone first", GREEN, "^"),
@@ -64,6 +65,25 @@ def importance_figure(importance: pd.DataFrame, _labels: Mapping[str, str] | Non
     for axes, rows in zip(all_axes, frames, strict=True):
         values = by_head(rows, "value")
         heat_map(axes, values, "Blues", from_zero(values), f"{rows['task'].iloc[0]}: importance, mean |∂L/∂gate|")
+    return figure
+
+
+@styled
+def sets_figure(set_changes: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+    """Each head as a point: the change without it on one set of a task and on another, a panel per measure."""
+    panels = [rows for _, rows in set_changes.groupby(["set_a", "set_b", "measure"], sort=False)]
+    figure = Figure(figsize=(3.4, 3.1 * len(panels)), layout="constrained")
+    for axes, rows in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True):
+        for line in (axes.axhline, axes.axvline):
+            line(0, color=FAINT, linewidth=0.7)
+        points = axes.scatter(rows["change_a"], rows["change_b"], c=rows["layer"], s=14, cmap="viridis")
+        figure.colorbar(points, ax=axes, label="layer", shrink=0.8, ticks=sorted(rows["layer"].unique()))
+        ranks = rows["change_a"].corr(rows["change_b"], method="spearman")
+        axes.set_title(
+            f"{_words(rows['measure'].iloc[0])}: change without each head (Spearman {ranks:.2f})", loc="left"
+        )
+        axes.set_xlabel(drawable(str(rows["set_a"].iloc[0]), _LONGEST_SET))
+        axes.set_ylabel(drawable(str(rows["set_b"].iloc[0]), _LONGEST_SET))
     return figure
 
 
