@@ -9,7 +9,8 @@ import torch
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.resampling import poisson_weights
-from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.studies.segment_means import SegmentMeans
+from headatlas.studies.study import LayerMap
 from intervals import expected_interval, units_like
 from random_maps import TEXT_STUDIES, batch_of, random_maps, random_segments, segment, show, table_of
 
