@@ -279,10 +279,8 @@ def control(unit: Unit) -> Value:
 
 
 def expected(unit: Unit) -> Value:
-    """The column of what attention gives that is uniform over all tokens in reach."""
-    about = (
-        "the same of attention that is uniform over all tokens in reach (in a causal model, those up to its own place)"
-    )
+    """The column of what uniform attention gives."""
+    about = "the same of uniform attention to all tokens in reach (in a causal model, those up to its own place)"
     return Value(EXPECTED, about, unit, why_not=NOT_OF_A_HEAD, minor=True)
 
 

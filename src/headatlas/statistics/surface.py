@@ -39,7 +39,7 @@ def widest(device: torch.device) -> torch.dtype:
 
 
 def uniform_map(batch: Batch, causal: bool) -> Tensor:
-    """Attention that is uniform over all tokens in reach (in a causal model, those up to a row's own): [B, 1, T, T]."""
+    """Uniform attention to all tokens in reach (in a causal model, those up to a row's own place): [B, 1, T, T]."""
     reach = batch.mask[:, None, :, None] & batch.mask[:, None, None, :]
     reach = reach.tril() if causal else reach
     return reach / reach.sum(-1, keepdim=True).clamp_min(1)

@@ -118,10 +118,10 @@ class Entropy(SegmentMeans):
 
 def _entropy_by_layer(rows: pd.DataFrame, uniform: float) -> Finding:
     """The layers that attend most broadly and most narrowly."""
-    most, least = rows.loc[rows["value"].idxmax()], rows.loc[rows["value"].idxmin()]
+    most, least = rows.iloc[int(rows["value"].argmax())], rows.iloc[int(rows["value"].argmin())]
     return Finding(
-        f"Entropy, mean over the heads of a layer, is highest in layer {most['layer']:.0f} ({most['value']:.2f} nats) "
-        f"and lowest in layer {least['layer']:.0f} ({least['value']:.2f})",
+        f"Entropy, mean over the heads of a layer, is highest in layer {most['layer']:.0f}, {most['value']:.2f} nats, "
+        f"and lowest in layer {least['layer']:.0f}, {least['value']:.2f}",
         most["value"],
         baselines={"uniform attention": uniform},
         unit="nats",

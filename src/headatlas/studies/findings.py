@@ -14,11 +14,12 @@ from typing import Literal
 
 import pandas as pd
 
-from headatlas.wording import percent
+from headatlas.wording import fine_percent, percent
 
 Head = tuple[int, int]  # layer and head, from 1
 UNTRAINED = "untrained weights"
 MOST_NAMED = 8
+SMALL_SHARE = 0.0995  # below which a decimal is written
 MOST_LAYERS = 12  # that a sentence lists; more are in the table
 
 
@@ -73,7 +74,7 @@ class Finding:
 
     def _written(self, value: float) -> str:
         if self.unit == "share":
-            return percent(value)
+            return written_share(value)
         return f"{value:,.0f}" if self.unit == "count" else f"{value:.2f}"
 
 
@@ -97,12 +98,21 @@ def by_layer(rows: pd.DataFrame, unit: str = "share") -> list[str]:
     """
     if len(rows) > MOST_LAYERS:
         return []
-    scale, form, end = (100, ".0f", " %") if unit == "share" else (1, ".2f", "")
-    values = [
-        f"{scale * value:{form}} ({scale * low:{form}} to {scale * high:{form}})"
-        for value, low, high in zip(rows["value"], rows["low"], rows["high"], strict=True)
-    ]
+    values = []
+    for numbers in zip(rows["value"], rows["low"], rows["high"], strict=True):
+        value, low, high = (written_share(n).removesuffix(" %") if unit == "share" else f"{n:.2f}" for n in numbers)
+        values.append(f"{value} ({low} to {high})")
+    end = " %" if unit == "share" else ""
     return [f"layers {rows['layer'].min()} to {rows['layer'].max()}: {', '.join(values)}{end}"]
+
+
+def written_share(share: float) -> str:
+    """A share of 1 in percent, with a decimal if it is small.
+
+    >>> written_share(0.593), written_share(0.0156)
+    ('59 %', '1.6 %')
+    """
+    return fine_percent(share) if 0 < share < SMALL_SHARE else percent(share)
 
 
 def name_layers(layers: Iterable[int]) -> str:

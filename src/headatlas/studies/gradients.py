@@ -155,7 +155,7 @@ def _rise_beside(onset: int, target: str, rises: pd.DataFrame) -> str:
     known = rises.dropna(subset="value")
     if known.empty:
         return ""
-    top = known.loc[known["value"].idxmax()]
+    top = known.iloc[int(known["value"].argmax())]
     others = known[known["layer"] != top["layer"]]["high"]
     if top["low"] <= max(0.0, others.max() if len(others) else 0.0):
         return ""

@@ -14,9 +14,8 @@ from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from headatlas.studies.findings import UNTRAINED, Finding, heads_in
+from headatlas.studies.findings import UNTRAINED, Finding, heads_in, written_share
 from headatlas.tables import CONTROL, EXPECTED, ONE_HEAD, Key, Table, Value, controlled, records
-from headatlas.wording import fine_percent
 
 MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
 Tables = Mapping[str, pd.DataFrame]
@@ -118,7 +117,7 @@ class Pattern:
             heads=heads_in(heads),
             evidence=(
                 *([f"whole 95 % CI above half: {sure}"] if sure < len(heads) else []),
-                *([f"uniform attention would put {fine_percent(uniform)} there"] if uniform > 0 else []),
+                *([f"uniform attention would put {written_share(uniform)} there"] if uniform > 0 else []),
             ),
         )
 

@@ -1,9 +1,9 @@
 """Studies of means: over the tokens of a segment, then over segments, for every head (paper, section 3).
 
 Beside each mean stand its interval, what the same head of an untrained network gives and, if the table has a column for
-it, what attention gives that is uniform over all tokens in reach. A second table may hold the means over the heads of each
-layer, and what follows from them, such as the rise from one layer to the next: as heads share segments, their intervals
-do not follow from those of the heads.
+it, what uniform attention to all tokens in reach gives. A second table may hold the means over the heads of each layer,
+and what follows from them, such as the rise from one layer to the next: as heads share segments, their intervals do not
+follow from those of the heads.
 """
 
 from __future__ import annotations

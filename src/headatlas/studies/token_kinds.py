@@ -7,6 +7,7 @@ the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from functools import partial
 from typing import ClassVar
@@ -20,7 +21,7 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
-from headatlas.studies.findings import Finding, by_layer, name_layers
+from headatlas.studies.findings import Finding, by_layer, name_layers, written_share
 from headatlas.studies.labels import MOSTLY, Pattern, Tables
 from headatlas.studies.segment_means import SegmentMeans, table_of_layers
 from headatlas.studies.study import LayerMap
@@ -38,7 +39,7 @@ from headatlas.tables import (
     controlled,
     expected,
 )
-from headatlas.wording import counted, fine_percent, percent
+from headatlas.wording import counted
 
 TO_KIND = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
 KIND = Key(
@@ -141,12 +142,13 @@ class TokenKinds(SegmentMeans):
 
 def _highest_layer(target: str, rows: pd.DataFrame, uniform: float) -> Finding:
     """The layer that attends most to a kind of token, beside uniform attention, and what the others do."""
-    top = rows.loc[rows["value"].idxmax()]
+    top = rows.iloc[int(rows["value"].argmax())]
     close = rows[(rows["high"] >= top["low"]) & (rows["layer"] != top["layer"])]["layer"]
-    times = f", {top['value'] / uniform:.2g} times what uniform attention would give" if uniform > 0 else ""
+    ratio = top["value"] / uniform if uniform > 0 else math.nan
+    times = f", {ratio:.{0 if ratio >= 10 else 1}f} times what uniform attention would give" if uniform > 0 else ""
     return Finding(
         f"Attention to {target}, mean over the heads of a layer, is highest in layer {top['layer']:.0f}: "
-        f"{percent(top['value'])}{times}",
+        f"{written_share(top['value'])}{times}",
         top["value"],
         (top["low"], top["high"]),
         {"uniform attention": uniform} if uniform > 0 else {},
@@ -167,7 +169,7 @@ def _own_separator(rows: pd.DataFrame, uniform: float) -> Finding:
         evidence=(
             *([f"whole 95 % CI above half in {name_layers(sure)}"] if len(sure) else []),
             *by_layer(rows),
-            *([f"uniform attention {fine_percent(uniform)}"] if uniform > 0 else []),
+            *([f"uniform attention {written_share(uniform)}"] if uniform > 0 else []),
         ),
     )
 

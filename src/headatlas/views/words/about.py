@@ -10,7 +10,9 @@ from headatlas.corpora.files import name_files
 from headatlas.encoding.unknown import MUCH_UNKNOWN, much_unknown, unknown_share
 from headatlas.engine.corpora import KINDS
 from headatlas.engine.job import describe_failure
-from headatlas.wording import counted, fine_percent
+from headatlas.wording import counted, fine_percent, ordinal
+
+MOST_NAMED = 5  # of the commonest tokens
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
@@ -31,6 +33,19 @@ def _read(kind: str, about: Mapping[str, Any]) -> str:
             raise
         reason = describe_failure(error) if kind in KINDS else "its package is not installed here"
         return f"{kind} of {name_files(about['files'])} ({reason})"
+
+
+def common_tokens(manifest: Mapping[str, Any]) -> list[str]:
+    """A sentence about the commonest tokens of the text, and where periods and commas rank among them."""
+    tokens = manifest["corpora"].get("text", {}).get("common_tokens") or []
+    if not tokens:
+        return []
+    first = ", ".join(f"{token['token']} ({fine_percent(token['share'])})" for token in tokens[:MOST_NAMED])
+    ranks = [ordinal(rank) for rank, token in enumerate(tokens, start=1) if token["period_comma"]]
+    marks = (
+        f"; periods and commas rank {' and '.join(ranks)}" if ranks else f"; none of {len(tokens)} is a period or comma"
+    )
+    return [f"Commonest tokens of the text: {first}{marks}."]
 
 
 def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
