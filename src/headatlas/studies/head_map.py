@@ -52,7 +52,7 @@ def map_tables(
         *(("disparity", name, picture.disparity) for name, picture in pictures.items()),
         ("clusters", "sqrt_js", groups.number),
         ("silhouette", "sqrt_js", groups.silhouette),
-        ("silhouette_without_clusters", "sqrt_js", cloud_silhouettes.mean() if len(cloud_silhouettes) else np.nan),
+        ("cloud_silhouette", "sqrt_js", cloud_silhouettes.mean() if len(cloud_silhouettes) else np.nan),
         ("p_clusters", "sqrt_js", permutation_p_value(groups.silhouette, cloud_silhouettes)),
         ("within_layers", "js", layers.within),
         ("between_layers", "js", layers.between),

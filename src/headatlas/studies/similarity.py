@@ -87,18 +87,12 @@ SIMILARITY = Table(
         Key(
             "measure",
             "stress (Kruskal's stress-1) and disparity (Procrustes', median from other starts) of the map; number "
-            "of clusters and their silhouette; silhouette_without_clusters: mean of as many clusters of points from one "
-            "normal distribution of the same spread; p_clusters: how often these have as large a silhouette; within_layers, between_layers: mean distance of heads of one layer, "
-            "of two; p_layers: permutation test of their difference; heads_left_out: heads without a place; "
-            "share_of_rows: compared, where segments are too long for all",
-            not_compared=(
-                "clusters",
-                "silhouette_without_clusters",
-                "p_clusters",
-                "p_layers",
-                "heads_left_out",
-                "share_of_rows",
-            ),
+            "of clusters and their silhouette; cloud_silhouette: the mean of as many clusters of points from one normal "
+            "distribution of the same spread; p_clusters: how often theirs is as large; within_layers, "
+            "between_layers: mean distance of heads of one layer, of two; p_layers: permutation test of their "
+            "difference; heads_left_out: heads without a place; share_of_rows: compared, where segments are too long "
+            "for all",
+            not_compared=("clusters", "cloud_silhouette", "p_clusters", "p_layers", "heads_left_out", "share_of_rows"),
             why_not="they are settings, p-values and counts",
         ),
         Key("distance", "js: the value of head_distances; sqrt_js: its root, a metric"),
@@ -175,11 +169,10 @@ class Similarity(Study):
 
     def frames(self) -> Frames:
         """Distances of heads and of layers, the map of heads, and what the map and the test are worth."""
-        measures = self._map_tables()
-        measures["similarity"][CONTROL] = (
-            np.nan if self.control is None else self.control._map_tables()["similarity"]["value"]
-        )
-        return {"head_distances": self._pairs(), **measures}
+        tables = self._map_tables()
+        untrained = None if self.control is None else self.control._map_tables()["similarity"]["value"]
+        tables["similarity"][CONTROL] = np.nan if untrained is None else untrained
+        return {"head_distances": self._pairs(), **tables}
 
     def _map_tables(self) -> Frames:
         from headatlas.studies.head_map import map_tables  # needs scikit-learn, which takes a second to import
@@ -252,8 +245,8 @@ def _closeness(measures: pd.DataFrame, layers: pd.DataFrame) -> Finding:
     chance = within >= between or p_value >= LIKELY_CHANCE
     single = layers[layers["p_adjusted"] < LIKELY_CHANCE]["layer_a"]
     return Finding(
-        f"{'There is no evidence that heads' if chance else 'Heads'} of one layer are closer to each other than to heads "
-        f"of other layers: mean distance {within:.3g} within layers, {between:.3g} between",
+        f"{'There is no evidence that heads' if chance else 'Heads'} of one layer are closer to each other than to "
+        f"heads of other layers: mean distance {within:.3g} within layers, {between:.3g} between",
         within,
         unit="nats",
         evidence=(
@@ -268,7 +261,7 @@ def _closeness(measures: pd.DataFrame, layers: pd.DataFrame) -> Finding:
 def _clusters(measures: pd.DataFrame) -> Finding:
     """Whether the heads fall into clusters, and whether these are clear."""
     number, silhouette, without, p_value = (
-        _value(measures, name) for name in ("clusters", "silhouette", "silhouette_without_clusters", "p_clusters")
+        _value(measures, name) for name in ("clusters", "silhouette", "cloud_silhouette", "p_clusters")
     )
     if p_value >= LIKELY_CHANCE:
         verdict = "There is no evidence that the heads fall into clusters"
@@ -293,8 +286,8 @@ def _similar_layers(pairs: pd.DataFrame) -> Iterator[Finding]:
     top = ranked.iloc[0]
     if top["p_adjusted"] < LIKELY_CHANCE:
         yield Finding(
-            f"Layers {top['layer_a']:.0f} and {top['layer_b']:.0f} are the most similar pair of layers, mean distance of "
-            f"their heads {top['value']:.3g}",
+            f"Layers {top['layer_a']:.0f} and {top['layer_b']:.0f} are the most similar pair of layers, mean distance "
+            f"of their heads {top['value']:.3g}",
             top["value"],
             baselines={"mean of all pairs": float(np.average(ranked["value"], weights=ranked["count"]))},
             unit="nats",
@@ -303,6 +296,7 @@ def _similar_layers(pairs: pd.DataFrame) -> Iterator[Finding]:
     ends = ranked[(ranked["layer_a"] == ranked["layer_a"].min()) & (ranked["layer_b"] == ranked["layer_b"].max())]
     for rank, row in ends.iterrows():
         yield Finding(
-            f"The first and last layers rank {ordinal(int(str(rank)) + 1)} of {len(ranked)} pairs of layers by similarity",
+            f"The first and last layers rank {ordinal(int(str(rank)) + 1)} of {len(ranked)} pairs of layers by "
+            "similarity",
             evidence=(f"adjusted p = {row['p_adjusted']:.3f}",),
         )
