@@ -87,8 +87,8 @@ SIMILARITY = Table(
         Key(
             "measure",
             "stress (Kruskal's stress-1) and disparity (Procrustes', median from other starts) of the map; number "
-            "of clusters and their silhouette; cloud_silhouette: the mean of as many clusters of points from one normal "
-            "distribution of the same spread; p_clusters: how often theirs is as large; within_layers, "
+            "of clusters and their silhouette; cloud_silhouette: the mean of as many clusters of points from one "
+            "normal distribution of the same spread; p_clusters: how often theirs is as large; within_layers, "
             "between_layers: mean distance of heads of one layer, of two; p_layers: permutation test of their "
             "difference; heads_left_out: heads without a place; share_of_rows: compared, where segments are too long "
             "for all",

@@ -42,10 +42,8 @@ def common_tokens(manifest: Mapping[str, Any]) -> list[str]:
         return []
     first = ", ".join(f"{token['token']} ({fine_percent(token['share'])})" for token in tokens[:MOST_NAMED])
     ranks = [ordinal(rank) for rank, token in enumerate(tokens, start=1) if token["period_comma"]]
-    marks = (
-        f"; periods and commas rank {' and '.join(ranks)}" if ranks else f"; none of {len(tokens)} is a period or comma"
-    )
-    return [f"Commonest tokens of the text: {first}{marks}."]
+    marks = f"periods and commas rank {' and '.join(ranks)}" if ranks else "periods and commas are not among the first"
+    return [f"Commonest tokens of the text: {first}; {marks}."]
 
 
 def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
