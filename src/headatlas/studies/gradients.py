@@ -139,26 +139,26 @@ def _onset(pattern: Pattern, ratios: pd.DataFrame, kinds: pd.DataFrame | None) -
     if onset is None:
         return
     there = ratios[ratios["layer"] == onset].iloc[0]
-    target, rises = pattern.target, None if kinds is None else kinds[kinds["kind"] == f"{pattern.key}_rise"]
+    rise, figures = ("", ()) if kinds is None else _rise_beside(onset, pattern, kinds)
     yield Finding(
-        f"From layer {onset} on, |dL/da| towards {target} is small: {percent(there['value'])} of that towards other "
-        f"tokens in this layer, surely below {percent(SMALL)} in all later ones"
-        + ("" if rises is None else _rise_beside(onset, target, rises)),
+        f"From layer {onset} on, |dL/da| towards {pattern.target} is small: {percent(there['value'])} of that towards "
+        f"other tokens in this layer, surely below {percent(SMALL)} in all later ones{rise}",
         there["value"],
         (there["low"], there["high"]),
         untrained=there[CONTROL] if controlled(ratios) else None,
+        evidence=figures,
     )
 
 
-def _rise_beside(onset: int, target: str, rises: pd.DataFrame) -> str:
-    """Whether attention rises most where gradients become small; nothing if no layer surely rises most."""
-    known = rises.dropna(subset="value")
-    if known.empty:
-        return ""
-    top = known.iloc[int(known["value"].argmax())]
-    others = known[known["layer"] != top["layer"]]["high"]
-    if top["low"] <= max(0.0, others.max() if len(others) else 0.0):
-        return ""
-    low, high, points = (100 * top[name] for name in ("low", "high", "value"))
-    where = "there too" if top["layer"] == onset else f"in layer {top['layer']:.0f}"
-    return f"; attention to {target} rises most {where}, by {points:.0f} points (95 % CI {low:.0f} to {high:.0f})"
+def _rise_beside(onset: int, pattern: Pattern, kinds: pd.DataFrame) -> tuple[str, tuple[str, ...]]:
+    """Whether attention rises most where gradients become small, and by how much; nothing if no layer surely does."""
+    rises = kinds[kinds["kind"] == f"{pattern.key}_rise"].dropna(subset="value")
+    if rises.empty:
+        return "", ()
+    top = rises.iloc[int(rises["value"].argmax())]
+    if top["low"] <= max(0.0, rises[rises["layer"] != top["layer"]]["high"].max()):
+        return "", ()
+    where = "in this layer too" if top["layer"] == onset else f"in layer {top['layer']:.0f}"
+    points, low, high = (f"{100 * top[name]:.0f}" for name in ("value", "low", "high"))
+    rise = f"rise of {points} points, 95 % CI {low} to {high}"
+    return f"; attention to {pattern.target} rises most {where}", (rise,)

@@ -234,9 +234,12 @@ def _value(measures: pd.DataFrame, name: str, column: str = "value") -> float:
 
 
 def _of_control(measures: pd.DataFrame, test: str) -> list[str]:
-    """The p-value of the untrained network, if it was run."""
+    """The p-value of the untrained network, if it was run, and whether that network would pass the test too."""
     p_value = _value(measures, test, CONTROL)
-    return [] if math.isnan(p_value) else [f"{UNTRAINED} p = {p_value:.3f}"]
+    if math.isnan(p_value):
+        return []
+    too = ", so training does not explain it" if p_value < LIKELY_CHANCE else ""
+    return [f"{UNTRAINED} p = {p_value:.3f}{too}"]
 
 
 def _closeness(measures: pd.DataFrame, layers: pd.DataFrame) -> Finding:

@@ -40,7 +40,7 @@ def common_tokens(manifest: Mapping[str, Any]) -> list[str]:
     tokens = manifest["corpora"].get("text", {}).get("common_tokens") or []
     if not tokens:
         return []
-    first = ", ".join(f"{token['token']} ({fine_percent(token['share'])})" for token in tokens[:MOST_NAMED])
+    first = ", ".join(f'"{token["token"]}" ({fine_percent(token["share"])})' for token in tokens[:MOST_NAMED])
     ranks = [ordinal(rank) for rank, token in enumerate(tokens, start=1) if token["period_comma"]]
     marks = f"periods and commas rank {' and '.join(ranks)}" if ranks else "periods and commas are not among the first"
     return [f"Commonest tokens of the text: {first}; {marks}."]
