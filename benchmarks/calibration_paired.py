@@ -38,9 +38,7 @@ CHANGES: dict[str, Callable[[Floats], Floats]] = {
     "Student's t with 3 degrees of freedom": lambda normal: np.asarray(stdtrit(3, _share(normal))),
     "exponential": lambda normal: -np.log1p(-_share(normal)) - 1,
     "lognormal": lambda normal: np.exp(normal) - np.exp(0.5),
-    "right or wrong, 10 % changed": lambda normal: (
-        np.float64(_share(normal) < 0.05) - np.float64(_share(normal) > 0.95)
-    ),
+    "right or wrong, 10 % changed": lambda normal: 1.0 * (_share(normal) < 0.05) - 1.0 * (_share(normal) > 0.95),
 }
 """How changes of mean 0 are distributed, made from standard normal numbers."""
 
