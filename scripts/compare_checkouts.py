@@ -64,7 +64,7 @@ COMMANDS = {
     "ablate": f"ablate embedded-mlm --task {SCORED} {ABLATE}",
     "pairs": f"ablate embedded-mlm --task minimal-pairs --pairs inputs/pairs.jsonl {SOME_HEADS} --kind mean {ABLATE}",
     "causal": "ablate embedded-mlm --task causal --atlas results/survey --treebank inputs/dev.conllu "
-    f"--coreference inputs/short.conllu --words 20 --controls 1 {ABLATE}",
+    f"--coreference inputs/short.conllu --words 20 {ABLATE}",
     "ablate-probe": f"ablate embedded --task probe {TRAINING} {SOME_HEADS} {ABLATE}",
     "keyphrases": "keyphrases embedded --train inputs/papers.jsonl --data inputs/other-papers.jsonl --bootstrap 100 "
     "--no-figures",

@@ -27,7 +27,7 @@ from headatlas.results.tables import TABLES
 from headatlas.results.view import View
 from headatlas.tables import ONE_HEAD, Key, Table, Value
 from headatlas.views.published.views import comparisons
-from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
 from headatlas.views.words.comparison import (
     comparison_findings,
     comparison_warnings,
@@ -82,7 +82,11 @@ def page_content(atlas: Results) -> dict[str, Any]:
         "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
-        "findings": [*unknown_warnings(manifest), *map(str, findings(atlas.tables, manifest.get("findings")))],
+        "findings": [
+            *unknown_warnings(manifest),
+            *map(str, findings(atlas.tables, manifest.get("findings"))),
+            *common_tokens(manifest),
+        ],
         "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",
