@@ -112,7 +112,7 @@ def test_the_causal_figure_has_a_line_a_relation_and_a_panel_an_end_and_kind():
     half = pd.DataFrame(rows, columns=columns).assign(control_effect=0.1, best_other=0.15)
     half = half.assign(low=half["lead"] - 0.1, high=half["lead"] + 0.1)
     ends = [("attending", "zero"), ("attending", "mean"), ("attended", "zero"), ("attended", "mean")]
-    figure = causal_figure(pd.concat([half.assign(end=end, kind=kind) for end, kind in ends], ignore_index=True))
+    figure = causal_figure(pd.concat([half.assign(end=ends[place][0], kind=ends[place][1]) for place in (0, 2, 1, 3)]))
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
         f"{end} word hidden, {kind} ablation" for end, kind in ends
     ]
