@@ -29,7 +29,8 @@ from headatlas.statistics.paired import bootstrap_means
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.statistics.tally import Tally
 from headatlas.studies.max_attention import MaxAttention
-from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.studies.segment_means import SegmentMeans
+from headatlas.studies.study import LayerMap
 
 Floats = NDArray[np.float64]
 GOAL = 0.92  # least coverage of an interval that is called 95 %

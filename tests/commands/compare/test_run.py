@@ -137,7 +137,7 @@ def test_a_table_of_a_study_that_is_not_installed_is_named(compare, atlas, tmp_p
 def test_what_is_not_compared_is_said_with_the_columns(compared):
     reasons = compared.manifest["not_compared"]
     assert reasons["layer_distances: p_value, p_adjusted"] == "a difference of p-values is not an effect"
-    assert reasons["entropy: uniform_nats"] == "it depends on the length of the text, not on a head"
+    assert reasons["entropy: uniform_nats"] == "it depends on the text, not on a head"
     assert "similarity: clusters, p_layers, heads_left_out, share_of_rows" in reasons
 
 

@@ -32,7 +32,8 @@ from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
 from headatlas.statistics.resampling import fold_of
 from headatlas.statistics.words import segments_of
 from headatlas.studies.labels import Tables
-from headatlas.studies.study import Frames, LayerMap, SegmentMeans
+from headatlas.studies.segment_means import SegmentMeans
+from headatlas.studies.study import Frames, LayerMap
 from headatlas.tables import ONE_HEAD, RESAMPLED, Key, Table, Value, interval
 
 PART = "they are parts of the average precision"

@@ -11,7 +11,9 @@ from headatlas.encoding.unknown import MUCH_UNKNOWN, much_unknown, unknown_share
 from headatlas.engine.corpora import KINDS
 from headatlas.engine.job import describe_failure
 from headatlas.statistics.resampling import FEWEST_DOCUMENTS
-from headatlas.wording import counted, counted_reason, fine_percent
+from headatlas.wording import counted, counted_reason, fine_percent, ordinal
+
+MOST_NAMED = 5  # of the commonest tokens
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
@@ -46,6 +48,17 @@ def resampled(corpus: str, about: Mapping[str, Any]) -> str | None:
 def _resampled(corpus: str, about: Mapping[str, Any]) -> str:
     units = resampled(corpus, about)
     return f"; intervals over {units}" if units else ""
+
+
+def common_tokens(manifest: Mapping[str, Any]) -> list[str]:
+    """A sentence about the commonest tokens of the text, and where periods and commas rank among them."""
+    tokens = manifest["corpora"].get("text", {}).get("common_tokens") or []
+    if not tokens:
+        return []
+    first = ", ".join(f'"{token["token"]}" ({fine_percent(token["share"])})' for token in tokens[:MOST_NAMED])
+    ranks = [ordinal(rank) for rank, token in enumerate(tokens, start=1) if token["period_comma"]]
+    marks = f"periods and commas rank {' and '.join(ranks)}" if ranks else "periods and commas are not among the first"
+    return [f"Commonest tokens of the text: {first}; {marks}."]
 
 
 def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
