@@ -304,10 +304,11 @@ HEAD = Key("head", "head within the layer, from 1", "int64")
 ONE_HEAD = (LAYER, HEAD)
 BEST_HEAD = (Value("layer", LAYER.about, "place"), Value("head", HEAD.about, "place"))
 COUNT = Value("count", "segments in the mean; 0 where the value does not exist", "count")
-VALUE_INTERVAL = interval("its 95 % bootstrap interval, over segments", "value")
+RESAMPLED = "its 95 % bootstrap interval, over documents, or over inputs where there are fewer than 20 documents"
+VALUE_INTERVAL = interval(RESAMPLED, "value")
 ACCURACY = (
     Value("accuracy", "share of right choices, 0 to 1", "accuracy"),
-    *interval("its 95 % bootstrap interval, for a head chosen beforehand", "accuracy"),
+    *interval(f"{RESAMPLED}, for a head chosen beforehand", "accuracy"),
 )
 HELD_OUT = Value("held_out", "the same, the head chosen on one half of the documents, scored on the other", "accuracy")
 P_VALUE = "permutation test, with the choice among heads part of it, of the null that no head is better than"

@@ -115,7 +115,7 @@ class Study(Stateful, ABC):
 
     def __init__(self, causal: bool = False, *, seed: int = 0, replicates: int = REPLICATES) -> None:
         self.causal, self.seed, self.replicate_count = causal, seed, replicates
-        self.resampled_by = "segment"
+        self.resampled_by = "input"
 
     def configure(self, setup: Setup) -> None:
         """Take over the settings of a survey, before anything is seen.

@@ -50,7 +50,8 @@ CAVEATS = (
 LAYER_CAVEATS = (
     "What a probe reads off a layer is there; whether the model uses it is another question.",
     "Mixing weights and differential scores answer different questions: where a probe looks when it sees all layers, "
-    "and from which layer on it needs no more. Intervals of mixing weights resample only a few seeds.",
+    "and from which layer on it needs no more. How far the weights move from equal ones depends on how much was "
+    "trained, so only tasks with equally many targets and updates are compared.",
 )
 ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
 COMPARISON_VIEWS = ("overview", "sides", "differences", "tables")
