@@ -23,7 +23,7 @@ NULL_QUANTILE = 0.95
 
 def changes_of_sets(ablation: pd.DataFrame) -> pd.DataFrame:
     """One row per pair of sets, measure and head: the change on either set."""
-    frames = []
+    frames: list[pd.DataFrame] = []
     for first, second in combinations(dict.fromkeys(ablation["task"]), 2):
         rows_a, rows_b = (ablation[ablation["task"] == name] for name in (first, second))
         merged = rows_a.merge(rows_b, on=["measure", "layer", "head"], suffixes=("_a", "_b"))
