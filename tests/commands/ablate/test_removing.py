@@ -16,7 +16,7 @@ from headatlas.commands.ablate.importance import (
     normalised,
 )
 from headatlas.commands.ablate.passes import HeadRemoval, find_replacement, gated_scores, plain_scores
-from headatlas.commands.ablate.task_run import RemovedOne, ablation_table, tested_changes
+from headatlas.commands.ablate.task_run import RemovedOne, ablation_table, head_changes
 from headatlas.commands.ablate.tasks.minimal_pairs import MinimalPairs
 from headatlas.commands.ablate.tasks.token_prediction import MaskedLM, NextToken
 from headatlas.corpora.minimal_pairs import MinimalPair
@@ -165,7 +165,7 @@ def test_the_table_of_removed_heads(task_of):
     plain = dice.normal(size=(4, 2))
     without = plain[:, None] + dice.normal(size=(4, 3, 2))
     found = RemovedOne([(0, 0), (0, 3), (1, 1)], plain, without)
-    table = ablation_table(task, "zero", found, tested_changes(task, found, seed=0, resamplings=50))
+    table = ablation_table(task, "zero", found, head_changes(task, found, seed=0, resamplings=50))
     assert table["measure"].tolist() == ["log_likelihood"] * 3 + ["accuracy"] * 3
     row = table.query("measure == 'accuracy' and layer == 1 and head == 4").iloc[0]
     assert row["score"] == pytest.approx(without[:, 1, 1].mean())
