@@ -51,8 +51,8 @@ def _gold(about: Mapping[str, Any]) -> Iterator[str]:
     given, in_text = about["keyphrases"], about["keyphrases_in_text"]
     share = percent(about["keyphrases_among_candidates"] / max(given, 1))
     yield (
-        f"{counted(given, 'keyphrase')} given, {in_text:,} of them in the text; {share} are candidates, the most that a "
-        "ranking can find."
+        f"{counted(given, 'keyphrase')} given, {in_text:,} of them in the text; {share} are candidates, the most "
+        "that a ranking can find."
     )
     if two := about["documents_with_two_lists"]:
         yield as_warning(
@@ -65,10 +65,8 @@ def _scores(scores: pd.DataFrame, scoring: Mapping[str, str]) -> Iterator[str]:
     """A line per method: F1 at each cut, micro F1, the spread of random sets, and F1 with the other report words."""
     settings = list(scores["report_words"].unique())
     main = scores[scores["report_words"] == settings[0]]
-    yield (
-        f"Macro F1 of the first {', '.join(map(str, sorted(scores['k'].unique())))} phrases [95 % interval], micro F1 at "
-        f"{CUT}; report words: {settings[0]}"
-    )
+    cuts = ", ".join(map(str, sorted(scores["k"].unique())))
+    yield f"Macro F1 of the first {cuts} phrases [95 % interval], micro F1 at {CUT}; report words: {settings[0]}"
     for method, rows in main.groupby("method", sort=False):
         at_cut = rows[rows["k"] == CUT].iloc[0]
         line = f"  {method:<12} {', '.join(map(_f1, rows.itertuples()))}; micro {at_cut['micro_f1']:.3f}"

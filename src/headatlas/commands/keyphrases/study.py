@@ -151,8 +151,9 @@ class Keyphrases(SegmentMeans):
             if chosen.isna().all() or score["value"].isna().all():
                 continue
             place = int(chosen.argmax())  # rows of all measures are in one order
-            values = [part.loc[place, ["value", "low", "high"]].tolist() for part in (score, lead)]
-            best.append((half, *score.loc[place, KEYS].tolist(), *values[0], *values[1], null))
+            row, gain = (part.to_dict("records")[place] for part in (score, lead))
+            ends = [part[name] for part in (row, gain) for name in ("value", "low", "high")]
+            best.append((half, *(row[key] for key in KEYS), *ends, null))
         return pd.DataFrame(best, columns=KEYPHRASE_BEST.names)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
@@ -202,6 +203,6 @@ def best_head_sentence(best: pd.DataFrame, heads: pd.DataFrame) -> str:
             f"length ({controls})."
         )
     return (
-        "No head surely ranks keyphrase tokens better than the length of the phrases they stand in: those chosen on one "
-        f"half of the documents reach an average precision of {scores} on the other ({controls})."
+        "No head surely ranks keyphrase tokens better than the length of the phrases they stand in: those chosen on "
+        f"one half of the documents reach an average precision of {scores} on the other ({controls})."
     )

@@ -25,12 +25,8 @@ def verdicts(scores: pd.DataFrame, leads: pd.DataFrame) -> Iterator[str]:
     """Whether the chosen heads beat the methods without attention, and whether choosing them was worth it."""
     setting = scores["report_words"].iloc[0]
     f1, leads_over = (
-        {
-            str(row["method"]): row
-            for row in frame.to_dict("records")
-            if (row["report_words"], row["k"]) == (setting, CUT)
-        }
-        for frame in (scores, leads)
+        {str(row["method"]): row for row in frame[(frame["k"] == CUT) & of_setting].to_dict("records")}
+        for frame, of_setting in ((frame, frame["report_words"] == setting) for frame in (scores, leads))
     )
     groups = (NO_ATTENTION, "of the methods without attention"), (OTHER_HEADS, "of other choices of heads")
     for others, said in groups:
@@ -44,10 +40,10 @@ def _verdict(heads: Row, rival: Row, gap: Row, said: str, compared: int) -> str:
     else:
         outcome = "the chosen heads beat it" if gap["lead"] > 0 else "the chosen heads lose to it"
     return (
-        f"At {CUT} phrases, F1 {heads['f1']:.3f} [{heads['low']:.3f}, {heads['high']:.3f}]; {said} {rival['method']} is "
-        f"best with {rival['f1']:.3f}: {outcome} ({gap['lead']:+.3f} [{gap['lead_low']:+.3f}, {gap['lead_high']:+.3f}], "
-        f"p = {gap['p_value']:.3f}, paired over {counted(gap['count'], 'document')}, corrected for "
-        f"{counted(compared, 'method')})."
+        f"At {CUT} phrases, F1 {heads['f1']:.3f} [{heads['low']:.3f}, {heads['high']:.3f}]; {said} {rival['method']} "
+        f"is best with {rival['f1']:.3f}: {outcome} ({gap['lead']:+.3f} [{gap['lead_low']:+.3f}, "
+        f"{gap['lead_high']:+.3f}], p = {gap['p_value']:.3f}, paired over {counted(gap['count'], 'document')}, "
+        f"corrected for {counted(compared, 'method')})."
     )
 
 
@@ -57,7 +53,8 @@ def ranked_lists(ranking: pd.DataFrame) -> Iterator[str]:
         named = rows[rows["named"].astype(bool)]
         first = ", ".join(f"{row['name']} {row['value']:.4g}" for row in named.head(SHOWN).to_dict("records"))
         bars = (
-            f"length {rows['length'].iloc[0]:.4g}; best of {len(rows)} heads with shuffled labels, in {SHUFFLES} draws, "
+            f"length {rows['length'].iloc[0]:.4g}; best of {len(rows)} heads in {SHUFFLES} draws of shuffled labels "
             f"{rows['shuffled'].iloc[0]:.4g}"
         )
-        yield f"{name}, {pooling}: {len(named)} heads beat both controls ({bars}){': ' if first else '.'}{first}"
+        beat = f"{counted(len(named), 'head')} beat{'s' * (len(named) == 1)}"
+        yield f"{name}, {pooling}: {beat} both controls ({bars}){': ' if first else '.'}{first}"
