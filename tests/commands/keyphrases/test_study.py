@@ -9,7 +9,7 @@ import torch
 from sklearn.metrics import average_precision_score
 
 from headatlas.commands.keyphrases.segments import KeyphraseSegment
-from headatlas.commands.keyphrases.study import KEYS, Keyphrases, best_head_sentence
+from headatlas.commands.keyphrases.study import Keyphrases, best_head_sentence
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.resampling import fold_of
 from headatlas.studies.study import LayerMap

@@ -71,9 +71,9 @@ def test_words_receive_what_their_tokens_do(family, pooling, rows, load_tiny):
 def test_uniform_attention_is_that_of_an_even_map(family, pooling, rows, load_tiny):
     model = load_tiny(family)
     causal = model.default_stack == "decoder"
-    options = {"pooling": pooling, "rows": rows, "stack": model.default_stack, "batch_tokens": 60}
+    options = {"pooling": pooling, "rows": rows, "stack": model.default_stack}
     segments = encode_documents(DOCUMENTS, model.tokenizer, 64, Counter())
-    even = uniform_weights(model, DOCUMENTS, segments, **options)
+    even = uniform_weights(DOCUMENTS, segments, **options)
     for one, segment, found in zip(DOCUMENTS, segments, even, strict=True):
         size = len(segment)
         expected = np.zeros(len(one.words))

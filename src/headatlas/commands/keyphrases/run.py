@@ -154,15 +154,12 @@ def _find_phrases(
 
     def weigh(name: str, pooling: str, rows: str, ranking: HeadRanking | None = None) -> dict[ReportWords, Texts]:
         corpus = corpora[name]
-        how: dict[str, Any] = {
-            "pooling": pooling,
-            "rows": rows,
-            "stack": stack,
-            "batch_tokens": options.batch_tokens,
-        }
+        how: dict[str, Any] = {"pooling": pooling, "rows": rows, "stack": stack}
         saved: dict[str, Any] = {"run": run.part(name), "ranking": ranking, "progress": options.progress}
-        received = word_weights(model, corpus.documents, corpus.segments, **how, **saved)
-        uniform = uniform_weights(model, corpus.documents, corpus.segments, **how)
+        received = word_weights(
+            model, corpus.documents, corpus.segments, batch_tokens=options.batch_tokens, **how, **saved
+        )
+        uniform = uniform_weights(corpus.documents, corpus.segments, **how)
         return {
             setting: Texts(corpus.documents, candidates, received, uniform)
             for setting, candidates in corpus.candidates.items()

@@ -29,12 +29,12 @@ from headatlas.errors import CorpusError
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.statistics.received import POOLINGS, ROWS, received
-from headatlas.statistics.words import segments_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
 
 WordWeights = NDArray[np.float32]  # [words, heads]
+Floats = NDArray[np.float64]
 
 
 def encode_documents(
@@ -67,22 +67,30 @@ def word_weights(
     segments: the windows of the documents. run: saves what each batch gives. ranking: measures heads on the way.
     """
     weights_of = _no_weights(documents, model.shapes[stack].total)
+    causal = stack == "decoder"
 
     def observe(indices: Sequence[int]) -> Arrays:
         batch = make_batch([segments[index] for index in indices], model.kinds, model.pad_id).to(model.device)
-        text = _text(batch)
+        words = _words(batch)
+        text = (words != SPECIAL).to(batch.mask.device)
         layers: list[Tensor] = []
-        causal = stack == "decoder"
         model.observe(batch, lambda _, weights, __: layers.append(received(weights, batch.mask, text, causal)), stack)
-        of_words = [words_receive(layer, batch, pooling, rows, causal) for layer in layers]
-        arrays = _by_segment(torch.cat(of_words, 1), indices, batch)
+        seen = batch.mask if rows == "all" else text
+        attending = seen.flip(1).cumsum(1).flip(1) if causal else seen.sum(1, keepdim=True).expand_as(seen)
+        form = ROWS.index(rows) * len(POOLINGS) + POOLINGS.index(pooling)
+        of_words = torch.cat([_sum_words(layer[:, :, form], words, attending, pooling) for layer in layers], 1)
+        arrays = {
+            str(index): of_segment[:, np.flatnonzero(segments[index].counted)].T
+            for index, of_segment in zip(indices, of_words.cpu().numpy(), strict=True)
+        }
         return arrays | (ranking.measure(batch, layers) if ranking else {})
 
     description = f"{model.name}: attention received"
     with TokenProgress(description, sum(map(len, segments)), show=progress) as bar:
         for number, indices in enumerate(plan_batches(segments, batch_tokens)):
             arrays = run.compute_once(f"batch-{number:05}", partial(observe, indices))
-            _fill(weights_of, indices, segments, arrays)
+            for index in indices:
+                weights_of[segments[index].document][_counted(segments[index])] = arrays[str(index)]
             if ranking:
                 ranking.add([segments[index].document for index in indices], arrays)
             bar.advance(sum(len(segments[index]) for index in indices))
@@ -90,62 +98,39 @@ def word_weights(
 
 
 def uniform_weights(
-    model: Model,
-    documents: Sequence[Document],
-    segments: Sequence[KeyphraseSegment],
-    *,
-    pooling: str,
-    rows: str,
-    stack: Stack,
-    batch_tokens: int,
-) -> list[NDArray[np.float64]]:
+    documents: Sequence[Document], segments: Sequence[KeyphraseSegment], *, pooling: str, rows: str, stack: Stack
+) -> list[Floats]:
     """Of every document, what each word would receive if all tokens attended evenly to all they see: [words]."""
     weights_of = _no_weights(documents, 1)
-    causal = stack == "decoder"
-    for indices in plan_batches(segments, batch_tokens):
-        batch = make_batch([segments[index] for index in indices], model.kinds, model.pad_id)
-        seen = batch.mask[:, None, None].expand(-1, 1, batch.mask.shape[1], -1)
-        seen = (seen.tril() if causal else seen).float()
-        of_tokens = received(seen / seen.sum(-1, keepdim=True).clamp_min(1), batch.mask, _text(batch), causal)
-        of_words = words_receive(of_tokens, batch, pooling, rows, causal)
-        _fill(weights_of, indices, segments, _by_segment(of_words, indices, batch))
+    for segment in segments:
+        size, text = len(segment), segment.words != SPECIAL
+        share = 1 / np.arange(1, size + 1) if stack == "decoder" else np.full(size, 1 / size)
+        given = np.where(text | (rows == "all"), share, 0.0)[::-1]  # by each row to each token that it sees
+        pool = np.add if pooling == "mean" else np.maximum
+        columns = pool.accumulate(given)[::-1] if stack == "decoder" else np.full(size, pool.reduce(given))
+        of_words = np.zeros(len(segment.text))
+        pool.at(of_words, segment.words[text], columns[text])
+        weights_of[segment.document][_counted(segment), 0] = of_words[segment.counted]
     return [weights_of[document.id][:, 0].astype(np.float64) for document in documents]
 
 
-def words_receive(tokens: Tensor, batch: Batch, pooling: str, rows: str, causal: bool) -> Tensor:
-    """What the words of a batch receive in one form, [B, H, W], of what its tokens do in all: [B, H, 4, T]."""
-    words = _words(batch)
+def _sum_words(tokens: Tensor, words: Tensor, attending: Tensor, pooling: str) -> Tensor:
+    """What words receive of what their tokens do: [B, H, W]. tokens: [B, H, T]; words, attending: [B, T]."""
     size = int(words.max()) + 1
-    slots = torch.where(words == SPECIAL, size, words).to(tokens.device)
-    in_form = tokens[:, :, ROWS.index(rows) * len(POOLINGS) + POOLINGS.index(pooling)]  # [B, H, T]
+    slots = torch.where(words == SPECIAL, size, words).to(tokens.device)[:, None].expand_as(tokens)
     if pooling == "mean":
-        seen = batch.mask if rows == "all" else _text(batch)
-        attending = seen.flip(1).cumsum(1).flip(1) if causal else seen.sum(1, keepdim=True).expand_as(seen)
-        in_form = in_form * attending[:, None].to(in_form.dtype)
-    into = in_form.new_zeros((*in_form.shape[:2], size + 1))
-    how = "sum" if pooling == "mean" else "amax"
-    return into.scatter_reduce(2, slots[:, None].expand_as(in_form), in_form, how)[..., :size].float()
+        tokens = tokens * attending[:, None].to(tokens.dtype)
+    into = tokens.new_zeros((*tokens.shape[:2], size + 1))
+    return into.scatter_reduce(2, slots, tokens, "sum" if pooling == "mean" else "amax")[..., :size].float()
 
 
 def _no_weights(documents: Iterable[Document], heads: int) -> dict[str, WordWeights]:
     return {document.id: np.zeros((len(document.words), heads), np.float32) for document in documents}
 
 
-def _by_segment(words: Tensor, indices: Sequence[int], batch: Batch) -> Arrays:
-    """What the words that count receive, by the number of their segment: each [words, heads]. words: [B, heads, W]."""
-    segments = segments_of(batch, KeyphraseSegment)
-    return {
-        str(index): of_segment[:, np.flatnonzero(segment.counted)].T
-        for index, segment, of_segment in zip(indices, segments, words.cpu().numpy(), strict=True)
-    }
-
-
-def _fill(
-    weights_of: dict[str, WordWeights], indices: Sequence[int], segments: Sequence[KeyphraseSegment], arrays: Arrays
-) -> None:
-    for index in indices:
-        segment = segments[index]
-        weights_of[segment.document][segment.first + np.flatnonzero(segment.counted)] = arrays[str(index)]
+def _counted(segment: KeyphraseSegment) -> NDArray[np.int64]:
+    """The numbers, in the document, of the words that count in this window."""
+    return np.asarray(segment.first + np.flatnonzero(segment.counted))
 
 
 def _words(batch: Batch) -> Tensor:
@@ -154,7 +139,3 @@ def _words(batch: Batch) -> Tensor:
     for row, segment in enumerate(batch.segments):
         words[row, : len(segment)] = torch.from_numpy(segment.words.astype(np.int64))
     return words
-
-
-def _text(batch: Batch) -> Tensor:
-    return (_words(batch) != SPECIAL).to(batch.mask.device)
