@@ -43,19 +43,19 @@ ABLATE = "--examples 6 --steps 2 --random-orders 1 --bootstrap 100 --max-tokens 
 # Name of the results: the command that makes them, without --out. results/NAME was made by a command above.
 COMMANDS = {
     "demo": "demo",
-    "survey": f"survey embedded-mlm {CORPORA} --control {SURVEY}",
+    "survey": f"survey embedded-mlm {CORPORA} --control fresh {SURVEY}",
     "workers": f"survey embedded-mlm {READING} --workers 2 {SURVEY}",
     "shard-1": f"survey embedded-mlm {CORPORA} --shard 1/2 {SURVEY}",
     "shard-2": f"survey embedded-mlm {CORPORA} --shard 2/2 {SURVEY}",
     "merge": "merge results/shard-1 results/shard-2 --no-figures",
-    "random": f"survey embedded {READING} --random-weights {SURVEY}",
+    "random": f"survey embedded {READING} --random-weights fresh {SURVEY}",
     "decoder": "survey embedded-decoder --text inputs/text.txt --segments 4 --max-tokens 48 --no-figures",
     "compare": "compare results/survey results/random --text inputs/text.txt --segments 8 --no-figures",
     "maps-words": "extract embedded --treebank inputs/few.conllu --hidden-states --shard-megabytes 1",
     "maps-dev": "extract embedded --treebank inputs/dev.conllu --sentences 30 --seed 3",
     "maps-tokens": "extract embedded --text inputs/text.txt --segments 10 --max-tokens 64 --dtype-stored float32",
     "survey-maps": "survey --maps results/maps-tokens --bootstrap 200 --examples 8 --no-figures",
-    "probe": f"probe embedded {TRAINING} --vectors inputs/vectors.txt --control --control-task {PROBES}",
+    "probe": f"probe embedded {TRAINING} --vectors inputs/vectors.txt --control fresh --control-task {PROBES}",
     "probe-maps": f"probe --maps-train results/maps-words --maps-eval results/maps-dev --probes attention {PROBES}",
     "layers": "layers embedded --train inputs/train.conllu --eval inputs/few.conllu --train-limit 60 --eval-limit 30 "
     f"--task pos dependencies arcs coreference {PROBES}",

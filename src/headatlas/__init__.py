@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from headatlas.store.reading import Store as Store
     from headatlas.store.reading import open_store as open_store
     from headatlas.store.word_maps import observe_words as observe_words
+    from headatlas.studies.findings import Finding as Finding
     from headatlas.studies.labels import Label as Label
     from headatlas.studies.labels import Pattern as Pattern
     from headatlas.studies.state import State as State
@@ -87,6 +88,7 @@ _HOMES = {
     "CorpusError": "errors",
     "CorpusKind": "engine.corpora.kind",
     "ExampleBatch": "commands.ablate.task",
+    "Finding": "studies.findings",
     "Gold": "engine.corpora.kind",
     "Key": "tables",
     "Label": "studies.labels",

@@ -272,6 +272,17 @@ def p_value(about: str, name: str = "p_value") -> Value:
     return Value(name, about, "probability", why_not=NO_EFFECT)
 
 
+def control(unit: Unit) -> Value:
+    """The column of what the same head of the network with random weights gives."""
+    about = "the same of the network with random weights; empty if it was not run"
+    return Value(CONTROL, about, unit, why_not="it is not a measure of the model", minor=True)
+
+
+def controlled(table: pd.DataFrame) -> bool:
+    """Whether a table shows what the network with random weights gives."""
+    return CONTROL in table and bool(table[CONTROL].notna().any())
+
+
 def head_of(end: str, which: str, dtype: Dtype = "int64") -> tuple[Key, Key]:
     """The two keys of one of several heads in a row, such as layer_a and head_a. which: of them, or of what model."""
     return Key(f"layer_{end}", f"layer of {which}", dtype), Key(f"head_{end}", "that head within the layer", dtype)
@@ -294,4 +305,5 @@ ACCURACY = (
 )
 HELD_OUT = Value("held_out", "the same, the head chosen on one half of the documents, scored on the other", "accuracy")
 P_VALUE = "permutation test, with the choice among heads part of it, of the null that no head is better than"
+CONTROL = "control"  # column
 ATTENDS_TO = "What it attends to"  # heading on the card of a head

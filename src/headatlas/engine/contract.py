@@ -36,6 +36,7 @@ from headatlas.errors import HeadatlasError, PluginError
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 from headatlas.models.tiny import LONGEST, tiny_model
+from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label
 from headatlas.studies.state import Arrays
 from headatlas.studies.study import LayerMap, Setup, Study, check_sums
@@ -171,9 +172,8 @@ class Contract:
                 )
         if wrong := [label for label in study.labels(frames) if not isinstance(label, Label)]:
             raise AssertionError(f"The study '{study.name}' gives {type(wrong[0]).__name__}, not Label, as a label.")
-        if unfinished := [
-            text for text in study.findings(frames) if not isinstance(text, str) or text[-1:] not in ".!?)"
-        ]:
+        found = list(study.findings(frames))
+        if unfinished := [one for one in found if not isinstance(one, str | Finding) or str(one)[-1:] not in ".!?)"]:
             raise AssertionError(f"A finding of the study '{study.name}' is not a sentence: {unfinished[0]}")
 
     def check_uneven_heads(self) -> None:

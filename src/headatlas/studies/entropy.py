@@ -21,7 +21,7 @@ from headatlas.statistics.surface import Sum
 from headatlas.studies.labels import Pattern, Tables
 from headatlas.studies.state import State
 from headatlas.studies.study import LayerMap, SegmentMeans, Setup
-from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, Key, Table, Value, interval
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, Key, Table, Value, control, interval
 
 FROM_KIND = {"all": "all tokens", "cls": "{cls}"}
 NOT_OF_A_HEAD = "it depends on the length of the text, not on a head"
@@ -35,6 +35,7 @@ ENTROPY = Table(
         *interval("its 95 % bootstrap interval, over segments", "nats"),
         Value("uniform_nats", "entropy of uniform attention to every token in reach", "nats", why_not=NOT_OF_A_HEAD),
         COUNT,
+        control("nats"),
     ),
     section="3.3, figure 4",
     label="entropy[ from {source}] (nats)",
@@ -46,7 +47,7 @@ SOURCES = tuple(FROM_KIND)
 ENTROPY_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
 
 BROAD_ENTROPY = 3.8 / math.log(128)  # of the uniform entropy: the paper's 3.8 nats in segments of 128 tokens
-BROAD = Pattern("broad", "all tokens", "entropy", "source", "all", BROAD_ENTROPY, "nats", "uniform_nats")
+BROAD = Pattern("broad", "all tokens", "entropy", "source", "all", BROAD_ENTROPY, "nats", "uniform_nats", "state")
 
 
 def mean_entropy(sums: Tensor, lengths: Tensor, cls_rows: Tensor) -> Tensor:

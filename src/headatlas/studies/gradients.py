@@ -18,14 +18,14 @@ from headatlas.statistics.surface import widest
 from headatlas.studies.labels import Tables
 from headatlas.studies.study import LayerMap, SegmentMeans
 from headatlas.studies.token_kinds import CLS, SEP, TO_KIND
-from headatlas.tables import COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
+from headatlas.tables import COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value, control
 
 KIND = Key("kind", "kind of the token attended to: cls, sep, period_comma, other", labels=TO_KIND)
 GRADIENT = Value("value", "mean |dL/da| over pairs of tokens, L a segment's mean loss in nats")
 GRADIENTS = Table(
     "gradients",
     "Would the loss change if a head attended more to a kind of token?",
-    (*ONE_HEAD, KIND, GRADIENT, *VALUE_INTERVAL, COUNT),
+    (*ONE_HEAD, KIND, GRADIENT, *VALUE_INTERVAL, COUNT, control("number")),
     section="3.2, figure 3",
     label="|dL/da| towards {kind}",
     short="{kind}",

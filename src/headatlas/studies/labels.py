@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from headatlas.tables import ONE_HEAD, Key, Table, Value, records
+from headatlas.studies.findings import Finding, heads_in
+from headatlas.tables import CONTROL, ONE_HEAD, Key, Table, Value, controlled, records
 
 MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
-MOST_NAMED = 8
 Tables = Mapping[str, pd.DataFrame]
 
 BEHAVIOURS = Table(
@@ -27,6 +27,7 @@ BEHAVIOURS = Table(
         Key("label", "previous token, next token, [CLS], [SEP], periods and commas, broad, coreference, or a relation"),
         Value("strength", "share of attention, or (broad) of uniform entropy; else the held-out accuracy", "share"),
         Value("evidence", "the figures behind the label, in words", "text"),
+        Value("kind", "label: what the head does; state: how it attends, which untrained heads may do too", "text"),
     ),
     section="6, figure 6",
     card=None,
@@ -35,13 +36,17 @@ BEHAVIOURS = Table(
 
 
 class Label(NamedTuple):
-    """What a head (layer and head from 1) does, how strongly, and the figures behind it in words."""
+    """What a head (layer and head from 1) does, how strongly, and the figures behind it in words.
+
+    A state says how a head attends and not what it does: untrained heads may be in it too.
+    """
 
     layer: int
     head: int
     label: str
     strength: float
     evidence: str
+    kind: Literal["label", "state"] = "label"
 
 
 @dataclass(frozen=True)
@@ -57,6 +62,7 @@ class Pattern:
         least: Strength above which a head earns the label.
         value: The column with the strength.
         relative_to: A column that the strength is divided by, if any.
+        kind: Whether it is a label, or a state in which untrained heads may be too.
     """
 
     label: str
@@ -67,18 +73,20 @@ class Pattern:
     least: float = MOSTLY
     value: str = "value"
     relative_to: str = ""
+    kind: Literal["label", "state"] = "label"
 
-    def strengths(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The pattern's rows of its table, with how strongly each head shows it."""
+    def strengths(self, table: pd.DataFrame, value: str = "") -> pd.DataFrame:
+        """The pattern's rows of its table, with how strongly each head shows it. value: another column of it."""
         rows = table[table[self.column] == self.key] if self.column else table
+        value = value or self.value
         if not self.relative_to:
-            return rows.assign(strength=rows[self.value])
+            return rows.assign(strength=rows[value])
         rows = rows[rows[self.relative_to] > 0]
-        return rows.assign(strength=rows[self.value] / rows[self.relative_to])
+        return rows.assign(strength=rows[value] / rows[self.relative_to])
 
-    def heads(self, table: pd.DataFrame, least: float = MOSTLY) -> pd.DataFrame:
+    def heads(self, table: pd.DataFrame, least: float = MOSTLY, value: str = "") -> pd.DataFrame:
         """The rows of the heads that show the pattern with more than this strength."""
-        rows = self.strengths(table)
+        rows = self.strengths(table, value)
         return rows[rows["strength"] > least]
 
     def labels(self, table: pd.DataFrame) -> Iterator[Label]:
@@ -90,12 +98,18 @@ class Pattern:
                     f"mean entropy {row[self.value]:.2f} nats, {row['strength']:.0%} of {row[self.relative_to]:.2f} "
                     "for all tokens alike"
                 )
-            yield Label(row["layer"], row["head"], self.label, row["strength"], evidence)
+            yield Label(row["layer"], row["head"], self.label, row["strength"], evidence, self.kind)
 
-    def finding(self, table: pd.DataFrame) -> str:
-        """Which heads put most of their attention there, without the full stop."""
+    def finding(self, table: pd.DataFrame) -> Finding:
+        """Which heads put most of their attention there, and how many of the untrained network do."""
         heads = self.heads(table)
-        return f"{put(heads, 'more than half of')} {self.target}{named(heads)}"
+        return Finding(
+            f"{put(heads, 'more than half of')} {self.target}",
+            len(heads),
+            untrained=len(self.heads(table, value=CONTROL)) if controlled(table) else None,
+            unit="count",
+            heads=heads_in(heads),
+        )
 
 
 def table_of_labels(labels: Iterable[Label]) -> pd.DataFrame:
@@ -109,12 +123,3 @@ def put(heads: pd.DataFrame, share: str) -> str:
     if len(heads) > 1:
         return f"{len(heads)} heads put {share} their attention on"
     return f"{'1' if len(heads) else 'No'} head puts {share} its attention on"
-
-
-def named(heads: pd.DataFrame) -> str:
-    """The first heads by name, in parentheses; empty without heads."""
-    if heads.empty:
-        return ""
-    names = [f"{layer}-{head}" for layer, head in zip(heads["layer"], heads["head"], strict=True)]
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    return f" ({', '.join(names[:MOST_NAMED])}{more})"

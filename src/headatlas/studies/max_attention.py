@@ -15,10 +15,11 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import Sum
-from headatlas.studies.labels import Tables, named, put
+from headatlas.studies.findings import Finding, heads_in
+from headatlas.studies.labels import Tables, put
 from headatlas.studies.state import State
 from headatlas.studies.study import LayerMap, SegmentMeans
-from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Table, Value
+from headatlas.tables import ATTENDS_TO, CONTROL, COUNT, ONE_HEAD, VALUE_INTERVAL, Table, Value, control, controlled
 from headatlas.wording import percent
 
 MAX_ATTENTION = Table(  # the paper: "at most 10 % of their attention mass on any single word"
@@ -30,6 +31,7 @@ MAX_ATTENTION = Table(  # the paper: "at most 10 % of their attention mass on an
         *VALUE_INTERVAL,
         Value("highest", "the largest weight in any row", "probability", label="largest weight anywhere", minor=True),
         COUNT,
+        control("share"),
     ),
     section="3.3",
     label="largest weight per row, mean",
@@ -68,7 +70,13 @@ class MaxAttention(SegmentMeans):
         return {"highest": self.in_rows(self.highest[..., None])}
 
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
+    def findings(cls, tables: Tables) -> Iterator[Finding]:
         table = tables["max_attention"]
         heads = table[table["value"] <= BROAD_WEIGHT]
-        yield f"{put(heads, f'at most {percent(BROAD_WEIGHT)} of')} any one token, on average{named(heads)}."
+        yield Finding(
+            f"{put(heads, f'at most {percent(BROAD_WEIGHT)} of')} any one token, on average",
+            len(heads),
+            untrained=int((table[CONTROL] <= BROAD_WEIGHT).sum()) if controlled(table) else None,
+            unit="count",
+            heads=heads_in(heads),
+        )

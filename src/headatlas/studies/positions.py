@@ -10,14 +10,14 @@ from torch import Tensor
 from headatlas.statistics.surface import Sum
 from headatlas.studies.labels import Pattern
 from headatlas.studies.study import LayerMap, SegmentMeans
-from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value, control
 
 OFFSET = Key("offset", "-1 previous, 0 current, 1 next token", "int64", {-1: "previous", 0: "current", 1: "next"})
 ATTENTION = Value("value", "mean attention, 0 to 1; a token without such a neighbour counts with 0", "share")
 POSITIONS = Table(
     "positions",
     "How much attention goes to the previous, current and next token?",
-    (*ONE_HEAD, OFFSET, ATTENTION, *VALUE_INTERVAL, COUNT),
+    (*ONE_HEAD, OFFSET, ATTENTION, *VALUE_INTERVAL, COUNT, control("share")),
     section="3.1",
     label="attention to the {offset} token",
     short="{offset} token",

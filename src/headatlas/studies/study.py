@@ -27,9 +27,10 @@ from headatlas.statistics.resampling import effective_units, percentile_interval
 from headatlas.statistics.surface import surface_sums
 from headatlas.statistics.tally import Tally
 from headatlas.statistics.words import WordIndex, word_attention
+from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Pattern, Tables
 from headatlas.studies.state import State, Stateful
-from headatlas.tables import Table
+from headatlas.tables import CONTROL, Table
 
 REPLICATES = 1000
 Frames = dict[str, pd.DataFrame]
@@ -195,17 +196,17 @@ class Study(Stateful, ABC):
             yield from pattern.labels(tables[pattern.table])
 
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
+    def findings(cls, tables: Tables) -> Iterator[Finding | str]:
         """Say what the tables show; by default, which heads show the declared patterns.
 
         Args:
             tables: The tables of this study, and of those before it.
 
         Yields:
-            Sentences: a number, its baseline, its uncertainty.
+            Findings, or plain sentences where nothing is claimed of a head.
         """
         for pattern in cls.patterns:
-            yield f"{pattern.finding(tables[pattern.table])}."
+            yield pattern.finding(tables[pattern.table])
 
 
 class SegmentMeans(Study):
@@ -227,6 +228,8 @@ class SegmentMeans(Study):
         if "columns" not in vars(cls) and "tables" in vars(cls):
             keys = cls.tables[0].keys[2:]
             cls.columns = tuple(keys[0].labels) if keys else ("",)
+        if "tables" in vars(cls):
+            cls.takes_control = CONTROL in cls.tables[0].names
 
     @abstractmethod
     def segment_means(self, layer_map: LayerMap) -> Tensor:
@@ -288,7 +291,15 @@ class SegmentMeans(Study):
         self.drawn_count += weights @ counted
 
     def frames(self) -> Frames:
-        return {self.tables[0].name: self.means().assign(**self.further_values())}
+        table = self.means().assign(**self.further_values())
+        if self.takes_control:
+            table[CONTROL] = np.nan if self.control is None else self.control.values()
+        return {self.tables[0].name: table}
+
+    def values(self) -> NDArray[np.float64]:
+        """The mean of every row; NaN where nothing counts."""
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return self.in_rows(self.total / self.count)
 
     def further_values(self) -> dict[str, NDArray[np.float64]]:
         """The declared values besides the mean, its interval and the count: one number per row."""
@@ -297,8 +308,7 @@ class SegmentMeans(Study):
     def means(self) -> pd.DataFrame:
         """One row per head (from 1) and column, with the mean, its interval and the count; NaN where count is 0."""
         table = self.tables[0]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            values = self.in_rows(self.total / self.count)
+        values = self.values()
         units = self.in_rows(np.tile(effective_units(self.drawn_count), (*self.total.shape[:2], 1)))
         low, high = percentile_interval(self._drawn_means(), units)
         places = self.shape.numbered

@@ -8,6 +8,7 @@ the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -15,9 +16,10 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
+from headatlas.studies.findings import Finding
 from headatlas.studies.labels import MOSTLY, Pattern, Tables
 from headatlas.studies.study import LayerMap, SegmentMeans
-from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value, control
 from headatlas.wording import percent
 
 TO_KIND = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
@@ -31,7 +33,7 @@ KIND = Key(
 TOKEN_KINDS = Table(
     "token_kinds",
     "How much attention goes to [CLS], [SEP], periods and commas, and other tokens? Does [SEP] attend to itself?",
-    (*ONE_HEAD, KIND, Value("value", "mean attention, 0 to 1", "share"), *VALUE_INTERVAL, COUNT),
+    (*ONE_HEAD, KIND, Value("value", "mean attention, 0 to 1", "share"), *VALUE_INTERVAL, COUNT, control("share")),
     section="3.2, figure 2",
     label="attention to {kind}",
     short="{kind}",
@@ -88,17 +90,16 @@ class TokenKinds(SegmentMeans):
         return counted
 
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
+    def findings(cls, tables: Tables) -> Iterator[Finding | str]:
         table = tables["token_kinds"]
         for pattern in (SEP, CLS, PERIOD_COMMA):
             by_layer = pattern.strengths(table).groupby("layer")["strength"].mean()
             if by_layer.isna().all():
                 yield f"The input has no {pattern.target}."
                 continue
-            yield (
-                f"{pattern.finding(table)}; the mean over heads is highest in layer {by_layer.idxmax()} "
-                f"({percent(by_layer.max())})."
-            )
+            finding = pattern.finding(table)
+            highest = f"mean over heads highest in layer {by_layer.idxmax()}: {percent(by_layer.max())}"
+            yield replace(finding, evidence=(*finding.evidence, highest))
         wide = table.pivot(index=["layer", "head"], columns="kind", values="value")
         devoted = wide[wide["other_to_sep"] > MOSTLY]
         if len(devoted):

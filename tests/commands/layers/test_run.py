@@ -37,7 +37,7 @@ def folder(tiny_folder):
 def found(corpora, folder, tmp_path_factory):
     """All tasks of a treebank with coreference, with controls; then entities added to the same folder."""
     out = tmp_path_factory.mktemp("out") / "layers"
-    more = {"control": True, **FIXED}
+    more = {"control": "fresh", **FIXED}
     layers(folder, train=corpora["conllu", "train"], eval=corpora["conllu", "eval"], out=out, **more)
     return layers(folder, task="entities", train=corpora["bio", "train"], eval=corpora["bio", "eval"], out=out, **more)
 
@@ -107,7 +107,7 @@ def test_every_two_tasks_are_ordered_once(found):
 
 def test_a_finished_folder_is_opened_and_a_lost_task_made_again(found, corpora, folder):
     arguments = {"train": corpora["bio", "train"], "eval": corpora["bio", "eval"], "out": found.folder, **FIXED}
-    arguments |= {"task": "entities", "control": True}
+    arguments |= {"task": "entities", "control": "fresh"}
     before = (found.folder / "manifest.json").read_text()
     layers(folder, **arguments)
     assert (found.folder / "manifest.json").read_text() == before
@@ -124,7 +124,7 @@ def test_another_folder_is_refused(found, corpora, folder, tmp_path):
     files = {"train": corpora["bio", "train"], "eval": corpora["bio", "eval"]}
     with pytest.raises(AtlasError, match=r"holds other results .*seeds"):
         layers(folder, task="entities", out=found.folder, **files, **FIXED | {"seeds": 1})
-    same = {"control": True, **FIXED}
+    same = {"control": "fresh", **FIXED}
     other = write_entities(tmp_path / "other.bio", 30, 9)
     with pytest.raises(AtlasError, match="holds the task entities of other files"):
         layers(folder, task="entities", train=other, eval=corpora["bio", "eval"], out=found.folder, **same)

@@ -28,7 +28,7 @@ def surveys(tiny_folder, tmp_path_factory):
 
     def survey(name, shard=None, **options):
         defaults = {"text": ha.sample_text(), "treebank": trees, "coreference": trees, "segments": 12, "bootstrap": 20}
-        defaults |= {"max_tokens": 64, "control": True, "device": "cpu", "examples": 6}
+        defaults |= {"max_tokens": 64, "control": "fresh", "device": "cpu", "examples": 6}
         return ha.survey(str(tiny_folder("bert")), out=folder / name, shard=shard, progress=False, **defaults | options)
 
     whole = survey("whole")

@@ -12,7 +12,7 @@ def findings(tables):
     beside = [
         table for study in STUDIES.values() for table in study.tables if {t.name for t in study.tables} & set(tables)
     ]
-    return said.findings({table.name: table.from_rows([]) for table in beside} | tables)
+    return [str(one) for one in said.findings({table.name: table.from_rows([]) for table in beside} | tables)]
 
 
 RULES = pd.DataFrame(
@@ -45,7 +45,7 @@ def kinds_table(sep):
 def test_sep_and_its_own_rows():
     sentences = findings({"token_kinds": kinds_table(0.6)})
     assert sentences[0] == (
-        "1 head puts more than half of its attention on [SEP] (1-1); the mean over heads is highest in layer 1 (60 %)."
+        "1 head puts more than half of its attention on [SEP] (1-1; mean over heads highest in layer 1: 60 %)."
     )
     assert sentences[-1] == ("In heads that attend mostly to [SEP], [SEP] itself puts 90 % of its attention on [SEP].")
 

@@ -205,9 +205,9 @@ def load_side(manifest: Manifest, **loading: Any) -> Model:
     about = manifest["model"]
     random = about.get("random_weights")
     revision = about.get("commit") or about.get("revision")
-    seed = random["seed"] if random else 0
+    seed, kind = (random["seed"], random.get("kind", "fresh")) if random else (0, None)
     try:
-        model = load_model(about["name"], revision=revision, random_weights=bool(random), seed=seed, **loading)
+        model = load_model(about["name"], revision=revision, random_weights=kind, seed=seed, **loading)
     except ModelError as error:
         raise NotSharedError(f"a model can no longer be loaded: {error}") from error
     if model.source.get("weights_sha256") != about.get("weights_sha256"):

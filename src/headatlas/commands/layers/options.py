@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated
 
+from headatlas.choices import RandomWeights
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.models import ModelName, ModelOptions
 from headatlas.commands.shared.options import (
@@ -62,8 +63,8 @@ class LayerOptions(ModelOptions, TrainingOptions):
     """Targets per training batch."""
     heads: OnByDefault = True
     """Also mix the attention heads, for tasks about pairs of spans."""
-    control: bool = False
-    """Also probe the same model with random weights."""
+    control: RandomWeights | None = None
+    """Also probe the same model with random weights, fresh or shuffled."""
     control_task: bool = False
     """Also train every probe on random labels, to measure selectivity."""
     mdl: bool = False

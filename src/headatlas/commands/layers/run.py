@@ -67,7 +67,7 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
         "random" if model.source.get("random_weights") else "pretrained": lambda: model
     }
     if options.control:
-        networks["random"] = lambda: options.load(options.model, seed=options.seed, random_weights=True)
+        networks["random"] = lambda: options.load(options.model, seed=options.seed, random_weights=options.control)
     if complete and not any(_unfinished(run, tasks, weights) for weights in networks):
         return
     sources = [read_source(family, files, model, options) for family in families(tasks, files)]

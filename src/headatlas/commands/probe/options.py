@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
+from headatlas.choices import RandomWeights
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import ModelName, ModelOptions
@@ -57,8 +58,8 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     """Train on at most this many sentences, sampled at random. Default: all."""
     max_tokens: Positive = 128
     """Maximum length of a sentence in tokens, including special tokens. Longer sentences are left out."""
-    control: bool = False
-    """Also train the attention probes on the same model with random weights."""
+    control: RandomWeights | None = None
+    """Also train the attention probes on the same model with random weights, fresh or shuffled."""
     control_task: bool = False
     """Also train every probe on random answers, to measure selectivity."""
     mdl: bool = False

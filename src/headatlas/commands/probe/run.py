@@ -178,7 +178,7 @@ def open_maps(options: ProbeOptions, files: PartFiles, folder: Path, states: boo
 
 def extract_control(options: ProbeOptions, files: PartFiles, folder: Path, stores: Stores) -> Stores:
     """Extract the maps of the same network with random weights on the same sentences."""
-    random_model = options.load(str(options.model), seed=options.seed, random_weights=True)
+    random_model = options.load(str(options.model), seed=options.seed, random_weights=options.control)
     controls = {}
     for part, store in stores.items():
         sample = {name: store.index.settings[name] for name in _OF_THE_SAMPLE}

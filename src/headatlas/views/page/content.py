@@ -81,7 +81,7 @@ def page_content(atlas: Results) -> dict[str, Any]:
         "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
-        "findings": [*unknown_warnings(manifest), *findings(atlas.tables, manifest.get("findings"))],
+        "findings": [*unknown_warnings(manifest), *map(str, findings(atlas.tables, manifest.get("findings")))],
         "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",

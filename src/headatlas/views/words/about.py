@@ -10,7 +10,7 @@ from headatlas.corpora.files import name_files
 from headatlas.encoding.unknown import MUCH_UNKNOWN, much_unknown, unknown_share
 from headatlas.engine.corpora import KINDS
 from headatlas.engine.job import describe_failure
-from headatlas.wording import counted, fine_percent
+from headatlas.wording import counted, counted_reason, fine_percent
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
@@ -65,7 +65,7 @@ def _little_unknown(counts: Mapping[str, Any] | None) -> str:
 def left_out(manifest: Mapping[str, Any]) -> list[str]:
     """What was left out of each corpus, and how often."""
     return [
-        f"{reason} {count:,} ({name})"
+        f"{counted_reason(reason, count)} ({name})"
         for name, about in manifest["corpora"].items()
         for reason, count in about["left_out"].items()
     ]

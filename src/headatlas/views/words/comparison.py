@@ -39,7 +39,9 @@ def models_of(manifest: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def _name(model: Mapping[str, Any]) -> str:
-    return short_name(model) + (" with random weights" if model.get("random_weights") else "")
+    random = model.get("random_weights")
+    shuffled = random and random.get("kind") == "shuffled"
+    return short_name(model) + (f" with {'shuffled' if shuffled else 'random'} weights" if random else "")
 
 
 def only_causal(manifest: Mapping[str, Any]) -> int | None:

@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from headatlas.studies import STUDIES
+from headatlas.studies.findings import Finding
 from headatlas.wording import percent
 
 SURE = 0.95  # share of replicates from which an order counts as settled
 Tables = Mapping[str, pd.DataFrame]
 
 
-def findings(tables: Tables, of_others: Mapping[str, list[str]] | None = None) -> list[str]:
+def findings(tables: Tables, of_others: Mapping[str, list[str]] | None = None) -> list[Finding | str]:
     """Return one sentence for each observation that the tables allow.
 
     Args:
@@ -23,7 +24,7 @@ def findings(tables: Tables, of_others: Mapping[str, list[str]] | None = None) -
             they can be read where the package is not installed.
     """
     own = [STUDIES[name] for name in STUDIES if STUDIES.is_own(name)]
-    sentences = [
+    sentences: list[Finding | str] = [
         sentence
         for study in own
         if all(table.name in tables for table in study.tables)

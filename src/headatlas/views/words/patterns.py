@@ -53,8 +53,12 @@ def characteristic_heads(
 
 
 def main_labels(labelled: pd.DataFrame) -> dict[tuple[int, int], str]:
-    """One label per labelled head: where most of its attention goes, else what it is most often right about."""
+    """One label per labelled head: where most of its attention goes, else what it is most often right about.
+
+    A head without a label that is in a state is called after that.
+    """
     surface = labelled["label"].isin([pattern.label for pattern in SHOWN])
-    ranked = labelled.assign(surface=surface).sort_values(["surface", "strength"], ascending=False)
+    ranked = labelled.assign(surface=surface, does=labelled["kind"] == "label")
+    ranked = ranked.sort_values(["does", "surface", "strength"], ascending=False)
     first = ranked.drop_duplicates(["layer", "head"])
     return {(row["layer"], row["head"]): row["label"] for row in records(first)}
