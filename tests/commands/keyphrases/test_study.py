@@ -9,7 +9,7 @@ import torch
 from sklearn.metrics import average_precision_score
 
 from headatlas.commands.keyphrases.segments import KeyphraseSegment
-from headatlas.commands.keyphrases.study import Keyphrases, best_head_sentence
+from headatlas.commands.keyphrases.study import Keyphrases, best_head_finding
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.resampling import fold_of
 from headatlas.studies.study import LayerMap
@@ -124,10 +124,12 @@ def best_rows(**values):
 )
 def test_a_head_is_named_only_beyond_length_and_shuffled_labels(values, named):
     heads = pd.DataFrame({"length": [0.4], "key_share": [0.2]})
-    sentence = best_head_sentence(best_rows(**values), heads)
+    finding = best_head_finding(best_rows(**values), heads)
+    sentence = str(finding)
     assert ("head 5-4" in sentence) == named
+    assert finding.heads == (((5, 4),) if named else ())
     assert sentence.startswith("Ranked by" if named else "No head surely ranks")
-    for said in ("0.50 (95 % CI 0.45 to 0.55)", "length of the phrase between stop words 0.40", "chance 0.20"):
+    for said in ("0.50 (95 % CI 0.45 to 0.55;", "length of the phrase between stop words 0.40", "chance 0.20"):
         assert said in sentence
 
 

@@ -31,6 +31,7 @@ from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
 from headatlas.statistics.resampling import fold_of
 from headatlas.statistics.words import segments_of
+from headatlas.studies.findings import Finding, heads_in
 from headatlas.studies.labels import Tables
 from headatlas.studies.study import Frames, LayerMap, SegmentMeans
 from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
@@ -174,35 +175,41 @@ class Keyphrases(SegmentMeans):
         return self._tokens[1]
 
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
+    def findings(cls, tables: Tables) -> Iterator[Finding | str]:
         """The head that is best on one half of the documents, scored on the other, and vice versa."""
         if len(tables["keyphrase_best"]) < len(_HALVES):
             yield "No head can be chosen for keyphrases: there are too few documents to choose it on half of them."
         else:
-            yield best_head_sentence(tables["keyphrase_best"], tables["keyphrase_heads"])
+            yield best_head_finding(tables["keyphrase_best"], tables["keyphrase_heads"])
 
 
-def best_head_sentence(best: pd.DataFrame, heads: pd.DataFrame) -> str:
-    """What the heads chosen on each half reach on the other, beside length, shuffled labels and chance.
+def best_head_finding(best: pd.DataFrame, heads: pd.DataFrame) -> Finding:
+    """What the heads chosen on each half reach on the other, the lower of the two, beside length and shuffled labels.
 
     Heads are named only if on both halves they beat length beyond the interval, and shuffled labels.
     """
-    scores = " and ".join(
-        f"{row['held_out']:.2f} (95 % CI {row['low']:.2f} to {row['high']:.2f})" for row in best.to_dict("records")
-    )
-    controls = (
-        f"length of the phrase between stop words {heads['length'].mean():.2f}; best of all heads with shuffled labels "
-        f"{best['shuffled'].max():.2f}; chance {heads['key_share'].mean():.2f}"
-    )
-    if (best["lead_low"] > 0).all() and (best["low"] > best["shuffled"]).all():
-        names = dict.fromkeys(f"{row['layer']}-{row['head']}" for row in best.to_dict("records"))
-        leads = " and ".join(f"{lead:+.2f}" for lead in best["lead"])
-        return (
-            f"Ranked by the attention they receive from head {' or '.join(names)}, keyphrase tokens come first with an "
-            f"average precision of {scores}, chosen on one half of the documents and scored on the other; {leads} over "
-            f"length ({controls})."
+    lower = best.nsmallest(1, "held_out").iloc[0]
+    score = f"average precision of {lower['held_out']:.2f}"
+    named = (best["lead_low"] > 0).all() and (best["low"] > best["shuffled"]).all()
+    chosen = tuple(dict.fromkeys(heads_in(best))) if named else ()
+    if named:
+        names = " or ".join(f"{layer}-{head}" for layer, head in chosen)
+        claim = f"Ranked by the attention they receive from head {names}, keyphrase tokens come first with an {score}"
+    else:
+        claim = (
+            "No head surely ranks keyphrase tokens better than the length of the phrases they stand in does: the best "
+            f"reaches an {score}"
         )
-    return (
-        "No head surely ranks keyphrase tokens better than the length of the phrases they stand in: those chosen on "
-        f"one half of the documents reach an average precision of {scores} on the other ({controls})."
+    return Finding(
+        claim,
+        float(lower["held_out"]),
+        (float(lower["low"]), float(lower["high"])),
+        {
+            "length of the phrase between stop words": float(heads["length"].mean()),
+            "best of all heads with shuffled labels": float(best["shuffled"].max()),
+            "chance": float(heads["key_share"].mean()),
+        },
+        unit="number",
+        heads=chosen,
+        evidence=("chosen on one half of the documents, scored on the other, the worse of both",),
     )
