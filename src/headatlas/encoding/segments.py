@@ -55,8 +55,11 @@ class Segment:
 
 
 def document_of(segment: Segment) -> str:
-    """The document that a segment belongs to: the one it names, or its id without the number of the chunk."""
-    return getattr(segment, "document", None) or segment.id.rpartition(".")[0] or segment.id
+    """The document that a segment belongs to: the one it names, or its id without the number of the chunk.
+
+    Ids without a dot name no document, so all such inputs count as one.
+    """
+    return str(getattr(segment, "document", "")) or segment.id.rpartition(".")[0]
 
 
 @dataclass

@@ -80,10 +80,10 @@ class HeadRanking:
         null = SIGNS[:, None, None] * np.asarray(self._shuffled) / len(self.documents)  # [draws, 3, heads, poolings]
         bars = SIGNS[:, None] * null.max((0, 2))  # [3, poolings]
         flat = measures.reshape(len(ids), -1)
-        resampled = {"seed": seed, "resamplings": resamplings}
-        low, high = bootstrap_means(flat, ids.tolist(), **resampled)
+        low, high = bootstrap_means(flat, ids.tolist(), seed=seed, resamplings=resamplings)
         differences = SIGNS[:, None] * (measures.reshape(len(ids), len(LISTS), -1) - lengths[:, :, None])
-        leads = simultaneous_leads(differences.reshape(len(ids), -1), ids.tolist(), **resampled)
+        differences = differences.reshape(len(ids), -1)
+        leads = simultaneous_leads(differences, ids.tolist(), seed=seed, resamplings=resamplings)
         places = [(layer, head, pooling) for layer, head in shape.numbered for pooling in POOLINGS]
         frame = pd.DataFrame(
             [(name, *place) for name in LISTS for place in places], columns=["list", "layer", "head", "pooling"]

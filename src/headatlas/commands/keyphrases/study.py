@@ -25,16 +25,16 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.keyphrases.key_tokens import KeyTokens
-from headatlas.commands.keyphrases.segments import KeyphraseSegment
 from headatlas.encoding.batches import Batch
+from headatlas.encoding.segments import document_of
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
 from headatlas.statistics.resampling import fold_of
-from headatlas.statistics.words import segments_of
 from headatlas.studies.findings import Finding, heads_in
 from headatlas.studies.labels import Tables
-from headatlas.studies.study import Frames, LayerMap, SegmentMeans
-from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
+from headatlas.studies.segment_means import SegmentMeans
+from headatlas.studies.study import Frames, LayerMap
+from headatlas.tables import ONE_HEAD, RESAMPLED, Key, Table, Value, interval
 
 PART = "they are parts of the average precision"
 RELATIVE, PRECISION, SURPRISE = (
@@ -49,7 +49,7 @@ KEYPHRASE_HEADS = Table(
         Key("pooling", "what a token receives: the mean or the max of its column", usual="mean", minor=("max",)),
         Key("rows", "over all rows, or over those of text alone (no special tokens)", usual="all", minor=("text",)),
         Value("relative_attention", "mean received by tokens of keyphrases, less that by others", label=RELATIVE),
-        *interval("its 95 % bootstrap interval, over documents", "relative_attention", "relative_low", "relative_high"),
+        *interval(RESAMPLED, "relative_attention", "relative_low", "relative_high"),
         Value("average_precision", "of text tokens ranked by what they receive, mean over documents", label=PRECISION),
         *interval("its 95 % bootstrap interval, for a head given beforehand", "average_precision"),
         Value("first_half", "average precision on half of the documents, to choose heads on", why_not=PART),
@@ -121,15 +121,12 @@ class Keyphrases(SegmentMeans):
         """Segments with tokens of both sorts; for the halves, those of documents in that half."""
         both = self._tokens_of(batch).both
         counted = both[:, None].repeat(1, len(MEASURES))
-        fold = torch.tensor([fold_of(name, self.seed) for name in self.units(batch)], device=both.device)
+        documents = map(document_of, batch.segments)
+        fold = torch.tensor([fold_of(name, self.seed) for name in documents], device=both.device)
         for place, measure in enumerate(MEASURES):
             if measure.startswith(tuple(_HALVES)):
                 counted[:, place] &= fold == measure.startswith("second")
         return counted.repeat_interleave(len(FORMS), 1)
-
-    def units(self, batch: Batch) -> list[str]:
-        """Documents are resampled, with all their windows."""
-        return [segment.document for segment in segments_of(batch, KeyphraseSegment)]
 
     def frames(self) -> Frames:
         """The measures with intervals, by head and form of received attention, and the best heads of the halves."""

@@ -15,7 +15,7 @@ from headatlas.results.comparison import Comparison
 from headatlas.results.naming import layers_and_heads, model_named
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
-from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
 from headatlas.views.words.findings import findings
 from headatlas.wording import counted
 
@@ -76,7 +76,7 @@ def _atlas_report(atlas: Atlas) -> Iterator[str]:
     manifest = atlas.manifest
     yield f"\n{model_and_size(manifest['model'])}, on"
     yield from (f"  {corpus}" for corpus in corpora_read(manifest))
-    found = findings(atlas.tables, manifest.get("findings"))
+    found = [*findings(atlas.tables, manifest.get("findings")), *common_tokens(manifest)]
     yield from with_omissions((f"  - {finding}" for finding in found), manifest)
 
 
