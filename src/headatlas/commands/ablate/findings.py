@@ -10,6 +10,7 @@ import pandas as pd
 
 from headatlas.commands.ablate.labelled import ANY
 from headatlas.commands.ablate.task_run import SIGNIFICANT
+from headatlas.statistics.paired import FEWEST_CHANGED
 from headatlas.studies.findings import Finding, heads_in
 from headatlas.tables import records
 from headatlas.wording import counted, percent
@@ -55,8 +56,10 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
 
 def _power(summary: Mapping[str, Any], measure: str) -> str:
     units = counted(summary["units"], summary["unit"])
+    if not summary["tested"]:
+        return f"no head changes as many as {FEWEST_CHANGED} of {units}, so none could be tested"
     if summary["findable"] is None:
-        return f"with {units} no change could be found, however large"
+        return f"with {units} and so few bootstrap replicates no change could be found, however large"
     return f"with {units} only changes above {_amount(summary['findable'], measure)} could be found"
 
 

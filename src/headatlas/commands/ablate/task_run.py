@@ -144,6 +144,7 @@ def summarise(
         "heads": heads,
         "worse_without": int((significant & (main.mean < 0)).sum()),
         "better_without": int((significant & (main.mean > 0)).sum()),
+        "tested": int(np.isfinite(main.error).sum()),
         "findable": findable if np.isfinite(findable) else None,
         "importance_of_halves": _of_halves(importance, half),
         "change_of_halves": _of_halves(change, half),
