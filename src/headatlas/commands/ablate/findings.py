@@ -30,6 +30,17 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
     measure = str(rows["measure"].iloc[0])
     main = rows[rows["measure"] == measure]
     significant = main[main["p_value"] < SIGNIFICANT].sort_values("change")
+    commonest = summary["commonest_answer"]
+    if len(significant) and commonest and not commonest["beaten"]:
+        accuracy = summary["scores"]["accuracy"]
+        yield Finding(
+            "No head is named, since the model is not reliably better than a constant answer: "
+            f"accuracy {percent(accuracy)}",
+            accuracy,
+            baselines={"commonest answer": commonest["accuracy"]},
+            evidence=(f"{len(significant)} heads change {_words(measure)} at p < {SIGNIFICANT:g}",),
+        )
+        return
     total, units = summary["heads"], counted(summary["units"], summary["unit"])
     test = f"p < {SIGNIFICANT:g} corrected for {total} heads, {units} resampled"
     for chosen, verbs in (
