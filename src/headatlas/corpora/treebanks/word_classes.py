@@ -7,9 +7,10 @@ used as it stands.
 from __future__ import annotations
 
 NOUN = "NOUN"
-UNIVERSAL_TAGS = frozenset(
-    "ADJ ADP ADV AUX CCONJ CONJ DET INTJ NOUN NUM PART PRON PROPN PUNCT SCONJ SYM VERB X".split()
-)
+UNIVERSAL_TAGS = {
+    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "CONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT",
+    "SCONJ", "SYM", "VERB", "X",
+}  # fmt: skip
 _PENN = {
     "ADJ": "JJ JJR JJS AFX",
     "ADP": "IN TO RP",  # the infinitive's `to` has the tag of the preposition
