@@ -184,11 +184,6 @@ class Coreference(WordStudy):
             "coreference_lengths": self.link_lengths(best),
         }
 
-    def frames(self) -> Frames:
-        """Every head (`coreference`), the best (`coreference_best`), and the rules (`coreference_baselines`)."""
-        frames = {"coreference": self.every_head(), "coreference_best": self.best()}
-        return frames | {"coreference_baselines": self.baselines()}
-
     def every_head(self) -> pd.DataFrame:
         """The accuracy of every head, by type of mention and rule of candidates."""
         heads = pd.DataFrame(self._heads, columns=["layer", "head"])

@@ -51,6 +51,7 @@ from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.statistics.paired import holm
 from headatlas.statistics.resampling import percentile_interval, permutation_p_value, poisson_weights, signs
 from headatlas.studies.coreference_baselines import antecedents
+from headatlas.studies.coreference_findings import REWORDED
 from headatlas.studies.dependencies import READINGS
 
 CANDIDATES = "preceding"  # mentions: the coreference heads compared with the paper choose among these
@@ -178,6 +179,7 @@ def _coreferent_words(model: Model, atlas: Atlas, files: Sequence[Path], options
                 for kind in ("all", mention.type):
                     words.setdefault(kind, set()).add((number, mention.head))
     best = atlas.tables["coreference_best"]
+    best = best[best["mention_type"] != REWORDED]
     relations = [
         RelationWords(f"coreference:{name}", layer, head, frozenset(words.get(name, ())))
         for name, layer, head in _best_heads(best[best["candidates"] == CANDIDATES], "mention_type")
