@@ -43,7 +43,7 @@ from headatlas.studies.coreference_findings import (
     COREFERENCE_LENGTHS,
     FOUND_AMONG,
     REWORDED,
-    RIVAL,
+    RIVALS,
     RULES,
 )
 from headatlas.studies.findings import Finding
@@ -260,8 +260,9 @@ class Coreference(WordStudy):
 
 
 def _rival(mention_type: str, scores: Scores) -> int:
-    """The baseline to beat: the same head word; for reworded mentions, of which it finds none, the best one."""
-    return scores.best_baseline if mention_type == REWORDED else BASELINES.index(RIVAL)
+    """The baseline to beat: the better of two; for reworded mentions, where the same head word finds none, of all."""
+    rivals = range(len(BASELINES)) if mention_type == REWORDED else [BASELINES.index(name) for name in RIVALS]
+    return max(rivals, key=lambda baseline: scores.baselines_right[baseline])
 
 
 def _to_nearest(asked: Questions) -> NDArray[np.int64]:

@@ -234,7 +234,7 @@ class Dependencies(WordStudy):
             "dependencies": self.every_head(),
             "dependency_best": best,
             "dependency_lengths": self.link_lengths(),
-            "resting": self._resting.frame(),
+            "resting": self._resting.frame(self.control._resting if self.control else None),
         }
 
     def every_head(self) -> pd.DataFrame:

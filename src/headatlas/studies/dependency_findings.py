@@ -63,7 +63,7 @@ def findings(tables: Tables) -> Iterator[Finding | str]:
     yield from _praised(relations)
     yield from _with_special(named, tables["dependencies"])
     yield from _possessors(named, tables["dependencies"])
-    for row in records(clearest.iloc[:MOST_RESTING]):
+    for row in records(clearest.drop_duplicates(["layer", "head"]).iloc[:MOST_RESTING]):
         yield from _resting(row, tables["resting"])
 
 
@@ -96,7 +96,7 @@ def _how_many(relations: pd.DataFrame) -> Finding | str:
     evidence = [f"p < {SIGNIFICANT}, corrected over heads and relations"] + [f"{untested} not tested"] * bool(untested)
     if relations["tag_baseline"].notna().any():
         beats_tags = int((named["low"] > named["tag_baseline"]).sum())
-        evidence.append(f"{beats_tags} of them also beat the best rule with parts of speech, which heads are not told")
+        evidence.append(f"also above the best rule with parts of speech, which heads are not told: {beats_tags}")
     random = relations[(relations["control_p"] < SIGNIFICANT) & (relations["control"] > relations["baseline"])]
     have = "has" if len(named) == 1 else "have"
     return Finding(
@@ -146,7 +146,8 @@ def _with_special(named: pd.DataFrame, every: pd.DataFrame) -> Iterator[Finding]
     usual = float((of_relations["with_special"] - of_relations["accuracy"]).median())
     best = float((named["with_special"] / named["accuracy"]).median())
     yield Finding(
-        f"If special tokens may be chosen too, the best heads of these relations keep {percent(best)} of their score",
+        f"If special tokens may be chosen too, the best heads of these {counted(len(named), 'relation')} keep "
+        f"{percent(best)} of their score",
         best,
         evidence=(f"medians; the median head changes by {100 * usual:+.0f} points",),
     )

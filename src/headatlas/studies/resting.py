@@ -27,7 +27,7 @@ from headatlas.corpora.sampling import stable_hash
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.word_segments import NO_CLASS, ParsedSegment
 from headatlas.statistics.resampling import CONFIDENCE
-from headatlas.tables import ONE_HEAD, Key, Table, Value, interval, records
+from headatlas.tables import CONTROL, ONE_HEAD, Key, Table, Value, interval, records
 
 GROUPS = 64
 ALL, TAG, DEPENDENT, GOVERNOR = "all", "part_of_speech", "dependent", "governor"
@@ -49,6 +49,7 @@ RESTING = Table(
         Value("others", "the same mean from all other words; empty if there are none", "share"),
         Value("difference", "others minus value: how much more the other words rest there", "number"),
         *interval("its 95 % interval", "difference", "difference_low", "difference_high"),
+        Value(CONTROL, "the same difference of the network with random weights; empty if it was not run", "number"),
     ),
     section="3.2, footnote 3",
     card=None,
@@ -88,19 +89,27 @@ class Resting:
 
     def _memberships(self, segment: ParsedSegment) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Each word of a sentence beside each kind that it is of, once: two of [pairs]."""
-        every = np.arange(segment.size)
-        has_head = segment.heads != ROOT
-        pairs = [np.stack([every, np.zeros_like(every)], 1)]
+        kinds = len(self._kinds)
+        first_places = np.arange(segment.size) * kinds  # a word and its kind as one number
+        linked = np.flatnonzero(segment.heads != ROOT)
+        relations = segment.relations[linked].astype(np.int64)
+        pairs = [
+            first_places,
+            segment.counts_as[linked] * kinds + self._first_dependent + relations,
+            segment.heads[linked] * kinds + self._first_governor + relations,
+        ]
         if len(segment.classes):
-            pairs.append(np.stack([every, 1 + segment.classes], 1)[segment.classes != NO_CLASS])
-        relations = segment.relations.astype(np.int64)
-        pairs.append(np.stack([segment.counts_as, self._first_dependent + relations], 1)[has_head])
-        pairs.append(np.stack([segment.heads, self._first_governor + relations], 1)[has_head])
-        unique = np.unique(np.concatenate(pairs).astype(np.int64), axis=0)
-        return unique[:, 0], unique[:, 1]
+            tagged = segment.classes != NO_CLASS
+            pairs.append((first_places + 1 + segment.classes)[tagged])
+        return np.divmod(np.unique(np.concatenate(pairs)), kinds)
 
-    def frame(self) -> pd.DataFrame:
-        """One row per head and kind of word that occurs."""
+    def frame(self, control: Resting | None = None) -> pd.DataFrame:
+        """One row per head and kind of word that occurs. control: sums of the network with random weights."""
+        table = self._without_control()
+        table[CONTROL] = np.nan if control is None else control._without_control()["difference"]
+        return table
+
+    def _without_control(self) -> pd.DataFrame:
         total, count = self._total.numpy(), self._count.astype(np.float64)
         frames = []
         heads = pd.DataFrame(self._heads, columns=["layer", "head"])
@@ -122,7 +131,8 @@ class Resting:
                     difference_low=difference_low, difference_high=difference_high,
                 )
             )  # fmt: skip
-        return pd.concat(frames, ignore_index=True) if frames else RESTING.from_rows([])
+        named = [name for name in RESTING.names if name != CONTROL]
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=named)
 
     def merge(self, other: Resting) -> None:
         """Add another part's sums to these."""

@@ -189,9 +189,12 @@ def clearest(examples: Sequence[RelationExample], tables: Mapping[str, pd.DataFr
     mentions = [example for example in visible.values() if example.direction == MENTION_TO_ANTECEDENT]
     if "coreference_best" not in tables or not list(coreference_labels(tables)):
         mentions = []
-    named = above(tables["dependency_best"]) if "dependency_best" in tables else pd.DataFrame(columns=["relation"])
-    ranked = named.sort_values("held_out", key=lambda held_out: named["baseline_held_out"] - held_out)
-    relations = [visible[relation] for relation in ranked["relation"] if relation in visible]
+    ranked: list[str] = []
+    if "dependency_best" in tables:
+        named = above(tables["dependency_best"])
+        lead = (named["held_out"] - named["baseline_held_out"]).sort_values(ascending=False, kind="stable")
+        ranked = named.loc[lead.index, "relation"].tolist()
+    relations = [visible[relation] for relation in ranked if relation in visible]
     return relations[: MOST_RELATIONS - len(mentions)] + mentions
 
 
