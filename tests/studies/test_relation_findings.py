@@ -204,7 +204,9 @@ def test_random_weights_earn_no_label_and_are_named_in_no_finding(how):
         kind = KINDS[study.corpus]()
         corpus = kind.read(kind.sample(), model.tokenizer, Reading())
         study.configure(Setup(bootstrap=200, least_count=20, corpus=corpus.about))
-        run_studies(model, corpus.segments[:60], {study.name: study}, kinds=kind_table(model.tokenizer), batch_tokens=1000)
+        run_studies(
+            model, corpus.segments[:60], {study.name: study}, kinds=kind_table(model.tokenizer), batch_tokens=1000
+        )
         tables = {table.name: table.conform(study.frames()[table.name]) for table in study.tables}
         assert not list(study.labels(tables))
         assert not named(study.findings(tables))

@@ -16,12 +16,10 @@ from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.words import word_attention, word_index
 from headatlas.studies.coreference_baselines import antecedents
-from headatlas.studies.coreference_findings import AMONG
 from headatlas.studies.kept_maps import BEST, LONGEST, POOL, SHORTEST, WRONG, ClearSentence
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, Study
 from headatlas.tables import records
-from headatlas.wording import fine_percent
 
 DIRECTION = "mention_to_antecedent"
 
@@ -91,15 +89,13 @@ class ClearMentions(Study):
 
     def clearest(self, best: pd.DataFrame) -> list[tuple[dict[str, Any], ClearSentence]]:
         """The clearest stretches for the best head of all mentions, with what a figure says of it."""
-        of_all = {row["candidates"]: row for row in records(best[best["mention_type"] == "all"])}
-        if "preceding" not in of_all:
+        of_all = records(best[(best["mention_type"] == "all") & (best["candidates"] == "preceding")])
+        if not of_all:
             return []
-        row = of_all["preceding"]
+        row = of_all[0]
         head = self.shape.numbered.index((row["layer"], row["head"]))
         ranked = sorted((-float(of_heads[head]), number) for number, of_heads in enumerate(self.clarity))
-        same = [other for other in of_all.values() if (other["layer"], other["head"]) == (row["layer"], row["head"])]
-        remark = ", ".join(f"{fine_percent(other['accuracy'])} among {AMONG[other['candidates']]}" for other in same)
-        said = {"relation": self.corpus, "direction": DIRECTION, "accuracy": row["accuracy"], "remark": remark}
+        said = {"relation": self.corpus, "direction": DIRECTION, "accuracy": row["accuracy"]}
         said |= {"layer": row["layer"], "head": row["head"]}
         return [(said, self._sentence(number, head)) for faint, number in ranked[:BEST] if faint != -WRONG]
 

@@ -33,7 +33,7 @@ from headatlas.studies.labels import BEHAVIOURS, Label, table_of_labels
 from headatlas.studies.study import Frames, Study, check_sums
 from headatlas.tables import Table
 
-_OF_EXAMPLE = ("relation", "layer", "head", "direction", "accuracy", "remark")
+_OF_EXAMPLE = ("relation", "layer", "head", "direction", "accuracy")
 
 
 def run_survey(options: SurveyOptions) -> Atlas:
@@ -199,7 +199,7 @@ class _Survey:
         rows = write_tables(self.run.folder, made.frames, made.declared)
         if clear:
             examples = [
-                RelationExample(**{name: row[name] for name in _OF_EXAMPLE if name in row}, **sentence._asdict())
+                RelationExample(**{name: row[name] for name in _OF_EXAMPLE}, **sentence._asdict())
                 for keeper in clear
                 for row, sentence in keeper.clearest(made.frames[keeper.best_heads])
             ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from headatlas.encoding.template import SPECIAL
 from headatlas.errors import SettingError
 from headatlas.results.example import RelationExample
 from headatlas.studies.clear_mentions import DIRECTION as MENTION_TO_ANTECEDENT
+from headatlas.studies.coreference_findings import AMONG
 from headatlas.studies.coreference_findings import labels as coreference_labels
 from headatlas.studies.dependency_findings import above
 from headatlas.views.figures.style import FONT_POINTS, INK, VERMILLION, drawable, families_for, styled, width_in_ems
@@ -189,6 +190,7 @@ def clearest(examples: Sequence[RelationExample], tables: Mapping[str, pd.DataFr
     mentions = [example for example in visible.values() if example.direction == MENTION_TO_ANTECEDENT]
     if "coreference_best" not in tables or not list(coreference_labels(tables)):
         mentions = []
+    mentions = [replace(example, remark=_by_candidates(example, tables["coreference"])) for example in mentions]
     ranked: list[str] = []
     if "dependency_best" in tables:
         named = above(tables["dependency_best"])
@@ -196,6 +198,13 @@ def clearest(examples: Sequence[RelationExample], tables: Mapping[str, pd.DataFr
         ranked = named.loc[lead.index, "relation"].tolist()
     relations = [visible[relation] for relation in ranked if relation in visible]
     return relations[: MOST_RELATIONS - len(mentions)] + mentions
+
+
+def _by_candidates(example: RelationExample, heads: pd.DataFrame) -> str:
+    """How often the example's head finds an antecedent, among each kind of candidates."""
+    same = heads[(heads["layer"] == example.layer) & (heads["head"] == example.head)]
+    scores = same[same["mention_type"] == "all"].set_index("candidates")["accuracy"]
+    return ", ".join(f"{100 * scores[name]:.1f} % among {words}" for name, words in AMONG.items() if name in scores)
 
 
 def _faintest(example: RelationExample) -> float:
