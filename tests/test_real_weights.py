@@ -68,5 +68,5 @@ def test_real_heads_behave_as_the_paper_says(demo):
 def test_the_control_has_none_of_it(tmp_path):
     """With random weights no head of the embedded model attends to a neighbour."""
     options = {"text": ha.sample_text(), "segments": 40, "progress": False}
-    control = ha.survey("embedded", out=tmp_path / "control", random_weights=True, **options)
+    control = ha.survey("embedded", out=tmp_path / "control", random_weights="fresh", **options)
     assert control.tables["positions"]["value"].max() < 0.2

@@ -39,6 +39,9 @@ Pooling = Literal["mean", "first"]
 PruneBy = Literal["importance", "ablation"]
 """The measure by which the least needed heads are chosen."""
 
+RandomWeights = Literal["fresh", "shuffled"]
+"""Which control network: weights drawn anew as before training, or the entries of every matrix shuffled."""
+
 SegmentStyle = Literal["auto", "pair", "single"]
 """Special tokens of a segment: two spans, one span, or two if the tokenizer supports them."""
 

@@ -16,7 +16,7 @@ SHA = "4f3e427e4aff" + "0" * 52
         ({"segments": 200}, {"segments": 1000}, ["segments 200 instead of 1,000"]),
         ({"max_tokens": 40, "seed": 1}, {"max_tokens": 30, "seed": 2},
          ["max tokens 40 instead of 30", "seed 1 instead of 2"]),
-        ({"control": True}, {"control": False}, ["control on instead of off"]),
+        ({"mdl": True}, {"mdl": False}, ["mdl on instead of off"]),
         ({"parse_with": None}, {"parse_with": "en_core_web_sm"}, ["parse with none instead of en_core_web_sm"]),
         ({"studies": ["positions", "entropy"]}, {"studies": ["positions", "gradients", "max_attention"]},
          ["studies with entropy and without gradients, max_attention"]),

@@ -57,7 +57,7 @@ def test_the_folder_on_disk_goes_with_the_model(tiny_folder, monkeypatch, tmp_pa
     [
         ({"device_map": "everywhere"}, "unknown. Use one of: auto"),
         ({"device_map": "auto", "device": "cpu"}, "exclude each other"),
-        ({"device_map": "auto", "random_weights": True}, "Random weights are drawn on one device"),
+        ({"device_map": "auto", "random_weights": "fresh"}, "Random weights are drawn on one device"),
     ],
 )
 def test_maps_that_cannot_be_meant(tiny_folder, options, problem):
@@ -88,8 +88,8 @@ def test_a_survey_of_a_spread_model(tiny_folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
-        ({"control": True, "treebank": "trees.conllu"}, "--control draws random weights on a single device"),
-        ({"random_weights": True}, "--random-weights draws random weights on a single device"),
+        ({"control": "fresh", "treebank": "trees.conllu"}, "--control draws random weights on a single device"),
+        ({"random_weights": "fresh"}, "--random-weights draws random weights on a single device"),
         ({"workers": 2}, "--device spread divides one model among all devices"),
     ],
 )

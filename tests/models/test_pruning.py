@@ -117,7 +117,7 @@ def test_a_pruned_network_that_is_trained_on_and_saved_loads_again(load_tiny, ba
 
 def test_the_control_of_a_pruned_model_has_its_heads(load_tiny, tmp_path):
     folder = saved(load_tiny("bert"), [(1, 2)], tmp_path)
-    control = load_model(str(folder), device="cpu", random_weights=True)
+    control = load_model(str(folder), device="cpu", random_weights="fresh")
     assert control.shapes["encoder"].heads == (3, 4)
 
 

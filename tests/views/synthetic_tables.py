@@ -13,7 +13,7 @@ def heads_of(layers: int, heads: int) -> list[int]:
 
 
 def tidy(heads: Sequence[int], column: str, keys: Sequence[object], largest: float = 1.0) -> pd.DataFrame:
-    """One row a head and key: layer, head (from 1), the key, value, low, high, count."""
+    """One row a head and key: layer, head (from 1), the key, value, low, high, count, no control."""
     random = np.random.default_rng(0)
     table = pd.DataFrame(
         [
@@ -24,15 +24,15 @@ def tidy(heads: Sequence[int], column: str, keys: Sequence[object], largest: flo
         ],
         columns=["layer", "head", column, "value", "count"],
     )
-    return table.assign(low=0.9 * table["value"], high=1.1 * table["value"])
+    return table.assign(low=0.9 * table["value"], high=1.1 * table["value"], control=np.nan)
 
 
 def token_kinds(heads: Sequence[int]) -> pd.DataFrame:
-    return tidy(heads, "kind", KINDS)
+    return tidy(heads, "kind", KINDS).assign(expected=0.02)
 
 
 def positions(heads: Sequence[int]) -> pd.DataFrame:
-    return tidy(heads, "offset", (-1, 0, 1))
+    return tidy(heads, "offset", (-1, 0, 1)).assign(expected=0.008)
 
 
 def gradients(heads: Sequence[int]) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import re
 import shutil
@@ -15,7 +16,7 @@ from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
 from transformers.models.auto import modeling_auto as auto
 from transformers.models.auto.auto_factory import _get_model_class
 
-from headatlas.choices import DeviceMap, DeviceMapName, Dtype, LanguageModel, TaskHead
+from headatlas.choices import DeviceMap, DeviceMapName, Dtype, LanguageModel, RandomWeights, TaskHead
 from headatlas.errors import SettingError, first_line
 from headatlas.models import pretrained
 from headatlas.models.model import Model
@@ -40,7 +41,7 @@ def load_model(
     revision: str | None = None,
     device: str | torch.device = "auto",
     dtype: str | torch.dtype = "float32",
-    random_weights: bool = False,
+    random_weights: RandomWeights | None = None,
     seed: int = 0,
     task_head: TaskHead | None = None,
     as_saved: bool = False,
@@ -59,8 +60,8 @@ def load_model(
         revision: Branch, tag or commit on the hub.
         device: Where to run it; "auto" uses a GPU if one is available.
         dtype: Floating-point type of weights and activations.
-        random_weights: Load the paper's control instead: keep the word and position embeddings, draw all other weights
-            at random.
+        random_weights: Load a control instead, with the same word and position embeddings: "fresh" draws all other
+            weights anew, as in the paper; "shuffled" permutes the entries of every other matrix.
         seed: Seed of the random weights.
         task_head: Load this head if it comes with the weights. Otherwise the language model head is loaded, if any.
         as_saved: Load the class that the weights were saved as, with all of its heads.
@@ -84,12 +85,12 @@ def load_model(
         )
     if placing:  # the weights on disk go with the network, or when this process ends
         weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
-    if random_weights:
-        network = randomise(network, seed)
+    if random_weights is not None:
+        network = randomise(network, random_weights, seed)
     record = source.record | {
         "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
         "weights_sha256": source.fingerprint(),
-        "random_weights": {"seed": seed} if random_weights else None,
+        "random_weights": {"kind": random_weights, "seed": seed} if random_weights else None,
     }
     if as_saved:
         record["unused_tensors"] = unused
@@ -201,7 +202,7 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
     return auto.AutoModel, None
 
 
-def _check_device_map(device_map: DeviceMap, device: str | torch.device, random_weights: bool) -> None:
+def _check_device_map(device_map: DeviceMap, device: str | torch.device, random_weights: RandomWeights | None) -> None:
     """Refuse an impossible device map before anything is loaded."""
     if isinstance(device_map, str) and device_map not in NAMED_MAPS:
         raise SettingError(f"--device-map {device_map} is unknown. Use one of: {', '.join(NAMED_MAPS)}.")
@@ -220,12 +221,18 @@ def _place_options(source: ModelSource, device_map: DeviceMap) -> dict[str, Any]
     return {"device_map": chosen, "offload_folder": tempfile.mkdtemp(prefix="headatlas-offload-")}
 
 
-def randomise(network: PreTrainedModel, seed: int) -> PreTrainedModel:
-    """The paper's control (section 5): pretrained word and position embeddings, everything else as at initialisation.
+def randomise(network: PreTrainedModel, kind: RandomWeights, seed: int) -> PreTrainedModel:
+    """A network with the pretrained word and position embeddings and nothing else that was learned.
 
-    It shows whether a finding was learned or follows from the architecture. Relative position terms inside attention
-    (T5) are attention weights, so they are initialised again.
+    It shows whether a finding was learned or follows from the architecture. Fresh weights are the paper's control
+    (section 5). They are so small that attention is nearly even; shuffled ones keep the distribution of every matrix,
+    biases and normalisation, so that attention scores are about as large as in the trained network. Relative position
+    terms inside attention (T5) are attention weights, so they are random too.
     """
+    return _shuffle(network, seed) if kind == "shuffled" else _draw_anew(network, seed)
+
+
+def _draw_anew(network: PreTrainedModel, seed: int) -> PreTrainedModel:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         fresh = type(network)._from_config(network.config, dtype=network.dtype)
@@ -237,3 +244,15 @@ def randomise(network: PreTrainedModel, seed: int) -> PreTrainedModel:
                 parameter.copy_(trained[name])
     fresh.tie_weights()
     return fresh
+
+
+def _shuffle(network: PreTrainedModel, seed: int) -> PreTrainedModel:
+    shuffled = copy.deepcopy(network)
+    generator = torch.Generator().manual_seed(seed)
+    embeddings = shuffled.get_input_embeddings().weight
+    with torch.no_grad():
+        for name, parameter in shuffled.named_parameters():
+            if parameter.ndim >= 2 and parameter is not embeddings and not _POSITIONS.search(name):
+                order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)
+                parameter.copy_(parameter.flatten()[order].view_as(parameter))
+    return shuffled

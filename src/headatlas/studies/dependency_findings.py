@@ -62,7 +62,7 @@ def findings(tables: Tables) -> Iterator[Finding | str]:
     yield from (_of_relation(row) for row in records(clearest))
     yield from _praised(relations)
     yield from _with_special(named, tables["dependencies"])
-    yield from _possessors(named, tables["dependencies"])
+    yield from _possessors(relations, tables["dependencies"])
     for row in records(clearest.drop_duplicates(["layer", "head"]).iloc[:MOST_RESTING]):
         yield from _resting(row, tables["resting"])
 
@@ -123,7 +123,7 @@ def _praised(relations: pd.DataFrame) -> Iterator[Finding]:
     high = above(praised[praised["low"] > HIGH])
     claim = f"{len(high)} of {len(praised)} relations that the paper's abstract praises are found above {percent(HIGH)}"
     yield Finding(
-        f"{claim}, interval included",
+        f"{claim}, interval included, and surely above the offset",
         len(high),
         untrained=int((praised["control"] > HIGH).sum()) if controlled(praised) else None,
         unit="count",
@@ -153,25 +153,28 @@ def _with_special(named: pd.DataFrame, every: pd.DataFrame) -> Iterator[Finding]
     )
 
 
-def _possessors(named: pd.DataFrame, every: pd.DataFrame) -> Iterator[Finding]:
+def _possessors(relations: pd.DataFrame, every: pd.DataFrame) -> Iterator[Finding]:
     """Does the clitic stand in for its possessor?"""
-    for row in records(named[named["relation"].isin(POSSESSIVE)]):
+    possessive = relations[relations["relation"].isin(POSSESSIVE)]
+    for row in records(possessive):
         same = every[(every["layer"] == row["layer"]) & (every["head"] == row["head"])]
         same = same[same["direction"] == row["direction"]].set_index("relation")
         if not {CLITIC, NOUN} <= set(same.index) or same.loc[CLITIC, "count"] < FEWEST_POSSESSORS:
             continue
         clitic, noun = (float(same.loc[name, "accuracy"]) for name in (CLITIC, NOUN))
         low, high = (float(same.loc[CLITIC, end]) for end in ("low", "high"))
-        name, number = f"{row['layer']}-{row['head']}", int(same.loc[CLITIC, "count"])
+        heads = heads_in(above(possessive[possessive["relation"] == row["relation"]]))
+        name = "head {}-{}".format(*heads[0]) if heads else f"the best head for {row['relation']}"
         yield Finding(
-            f"For possessors with a clitic, head {name} finds what they possess from the clitic in {percent(clitic)} "
-            f"of {number} cases",
+            f"For possessors with a clitic, {name} finds what they possess from the clitic in {percent(clitic)} of "
+            f"{int(same.loc[CLITIC, 'count'])} cases",
             clitic,
             (low, high),
             {
                 "from the possessor itself": noun,
                 f"all {row['relation']}, by the clitic where there is one": row["accuracy"],
             },
+            heads=heads,
         )
 
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from headatlas import merge, survey
-from headatlas.commands.ablate.options import ablate
+from headatlas.commands.ablate.options import AblateOptions, ablate
 from headatlas.commands.ablate.passes import HeadRemoval
+from headatlas.commands.ablate.report import report_ablate
+from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
 from headatlas.results.comparison import open_results
@@ -62,13 +65,18 @@ def two_tasks(bert, data, tmp_path_factory):
 
 def test_the_tables_of_several_tasks(two_tasks):
     tables = two_tasks.tables
-    assert set(tables) == {"ablation", "importance", "removal_curve"}
+    assert set(tables) == {"ablation", "importance", "removal_curve", "removable_heads"}
     assert len(tables["ablation"]) == 3 * 2 * 8, "tasks, measures, heads"
     assert len(tables["importance"]) == 3 * 8
     assert len(tables["removal_curve"]) == 3 * 2 * 4 * 3, "tasks, measures, orders, steps"
     for name in tables:
         assert tables[name].equals(pd.read_parquet(two_tasks.folder / "tables" / f"{name}.parquet"))
-        assert not tables[name].drop(columns=["first_half", "second_half"], errors="ignore").isna().any().any()
+        may_be_empty = [
+            "first_half",
+            "second_half",
+            *(("heads_removable", "low", "high") if "removable" in name else ()),
+        ]
+        assert not tables[name].drop(columns=may_be_empty, errors="ignore").isna().any().any()
     curve = tables["removal_curve"]
     ends = curve[curve["share"] == 1].groupby(["task", "measure"])["score"]
     assert (ends.max() - ends.min() < 1e-6).all(), "all orders end without any head"
@@ -87,7 +95,7 @@ def test_the_manifest_says_what_was_done(two_tasks):
     importance = two_tasks.tables["importance"].query("task == 'masked-lm'")
     both = ablation.merge(importance, on=["layer", "head"])
     ranks = [both["value"].rank(), (-both["change"]).rank()]
-    assert summary["importance_and_harm"] == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-3)
+    assert summary["importance_and_harm"]["value"] == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-3)
 
 
 def test_the_same_command_opens_what_is_there_and_another_is_refused(two_tasks, bert, data):
@@ -95,6 +103,43 @@ def test_the_same_command_opens_what_is_there_and_another_is_refused(two_tasks, 
     with pytest.raises(AtlasError, match="holds other results"):
         ablate(bert, **again)
     assert open_results(two_tasks.folder).tables["ablation"].equals(two_tasks.tables["ablation"])
+
+
+def test_other_sets_of_a_task_and_labels_of_a_survey(bert, data, surveyed, tmp_path):
+    other = tmp_path / "other.tsv"
+    rows = (data / "labelled.tsv").read_text(encoding="utf-8").splitlines()
+    other.write_text("\n".join([rows[0], *rows[:0:-1]]).replace("river", "sea") + "\n", encoding="utf-8")
+    options = {"task": "classification", "data": data / "labelled.tsv", "also": {"sea": other}, "atlas": surveyed}
+    results = ablate(bert, examples=12, out=tmp_path / "out", **options, **QUICK)
+    manifest, tables = results.manifest, results.tables
+    assert list(manifest["summary"]) == ["classification", "classification:sea"]
+    about = manifest["corpora"]["classification:sea"]
+    assert [file["file"] for file in about["files"]] == [str(other)]
+    assert about["trained_on"] == manifest["corpora"]["classification"]["trained_on"] == 12
+    assert set(tables["ablation"]["task"]) == {"classification", "classification:sea"}
+    assert set(tables) >= {"set_changes", "set_agreement", "label_importance"}
+    assert len(tables["set_changes"]) == 2 * 8, "measures, heads"
+    (row,) = tables["set_changes"].query("measure == 'accuracy' and layer == 2 and head == 3").to_dict("records")
+    of_head = tables["ablation"].query("measure == 'accuracy' and layer == 2 and head == 3").set_index("task")["change"]
+    assert [row["change_a"], row["change_b"]] == of_head.tolist()
+    assert set(tables["label_importance"]["label"]) >= {"any label"}
+    written = {path.name for path in write_figures(results, tmp_path, ["svg"])}
+    assert "set_changes.svg" in written
+    report = list(
+        report_ablate(results, AblateOptions(bert, **options | {"out": tmp_path}), DrawingOptions(figures=False))
+    )
+    assert any("heads have a label in the survey" in line for line in report)
+    assert not any("largest losses" in line for line in report)
+
+
+def test_documents_are_resampled_where_there_are_twenty(bert, tmp_path):
+    text = tmp_path / "documents.txt"
+    lines = [f"the dog ran by the river {word}\nshe sat there {word}\n" for word in ("a", "the", "old", "cat") * 6]
+    text.write_text("\n".join(lines), encoding="utf-8")
+    for examples, unit in ((24, "document"), (19, "example")):
+        out = ablate(bert, task="masked-lm", text=text, examples=examples, curves=False, out=tmp_path / unit, **QUICK)
+        assert set(out.tables["ablation"]["unit"]) == {unit}
+        assert out.manifest["summary"]["masked-lm"]["unit"] == unit
 
 
 def test_figures_are_drawn(two_tasks, tmp_path):
@@ -183,7 +228,6 @@ def test_the_causal_test_of_relations_and_coreference(bert, surveyed, treebank, 
         treebank=treebank,
         coreference=treebank,
         words=20,
-        controls=1,
         out=tmp_path / "out",
         **QUICK,
     )
@@ -191,7 +235,19 @@ def test_the_causal_test_of_relations_and_coreference(bert, surveyed, treebank, 
     assert "coreference:pronoun" in set(table["relation"])
     best = open_results(surveyed).tables["dependency_best"].set_index("relation")
     for row in table[~table["relation"].str.startswith("coreference")].to_dict("records"):
-        assert (row["layer"], row["head"]) == tuple(best.loc[row["relation"], ["layer", "head"]])
+        found_head = tuple(best.loc[row["relation"], ["layer", "head", "direction"]])
+        assert (row["layer"], row["head"], row["direction"]) == found_head
+    assert set(table["kind"]) == {"zero", "mean"}
+    assert set(table["end"]) == {"attending", "attended"}
+    assert found.manifest["summary"]["causal"]["needed"] == [], "the weights are random"
+    heads = found.tables["causal_heads"].set_index(["relation", "end", "kind", "head"])["effect"].sort_index()
+    for row in table.to_dict("records"):
+        every = heads[row["relation"], row["end"], row["kind"]]
+        assert row["effect"] == pytest.approx(every[row["head"]])
+        assert row["place"] == 1 + sum(every.drop(row["head"]) >= every[row["head"]])
+    said = "\n".join(report_ablate(found, SimpleNamespace(out=found.folder), SimpleNamespace(figures=False)))
+    assert "No relation is shown to need its head" in said
+    assert "matched words from the same input: " in said
     assert table["lead"].to_numpy() == pytest.approx((table["effect"] - table["control_effect"]).to_numpy())
     assert (table["p_holm"] >= table["p_value"]).all()
     assert (table["count"] == 20).all()
@@ -207,7 +263,7 @@ def test_the_replay_is_checked_once_for_all_relations(bert, surveyed, treebank, 
         return check(removal, *arguments)
 
     monkeypatch.setattr(HeadRemoval, "_check", counted)
-    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20, "controls": 1}
+    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20}
     options["coreference"] = treebank
     found = ablate(bert, out=tmp_path, **options, **QUICK)
     assert len(found.tables["causal"]) > 1
@@ -215,7 +271,7 @@ def test_the_replay_is_checked_once_for_all_relations(bert, surveyed, treebank, 
 
 
 def test_shards_of_the_causal_test_give_its_table(bert, surveyed, treebank, tmp_path):
-    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20, "controls": 1, **QUICK}
+    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20, **QUICK}
     whole = ablate(bert, out=tmp_path / "whole", **options)
     parts = [tmp_path / "part1", tmp_path / "part2"]
     for number, part in enumerate(parts, 1):
@@ -250,6 +306,9 @@ def test_families_that_cannot_be_gated_are_refused(tiny_folder, tmp_path):
         ({"heads": ["first"]}, SettingError, "is not a valid head"),
         ({"kind": "none"}, SettingError, 'Invalid value "none" for --kind'),
         ({"train_share": 1.0}, SettingError, "--train-share must lie between 0 and 1"),
+        ({"tolerance": 1.0}, SettingError, "--tolerance must lie between 0 and 1"),
+        ({"also": {"": "a.txt"}}, SettingError, "Write NAME=FILE, for example mismatched=dev.tsv."),
+        ({"task": "causal", "also": {"b": "a.txt"}}, SettingError, "--also needs exactly one task, and not causal"),
         ({"steps": 0}, SettingError, "--steps must be at least 1"),
         ({"words": 19}, SettingError, "--words must be at least 20, not 19."),
         ({"attention": "cross"}, SettingError, "has no cross attention"),

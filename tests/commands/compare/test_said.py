@@ -26,7 +26,7 @@ def treebank(tmp_path_factory):
 @pytest.fixture(scope="module")
 def random_networks(save_tiny, survey, treebank):
     """Atlases of networks that have learned nothing: one that sees all words, one that sees no later ones."""
-    options = {"text": None, "coreference": None, "treebank": treebank, "random_weights": True}
+    options = {"text": None, "coreference": None, "treebank": treebank, "random_weights": "fresh"}
     options |= {"max_tokens": POSITIONS, "bootstrap": 300, "least_count": 20}
     return [survey(save_tiny(name, max_position_embeddings=POSITIONS), **options) for name in ("bert", "llama")]
 

@@ -35,8 +35,8 @@ def test_the_model_of_an_atlas_is_loaded_as_it_was_surveyed(tmp_path):
     assert run.atlas_model(None) == ("embedded-mlm", {})
     atlas = synthetic_atlas(tmp_path, [4], commit="abc", random_weights=None)
     assert run.atlas_model(atlas) == ("made-up", {"revision": "abc"})
-    atlas.manifest["model"] |= {"commit": None, "random_weights": {"seed": 3}}
-    assert run.atlas_model(atlas) == ("made-up", {"revision": None, "random_weights": True, "seed": 3})
+    atlas.manifest["model"] |= {"commit": None, "random_weights": {"kind": "shuffled", "seed": 3}}
+    assert run.atlas_model(atlas) == ("made-up", {"revision": None, "random_weights": "shuffled", "seed": 3})
 
 
 def test_the_server_listens_on_this_machine_alone_and_a_taken_port_is_told():

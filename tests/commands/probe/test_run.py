@@ -28,7 +28,7 @@ def treebanks(tmp_path_factory):
 def found(treebanks, tiny_folder, tmp_path_factory):
     """Every probe, baseline and control with a tiny model."""
     out = tmp_path_factory.mktemp("probes") / "out"
-    options = QUICK | {"seeds": 2, "control": True, "control_task": True, "mdl": True, "rank": 4}
+    options = QUICK | {"seeds": 2, "control": "fresh", "control_task": True, "mdl": True, "rank": 4}
     atlas = ha.probe(
         str(tiny_folder("bert")),
         treebank=treebanks / "train.conllu",
@@ -50,11 +50,17 @@ def test_every_probe_has_its_rows(found):
     assert sizes["distances_words"] == 2
     assert sizes["attention_words"] == 4
     assert sizes["structural_distance"] == 2 * 3
-    parsers = table[~table["probe"].str.startswith("structural")]
+    (adjacent,) = table[table["probe"] == "adjacent_words"].to_dict("records")
+    assert adjacent["low"] <= adjacent["uuas"] <= adjacent["high"]
+    assert adjacent["count"] == table.loc[table["probe"] == "structural_distance", "count"].iloc[0]
+    parsers = table[~table["probe"].str.startswith("structural") & (table["probe"] != "adjacent_words")]
     assert parsers["uas"].between(0, 1).all()
     assert (parsers["low"] <= parsers["high"]).all()
     trained = parsers[parsers["seed"].notna()]
     assert (trained["selectivity"] == trained["uas"] - trained["control_uas"]).all()
+    assert (trained["selectivity_low"] < trained["selectivity"]).all()
+    assert trained["at_limit"].all()  # one pass
+    assert parsers[parsers["seed"].isna()]["at_limit"].isna().all()
     assert trained[trained["seed"] == 0]["mdl_bits"].notna().all()
     assert trained[trained["seed"] == 1]["mdl_bits"].isna().all()
     assert table[table["probe"] == "right_branching"]["weights"].isna().all()
@@ -149,7 +155,7 @@ def test_maps_of_random_weights_are_known_as_such(found, treebanks, tmp_path):
     random = {f"maps_{part}": found[0].folder / "maps" / f"{part}-random" for part in ("train", "eval")}
     atlas = ha.probe(**random, probes=["attention"], out=tmp_path / "out", **QUICK)
     assert atlas.tables["probes"]["weights"].tolist() == ["random"]
-    both = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "control": True}
+    both = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "control": "fresh"}
     with pytest.raises(SettingError, match="random weights already"):
         ha.probe("x", **random, **both, probes=["attention"], out=tmp_path / "other", **QUICK)
 
@@ -181,7 +187,9 @@ def test_too_few_sentences_are_refused(found, tmp_path):
         ({"probes": ["syntax"]}, "Unknown probe: syntax. Choose from: right_branching"),
         ({"model": "x", "sentences": 5}, "--sentences must be at least 20"),
         ({"model": "x", "seeds": 0}, "--seeds must be at least 1"),
-        ({"model": "x", "control": True, "probes": ["distances"]}, "--control trains attention probes"),
+        ({"model": "x", "control": "fresh", "probes": ["distances"]}, "--control trains attention probes"),
+        ({"model": "x", "pair": ["the"]}, "--pair has an odd number of words"),
+        ({"model": "x", "pair": ["the", "cat"], "probes": ["attention"]}, "--pair asks the probe attention_words"),
         ({"model": "x", "format": {"treebank": "penn"}}, "--format treebank=penn is not available"),
     ],
 )
@@ -211,7 +219,7 @@ def sentences_of(folder, name):
 
 def test_a_drawn_part_is_the_same_for_the_control(treebanks, tiny_folder, tmp_path):
     inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "probes": ["attention"]}
-    atlas = ha.probe(str(tiny_folder("bert")), **inputs, sentences=60, control=True, out=tmp_path, **QUICK)
+    atlas = ha.probe(str(tiny_folder("bert")), **inputs, sentences=60, control="fresh", out=tmp_path, **QUICK)
     drawn = sentences_of(atlas.folder, "train")
     assert len(drawn) <= 60 < len(treebanks.joinpath("train.conllu").read_text().split("\n\n"))
     assert sentences_of(atlas.folder, "train-random") == drawn
@@ -230,7 +238,7 @@ def test_the_control_reads_the_sentences_of_stores_however_they_were_drawn(treeb
         ).folder,
         "maps_eval": ha.extract(model, treebank=files["dev"], out=tmp_path / "b", **how).folder,
     }
-    inputs = {"treebank": files["train"], "eval": files["dev"], "probes": ["attention"], "control": True}
+    inputs = {"treebank": files["train"], "eval": files["dev"], "probes": ["attention"], "control": "fresh"}
     atlas = ha.probe(model, **maps, **inputs, out=tmp_path / "out", **QUICK)
     stored = [list(example.words) for example in ha.open_store(tmp_path / "a").examples]
     assert sentences_of(atlas.folder, "train-random") == stored
@@ -240,4 +248,4 @@ def test_a_control_of_another_tokenizer_is_refused(treebanks, tiny_folder, found
     maps = {f"maps_{part}": found[0].folder / "maps" / part for part in ("train", "eval")}
     inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "probes": ["attention"]}
     with pytest.raises(SettingError, match="the control reads other sentences"):
-        ha.probe(str(tiny_folder("roberta")), **maps, **inputs, control=True, out=tmp_path, **QUICK)
+        ha.probe(str(tiny_folder("roberta")), **maps, **inputs, control="fresh", out=tmp_path, **QUICK)

@@ -107,9 +107,9 @@ def test_same_seed_same_tables_other_seed_others(survey, tmp_path):
 
 
 def test_random_weights_are_another_model(survey, tmp_path):
-    trained, control = survey(), survey(random_weights=True, out=tmp_path / "control")
+    trained, control = survey(), survey(random_weights="fresh", out=tmp_path / "control")
     assert not trained.tables["entropy"].equals(control.tables["entropy"])
-    assert control.manifest["model"]["random_weights"] == {"seed": 0}
+    assert control.manifest["model"]["random_weights"] == {"kind": "fresh", "seed": 0}
 
 
 def test_as_published_text_has_one_token_type_and_measures_are_smoothed(survey, tmp_path, monkeypatch):

@@ -60,5 +60,6 @@ def test_sides_are_told_apart():
         return {"a": {"model": a}, "b": {"model": b}}
 
     one = {"name": "folder/one", "random_weights": None}
-    assert names_of(manifest(one, one | {"random_weights": {"seed": 0}})) == ("one", "one with random weights")
+    fresh, shuffled = (one | {"random_weights": {"kind": kind, "seed": 0}} for kind in ("fresh", "shuffled"))
+    assert names_of(manifest(fresh, shuffled)) == ("one with random weights", "one with shuffled weights")
     assert names_of(manifest(one, one)) == ("A, one", "B, one")

@@ -141,7 +141,7 @@ def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
         segments=options.segments,
         format=options.format,
         least_count=options.least_count,
-        control="ptb-dev" in files,
+        control="fresh" if "ptb-dev" in files else None,
         **shared,
     )
     atlas = run_survey(surveying)
@@ -156,7 +156,7 @@ def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
             vectors=vectors,
             sentences=options.probe_sentences,
             seeds=options.probe_seeds,
-            control=True,
+            control="fresh",
             **shared,
         )
     return _finish(atlas, probed, files)

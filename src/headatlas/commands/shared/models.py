@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from cyclopts import Parameter
 
-from headatlas.choices import Dtype, Stack
+from headatlas.choices import Dtype, RandomWeights, Stack
 from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Positive
 
 if TYPE_CHECKING:
@@ -104,5 +104,6 @@ class ModelOptions(LoadOptions, BatchOptions, panel="Model"):
 class RandomWeightsOptions(Options, panel="Model"):
     """Random weights, the control of what is measured on a model."""
 
-    random_weights: Annotated[bool, UNRECORDED, DECIDES_MAPS] = False
-    """Keep the word and position embeddings and draw all other weights at random, as a control."""
+    random_weights: Annotated[RandomWeights | None, UNRECORDED, DECIDES_MAPS] = None
+    """Use random weights as a control, but keep the word and position embeddings: fresh draws all other weights anew,
+    shuffled permutes the entries of every other matrix, so that attention stays about as sharp."""
