@@ -117,6 +117,7 @@ def compare_coreference(heads: pd.DataFrame, best: pd.DataFrame, baselines: pd.D
     """Table 2: the head that is best for all mentions, the best for each type, and the baselines."""
     frame = pd.concat([best_heads(heads, best), baselines.rename(columns={"baseline": "method"})], ignore_index=True)
     keys = ["mention_type", "method"]
+    frame = frame[frame["mention_type"].isin(MENTION_TYPES)]
     frame = frame.merge(published_coreference(), "outer", keys, suffixes=("", "_published"))
     for key, order in zip(keys, (MENTION_TYPES, tuple(METHODS)), strict=True):
         frame[key] = pd.Categorical(frame[key], order)
