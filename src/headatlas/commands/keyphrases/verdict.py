@@ -6,6 +6,7 @@ method on the same documents; intervals and p values hold for all methods at onc
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -39,11 +40,12 @@ def _verdict(heads: Row, rival: Row, gap: Row, said: str, compared: int) -> str:
         outcome = "the chosen heads and it cannot be told apart"
     else:
         outcome = "the chosen heads beat it" if gap["lead"] > 0 else "the chosen heads lose to it"
+    ends = f" [{gap['lead_low']:+.3f}, {gap['lead_high']:+.3f}]"
+    tested = f"{ends}, p = {gap['p_value']:.3f}" if not math.isnan(gap["lead_low"]) else ", too few differ to test it"
     return (
         f"At {CUT} phrases, F1 {heads['f1']:.3f} [{heads['low']:.3f}, {heads['high']:.3f}]; {said} {rival['method']} "
-        f"is best with {rival['f1']:.3f}: {outcome} ({gap['lead']:+.3f} [{gap['lead_low']:+.3f}, "
-        f"{gap['lead_high']:+.3f}], p = {gap['p_value']:.3f}, paired over {counted(gap['count'], 'document')}, "
-        f"corrected for {counted(compared, 'method')})."
+        f"is best with {rival['f1']:.3f}: {outcome} ({gap['lead']:+.3f}{tested}, paired over "
+        f"{counted(gap['count'], 'document')}, corrected for {counted(compared, 'method')})."
     )
 
 
