@@ -194,8 +194,8 @@ def test_nothing_to_hold_out_is_said_in_words():
         "not tested)."
     )
     assert "too few documents to hold any out" in antecedents(np.nan, 0.001)[0]
-    keyphrases = pd.DataFrame({"layer": [1], "head": [1], "first_half": [0.4], "second_half": [np.nan]})
-    assert findings({"keyphrase_heads": keyphrases}) == [
+    keyphrases = {"keyphrase_heads": pd.DataFrame({"layer": [1], "head": [1]}), "keyphrase_best": pd.DataFrame()}
+    assert findings(keyphrases) == [
         "No head can be chosen for keyphrases: there are too few documents to choose it on half of them."
     ]
 
