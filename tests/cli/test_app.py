@@ -39,7 +39,7 @@ def test_mistakes_are_explained(words, sentence):
         ["layers", "--help"],
         ["layers", "bert", "--train", "a", "--eval", "b", "--seeds", "0"],
         ["survey", "--help"],
-        ["survey", "bert", "--text", "a", "--control", "fresh"],
+        ["survey", "bert", "--text", "a", "--control", "fresh", "--random-weights", "fresh"],
         ["survey", "--maps", "a", "--dtype", "float16"],
         ["extract", "bert", "--text", "a", "--shard", "2/1"],
         ["merge", "--help"],
