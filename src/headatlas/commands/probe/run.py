@@ -147,7 +147,7 @@ def _run_jobs(
 def _summarise(record: Record) -> str:
     """Summarise a finished job in a few words."""
     row = max(record.probes, key=lambda row: row.get("uuas") or row.get("uas_no_punct") or 0)
-    if "uuas" in row:
+    if row.get("layer") is not None:
         return f"best UUAS {100 * row['uuas']:.1f} at layer {row['layer']}"
     return f"UAS {100 * row['uas_no_punct']:.1f} without punctuation"
 
