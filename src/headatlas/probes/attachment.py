@@ -202,7 +202,7 @@ def _right_edges(
     words = np.flatnonzero((gold != ROOT) & ~punct)
     words = words[~punct[first[words] + gold[words]]]
     heads = first[words] + gold[words]
-    return (tree[words] == gold[words]) | (tree[heads] == words - first[words])
+    return np.asarray((tree[words] == gold[words]) | (tree[heads] == words - first[words]))
 
 
 def bootstrap_weights(ids: Sequence[str], replicates: int, seed: int) -> NDArray[np.float64]:
