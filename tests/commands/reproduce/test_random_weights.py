@@ -43,7 +43,7 @@ def check(table):
 
 
 @pytest.mark.parametrize("kind", ["fresh", "shuffled"])
-@pytest.mark.parametrize("seed", [5, 6, 7])
+@pytest.mark.parametrize("seed", [5, 6])
 def test_no_verdict_for_a_tiny_network(reproduce, tiny_folder, kind, seed):
     check(reproduce(tiny_folder("bert"), kind, seed, segments=8, max_tokens=60).tables["reproduction"])
 
@@ -54,6 +54,6 @@ def test_no_verdict_for_an_embedded_network(reproduce, kind, seed):
     check(reproduce("embedded-mlm", kind, seed, segments=30).tables["reproduction"])
 
 
-def test_random_weights_need_the_model_by_name(corpora, load_tiny, tmp_path):
+def test_random_weights_need_the_model_by_name(load_tiny, tmp_path):
     with pytest.raises(ha.HeadatlasError, match="Pass the model by name"):
-        ha.reproduce("clark2019", model=load_tiny("bert"), ptb_dev=corpora / "dev.conllu", out=tmp_path, **QUICK)
+        ha.reproduce("clark2019", model=load_tiny("bert"), ptb_dev="dev.conllu", out=tmp_path)

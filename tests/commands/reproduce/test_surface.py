@@ -49,6 +49,7 @@ def paper_tables():
         "source",
     ).rename(columns={"value": "nats"})
     similarity = {"within_layers": 10.0, "between_layers": 12.0, "p_layers": 0.001}
+    similarity |= {"silhouette": 0.4, "cloud_silhouette": 0.1, "p_clusters": 0.001}
     return {
         "positions": rows(position, (-1, 0, 1), "offset"),
         "token_kinds": rows(kind_share, kinds, "kind"),
@@ -64,6 +65,7 @@ def even_tables():
     kinds = ("cls", "sep", "period_comma", "other", "sep_to_sep", "other_to_sep")
     entropy = rows(lambda *_: math.log(128), ("all", "cls"), "source").rename(columns={"value": "nats"})
     similarity = {"within_layers": 2.11, "between_layers": 2.12, "p_layers": 0.2}
+    similarity |= {"silhouette": 0.1, "cloud_silhouette": 0.1, "p_clusters": 0.5}
     return {
         "positions": rows(lambda *_: 1 / 128, (-1, 0, 1), "offset"),
         "token_kinds": rows(lambda *_: 2 / 128, kinds, "kind"),
@@ -77,7 +79,7 @@ def even_tables():
 EVEN_TOO = {"most heads put little attention on the current token", "broad heads put at most 10 % on any one word",
             "in most layers the entropy from [CLS] is that from all tokens"}  # fmt: skip
 QUESTION = "are the first and the last layer alike?"
-CLAIMS = {claim.item: claim for claim in SURFACE if claim.item != QUESTION}
+CLAIMS = {claim.item: claim for claim in SURFACE if claim.item != QUESTION and claim.decided_by == "model"}
 
 
 def verdicts(tables, random=None):
@@ -107,10 +109,11 @@ UNTRUE = {
     9: ("token_kinds", "kind == 'sep_to_sep' and layer == 6", 0.8),
     10: ("token_kinds", "kind == 'cls' and layer == 12", 0.9),
     11: ("token_kinds", "kind == 'sep'", 0.0),
-    13: ("gradients", "kind == 'sep' and layer >= 5", 9),
+    13: ("gradients", "kind == 'sep' and layer >= 5", 10),
     14: ("entropy", "source == 'all' and layer <= 2", 2.4),
     15: ("entropy", "source == 'cls'", 4.0),
     16: ("entropy", "source == 'cls' and layer == 12", 1.0),
+    32: ("similarity", "measure == 'silhouette'", 0.2),
     33: ("similarity", "measure == 'p_layers'", 0.3),
 }
 
@@ -136,7 +139,7 @@ def test_a_wide_interval_reproduces_nothing():
             table["high"] += 0.5
     tables["gradients"] = tables["gradients"].assign(low=0.0, high=20.0)
     found = verdicts(tables)
-    exact = {item for item in CLAIMS if "these layers" in item or "heads of one layer" in item}  # have no interval
+    exact = {item for item in CLAIMS if "these layers" in item or CLAIMS[item].number in (32, 33)}  # have no interval
     assert {item for item, verdict in found.items() if verdict == "reproduced"} == exact
 
 
@@ -154,7 +157,28 @@ def test_a_model_without_separators_lacks_them():
     tables["entropy"].loc[tables["entropy"]["source"] == "cls", ["nats", "low", "high"]] = float("nan")
     found = verdicts(tables)
     lacking = {claim.number for item, claim in CLAIMS.items() if found[item] == "not run"}
-    assert lacking == {5, 9, 10, 15, 16}
+    assert lacking == {5, 9, 10, 13, 15, 16}
+
+
+def test_the_corpus_is_checked():
+    common = pd.DataFrame({"token": ["the", ",", ".", "of"]})
+    tables = {"token_kinds": paper_tables()["token_kinds"].assign(expected=2 / 128), "common_tokens": common}
+    checked = {claim.number: claim for claim in SURFACE if claim.decided_by == "corpus"}
+    found = {number: judge(claim, tables, {}, {}) for number, claim in checked.items()}
+    assert {number: (check.verdict, check.ours) for number, check in found.items()} == {
+        6: ("reproduced", "1/64"),
+        7: ("reproduced", "the, ,, ."),
+    }
+    tables["common_tokens"] = common.iloc[::-1]
+    assert judge(checked[7], tables, {}, {}).verdict == "differs"
+
+
+def test_gradients_must_fall_where_attention_rises():
+    tables = paper_tables()
+    kinds = tables["token_kinds"]
+    early = (kinds["kind"] == "sep") & (kinds["layer"].isin([2, 3]))
+    kinds.loc[early, ["value", "low", "high"]] = [0.7, 0.695, 0.705]  # rises in layer 2, not in 5 or 6
+    assert verdicts(tables)["that is where attention to [SEP] rises"] == "differs"
 
 
 def test_layer_means_are_means_over_heads():

@@ -85,6 +85,8 @@ class ReproduceOptions(LoadOptions, BatchOptions, FormatOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.model, str | Path):
+            raise SettingError("reproduce loads the model again with random weights. Pass the model by name.")
         if self.probe_sentences is not None and self.ptb_train is None:
             raise SettingError("--probe-sentences are sampled from --ptb-train, which is not given.")
         if all(getattr(self, name) is None for name in INPUTS):

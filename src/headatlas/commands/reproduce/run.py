@@ -151,8 +151,13 @@ def _finish(atlas: Atlas, random: Mapping[RandomWeights, Atlas], probed: Results
 
 
 def _tables(atlas: Atlas) -> dict[str, pd.DataFrame]:
-    """The tables of a survey, that of the best heads for relations with the published ones beside ours."""
+    """The tables of a survey, that of best heads with the published ones beside ours, and facts about its corpora."""
     tables = dict(atlas.tables)
+    corpora = atlas.manifest["corpora"]
+    if common := corpora.get("text", {}).get("common_tokens"):
+        tables["common_tokens"] = pd.DataFrame(common)
+    if "split_words" in corpora.get("treebank", {}):
+        tables["split_words"] = pd.DataFrame([{name: corpora["treebank"][name] for name in ("words", "split_words")}])
     if "dependency_best" in tables:
         tables["dependency_best"] = view_of(atlas, "dependencies").frame
     return tables

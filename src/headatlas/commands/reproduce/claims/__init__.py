@@ -7,11 +7,12 @@ from headatlas.commands.reproduce.claims.coreference import COREFERENCE, table_2
 from headatlas.commands.reproduce.claims.dependencies import SYNTAX, table_1
 from headatlas.commands.reproduce.claims.elsewhere import ELSEWHERE
 from headatlas.commands.reproduce.claims.probes import SECTION_5, table_3
+from headatlas.commands.reproduce.claims.special_tokens import SPECIAL_TOKENS
 from headatlas.commands.reproduce.claims.surface import SURFACE
 
 CLAIMS: tuple[Claim, ...] = tuple(
     sorted(
-        (*SURFACE, *table_1(), *SYNTAX, *table_2(), *COREFERENCE, *table_3(), *SECTION_5, *ELSEWHERE),
+        (*SURFACE, *SPECIAL_TOKENS, *table_1(), *SYNTAX, *table_2(), *COREFERENCE, *table_3(), *SECTION_5, *ELSEWHERE),
         key=lambda claim: claim.number,
     )
 )

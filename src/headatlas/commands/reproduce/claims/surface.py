@@ -24,6 +24,10 @@ CLEAR_CLOSENESS = 0.05  # of the distance between layers
 CLEAR_FALL = 0.25  # of gradients, more than with random weights
 LOW_LAYERS = 2  # of 12
 SIGNIFICANT = 0.01
+FEWEST_LAYERS = 4  # to say in which one something begins
+CLEAR_SILHOUETTE = 0.25  # Kaufman and Rousseeuw 1990: below it, no substantial structure
+PAPERS_SHARE, SAME_SHARE = 1 / 64, 0.005
+COMMONEST = {"the", ",", "."}
 
 
 def layer_means(table: pd.DataFrame, value: str = "value", **chosen: str) -> pd.DataFrame:
@@ -179,6 +183,40 @@ def _first_and_last(tables: Tables) -> Answer | None:
     return Answer(None, f"rank {ends.index[0] + 1} of {len(pairs)} pairs, the closest first") if len(ends) else None
 
 
+def _onset(tables: Tables) -> Answer | None:
+    """Do gradients to [SEP] fall most where attention to it rises most?"""
+    shares, gradients = (layer_means(tables[name], kind="sep") for name in ("token_kinds", "gradients"))
+    if len(shares) < FEWEST_LAYERS or shares["mean"].isna().any() or gradients["mean"].isna().any():
+        return None
+    rises, falls = shares["mean"].diff(), -gradients["mean"].diff()
+    rise, fall = (int(change.iloc[1:].argmax()) + 2 for change in (rises, falls))
+    clear = shares["low"].loc[rise] > shares["high"].loc[rise - 1] + CLEAR_PEAK
+    clear &= gradients["high"].loc[fall] < gradients["low"].loc[fall - 1]
+    figures = (
+        f"attention rises most in layer {rise} ({100 * rises.max():+.0f} points), gradients fall most in layer {fall}"
+    )
+    return Answer(bool(clear) and abs(rise - fall) <= 1, figures)
+
+
+def _clusters(tables: Tables) -> Answer | None:
+    values = tables["similarity"].query("distance == 'js'").set_index("measure")["value"]
+    if "p_clusters" not in values or math.isnan(values["silhouette"]):
+        return None
+    silhouette, p_value = float(values["silhouette"]), float(values["p_clusters"])
+    figures = f"silhouette {silhouette:.2f}, one cloud {values['cloud_silhouette']:.2f}, p = {p_value:.3f}"
+    return Answer(silhouette >= CLEAR_SILHOUETTE and p_value < SIGNIFICANT, figures)
+
+
+def _expected(tables: Tables) -> Answer | None:
+    share = tables["token_kinds"].query("kind == 'sep'")["expected"].mean()
+    return None if math.isnan(share) else Answer(bool(abs(share - PAPERS_SHARE) <= SAME_SHARE), f"1/{1 / share:.0f}")
+
+
+def _commonest(tables: Tables) -> Answer:
+    tokens = tables["common_tokens"]["token"].str.lower().tolist()[: len(COMMONEST)]
+    return Answer(set(tokens) == COMMONEST, ", ".join(tokens))
+
+
 CLS_SEP = "a model with [CLS] and [SEP]"
 SURFACE = (
     Claim(1, "section 3.1", "most heads put little attention on the current token", ("positions",),
@@ -195,6 +233,10 @@ SURFACE = (
           f"at least {FEWEST_HEADS} such heads, more than half of them in the lower half", _neighbours_early),
     Claim(5, "section 3.2", "more than half of the attention of layers 6-10 goes to [SEP]", ("token_kinds",),
           "each layer's mean surely above 50 %", _in_the_middle("sep", 0.5), "over half", lacking=CLS_SEP),
+    Claim(6, "section 3.2", "a token that stands twice in 128 gets 1/64 of even attention", ("token_kinds.expected",),
+          f"within {100 * SAME_SHARE:g} points", _expected, "1/64", decided_by="corpus", lacking=CLS_SEP),
+    Claim(7, "section 3.2", "periods and commas are the commonest tokens but for the", ("common_tokens",),
+          "the same three tokens", _commonest, "the , .", decided_by="corpus", lacking="--wikipedia"),
     Claim(9, "section 3.2", "[SEP] itself attends almost only to [SEP]", ("token_kinds",),
           "each mean of layers 6-10 surely above 90 %", _in_the_middle("sep_to_sep", 0.9), "over 90 %",
           lacking=CLS_SEP),
@@ -206,6 +248,9 @@ SURFACE = (
     Claim(13, "figure 3", "from layer 5 on, gradients of attention to [SEP] are very small", ("gradients",),
           "mean surely at most half of that of the layers below", _sep_gradients, lead=CLEAR_FALL,
           lacking="a model with [SEP] and more layers"),
+    Claim(13, "figure 3", "that is where attention to [SEP] rises", ("token_kinds", "gradients"),
+          f"the largest rise, surely over {100 * CLEAR_PEAK:.0f} points, and the largest fall at most a layer apart",
+          _onset, lacking="a model with [SEP] and more layers"),
     Claim(14, "figure 4", "the lowest layers have heads of particularly high entropy", ("entropy",),
           f"heads of layers 1-2 surely above {BROAD_ENTROPY:.0%} of the uniform entropy, and a higher mean than above",
           _low_layers_broad, lead=CLEAR_NATS, lacking="a model with more layers"),
@@ -219,6 +264,9 @@ SURFACE = (
           lacking="a model with [CLS] and several layers"),
     number(16, "section 3.3", "entropy from [CLS] in the last layer, mean over its heads", 3.89, "nats", ("entropy",),
            _cls_entropy, margin=MARGINS["nats"], lacking="a model with [CLS]"),
+    Claim(32, "figure 6", "heads form several clear clusters", ("similarity",),
+          f"a silhouette of at least {CLEAR_SILHOUETTE}, larger than that of one cloud, p < {SIGNIFICANT}", _clusters,
+          lacking="a model with more heads"),
     Claim(33, "figure 6", "heads of one layer are often close to each other", ("similarity",),
           f"a mean distance smaller by {CLEAR_CLOSENESS:.0%}, p < {SIGNIFICANT}", _layers_alike, lead=CLEAR_CLOSENESS,
           lacking="a model with several layers"),
