@@ -49,7 +49,7 @@ def test_relations_that_are_otherwise_do_not():
 
 def test_heads_below_the_offset_have_no_direction():
     worse = dict.fromkeys(as_published()["dependency_best"]["relation"], ("low", 0.01))
-    assert shown(syntax.directions(relations(**worse))) == (False, "0 of 0 relations")
+    assert shown(syntax.directions(relations(**worse))) == (None, "0 of 0 relations, too few to say")
 
 
 def mentions(head, rules):

@@ -101,8 +101,9 @@ class ReproduceOptions(LoadOptions, BatchOptions, FormatOptions):
 def reproduce(options: ReproduceOptions) -> Atlas:
     """Reproduce "What Does BERT Look At?" from whatever of its inputs you have.
 
-    Surveys, trains the probes, draws the figures, and writes report.md into DIR: each published number beside ours, the
-    difference, and whether it is reproduced, differs, or lacks an input. Without inputs it lists the corpora that the
+    Surveys the model and the same network with random weights, which takes three times as long as a survey, trains the
+    probes, draws the figures, and writes report.md into DIR: each published number and finding beside ours, and whether
+    it is reproduced, differs, is not decided because random weights do the same, or was not run. Without inputs it lists the corpora that the
     paper used, and free ones that can be used instead. Press Ctrl-C to stop; the same command resumes.
 
         headatlas reproduce clark2019

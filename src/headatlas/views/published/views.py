@@ -33,6 +33,7 @@ _MADE_BY = {
     "layers": ("no layers were probed", "headatlas layers {} --train TRAIN --eval DEV --out DIR"),
 }
 """Command -> why its tables are missing, and how to make them."""
+_DECIMALS = {"%": 1, "nats": 2}  # by unit
 RANDOM, _MET = "random weights", " *"
 _COLUMNS: Cells = {
     Column("claim", number=True): lambda row: str(row["claim"]),
@@ -40,7 +41,7 @@ _COLUMNS: Cells = {
     Column("what"): lambda row: row["item"] + (f", {row['unit']}" if row["unit"] in ("%", "nats") else ""),
     Column("published"): lambda row: row["published"],
     Column("ours"): lambda row: row["ours"],
-    Column("95 % interval", number=True): lambda row: _interval(row["low"], row["high"]),
+    Column("95 % interval", number=True): lambda row: _interval(row["low"], row["high"], row["unit"]),
     Column("difference", number=True): lambda row: _signed(row["difference"], row["unit"]),
     Column("verdict"): lambda row: f"{row['verdict']}: {row['missing']}" if row["missing"] else row["verdict"],
     Column("fresh", RANDOM): lambda row: row["fresh"] + _MET * ("fresh" in row["met_by"]),
@@ -129,18 +130,19 @@ def counts(table: pd.DataFrame) -> str:
     )
     by_random = ", ".join(f"{int(decided['met_by'].str.contains(kind).sum())} {kind}" for kind in ("fresh", "shuffled"))
     return (
-        f"{reproduced} of {len(decided)} reproduced; random weights meet {by_random} of these rules, which then decide "
+        f"{reproduced} of {len(decided)} reproduced; random weights: {by_random}, and a rule that they meet decides "
         f"nothing ({open_ones} not decided). Checks of the corpus: {agreeing} of {len(checks)} agree. "
         f"Not run: {len(table) - len(run)}."
     )
 
 
-def _interval(low: float, high: float) -> str:
-    return "" if pd.isna(low) else f"[{low:.1f}, {high:.1f}]"
+def _interval(low: float, high: float, unit: str) -> str:
+    decimals = _DECIMALS.get(unit, 0)
+    return "" if pd.isna(low) else f"[{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def _signed(difference: float, unit: str) -> str:
     if pd.isna(difference):
         return ""
-    decimals = {"%": 1, "nats": 2}.get(unit, 0)
+    decimals = _DECIMALS.get(unit, 0)
     return f"{difference:+.{decimals}f}"

@@ -134,10 +134,10 @@ def directions(tables: Tables) -> Answer | None:
     ours = _paired(tables)
     ours = ours[(ours["low"] > ours["baseline_high"]).to_numpy()]
     differing = ours[ours["direction"] != ours["published_direction"]]["relation"].tolist()
-    figures = f"{len(ours) - len(differing)} of {len(ours)} relations" + (
-        f"; not {', '.join(differing)}" * bool(differing)
-    )
-    return Answer(len(ours) >= FEWEST_RELATIONS and not differing, figures)
+    figures = f"{len(ours) - len(differing)} of {len(ours)} relations"
+    if differing:
+        return Answer(False, f"{figures}; not {', '.join(differing)}")
+    return Answer(True, figures) if len(ours) >= FEWEST_RELATIONS else Answer(None, f"{figures}, too few to say")
 
 
 def gain_little(tables: Tables) -> Answer | None:

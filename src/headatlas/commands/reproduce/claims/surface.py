@@ -158,7 +158,7 @@ def _cls_last(tables: Tables) -> Answer | None:
         return None
     rank = int((excess["value"] > last["value"]).sum()) + 1
     holds = bool(last["low"] > excess["high"].iloc[:-1].max() and last["low"] > 0)
-    figures = f"{last['value']:+.2f} nats, the {rank}. largest excess of {len(excess)} layers"
+    figures = f"{last['value']:+.2f} nats more than from all tokens, rank {rank} of {len(excess)} layers"
     return Answer(holds, figures, strength=float(last["value"]))
 
 
