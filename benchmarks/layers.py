@@ -16,12 +16,11 @@ from headatlas.encoding.span_segments import span_segments
 from headatlas.models.loading import load_model
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.probes.span_probes import EdgeProbe
-from headatlas.probes.training import TrainingSettings, fit
+from headatlas.probes.training import fit_updates
 
 GOAL = 0.3
 TASK = "dependencies"
 QUICK_SENTENCES = 300
-HELD_OUT = 2  # sentences: a pass over them is part of the time
 BATCH = 128  # targets
 WIDTH = 64
 
@@ -53,13 +52,13 @@ def measure(quick: bool) -> Result:
         targets = SpanTargets(store, range(len(segments)), of_texts, labels, torch.device("cpu"))
         for place in range(len(targets)):
             targets.batch([place], "states")  # into memory
-        layers, settings = range(store.shape.layers + 1), TrainingSettings(epochs=1, batch_size=BATCH)
+        layers, updates = range(store.shape.layers + 1), -(-int(targets.counts.sum()) // BATCH)
 
         def make() -> EdgeProbe:
             return EdgeProbe(layers, store.index.states, labels, spans=targets.spans, width=WIDTH, seeds=[0])
 
         def train() -> None:
-            fit(make, targets, range(HELD_OUT, len(targets)), range(HELD_OUT), settings, 0)
+            fit_updates(make, targets, updates, BATCH, 0)
 
         times = ratio(train, forward_passes(model, segments), rounds=3 if quick else 15)
     return Result("layers", times, GOAL, also={"layers": len(layers), "targets": int(targets.counts.sum())})

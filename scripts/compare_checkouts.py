@@ -37,7 +37,7 @@ READING = "--text inputs/text.txt --treebank inputs/dev.conllu"
 CORPORA = f"{READING} --coreference inputs/short.conllu --keyphrases inputs/papers.jsonl"
 SCORED = "masked-lm classification --text inputs/text.txt --data inputs/labelled.tsv"
 SOME_HEADS = "--heads 1-3 3-9"
-PROBES = "--seeds 1 --epochs 2 --bootstrap 100 --max-tokens 96 --no-figures"
+PROBES = "--seeds 1 --bootstrap 100 --max-tokens 96 --no-figures"
 ABLATE = "--examples 6 --steps 2 --random-orders 1 --bootstrap 100 --max-tokens 48 --no-figures"
 
 # Name of the results: the command that makes them, without --out. results/NAME was made by a command above.
@@ -55,14 +55,16 @@ COMMANDS = {
     "maps-dev": "extract embedded --treebank inputs/dev.conllu --sentences 30 --seed 3",
     "maps-tokens": "extract embedded --text inputs/text.txt --segments 10 --max-tokens 64 --dtype-stored float32",
     "survey-maps": "survey --maps results/maps-tokens --bootstrap 200 --examples 8 --no-figures",
-    "probe": f"probe embedded {TRAINING} --vectors inputs/vectors.txt --control fresh --control-task {PROBES}",
-    "probe-maps": f"probe --maps-train results/maps-words --maps-eval results/maps-dev --probes attention {PROBES}",
+    "probe": f"probe embedded {TRAINING} --vectors inputs/vectors.txt --control fresh --control-task --epochs 2 "
+    f"{PROBES}",
+    "probe-maps": "probe --maps-train results/maps-words --maps-eval results/maps-dev --probes attention --epochs 2 "
+    f"{PROBES}",
     "layers": "layers embedded --train inputs/train.conllu --eval inputs/few.conllu --train-limit 60 --eval-limit 30 "
-    f"--task pos dependencies arcs coreference {PROBES}",
+    f"--task pos dependencies arcs coreference --updates 60 {PROBES}",
     "ablate": f"ablate embedded-mlm --task {SCORED} {ABLATE}",
     "pairs": f"ablate embedded-mlm --task minimal-pairs --pairs inputs/pairs.jsonl {SOME_HEADS} --kind mean {ABLATE}",
     "causal": "ablate embedded-mlm --task causal --atlas results/survey --treebank inputs/dev.conllu "
-    f"--coreference inputs/short.conllu --words 20 --controls 1 {ABLATE}",
+    f"--coreference inputs/short.conllu --words 20 {ABLATE}",
     "ablate-probe": f"ablate embedded --task probe {TRAINING} {SOME_HEADS} {ABLATE}",
     "keyphrases": "keyphrases embedded --train inputs/papers.jsonl --data inputs/other-papers.jsonl --bootstrap 100 "
     "--no-figures",

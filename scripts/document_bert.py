@@ -25,8 +25,8 @@ headatlas reproduce clark2019 --model bert-base --wikipedia wiki.test.raw --segm
 python -m scripts.document_bert bert-base-clark2019"""
 DIFFERENCES = (
     "**Checkpoint.** The heads are those of BERT-base, 12 layers of 12, but cased, where the paper's figures are those "
-    "of the uncased model; fine-tuned for named entities; and rounded to 8 bits. So numbers of heads and layers are not "
-    "expected to agree. The masked-LM head is missing, so gradients (claim 13) cannot be computed.",
+    "of the uncased model; fine-tuned for named entities; and rounded to 8 bits. So numbers of heads and layers are "
+    "not expected to agree. The masked-LM head is missing, so gradients (claim 13) cannot be computed.",
     "**Text.** The test articles of WikiText-2, tokenised, instead of 1,000 segments of Wikipedia.",
     "**Treebank.** GUM, tag V5.1.0, in original Stanford Dependencies, instead of the Wall Street Journal: ten "
     "documents of several genres are scored, the others train the probes on far fewer sentences than the paper had.",
@@ -54,8 +54,8 @@ def document(atlas: Atlas) -> str:
         "Read were: " + "; ".join(markdown_text(line.rstrip(".")) for line in corpora_read(atlas.manifest)) + ".",
         "## How to read the tables",
         f"A number is reproduced if the published value lies within our 95 % interval, widened by "
-        f"{MARGINS['table 1']:g} points (table 1), {MARGINS['table 2']:g} points (tables 2 and 3), {MARGINS['nats']:g} nats or "
-        f"{MARGINS['heads']:g} head, and the interval is at most {WIDEST['%']:g} points, {WIDEST['nats']:g} nats or "
+        f"{MARGINS['table 1']:g} points (table 1), {MARGINS['table 2']:g} points (tables 2 and 3), "
+        f"{MARGINS['nats']:g} nats or {MARGINS['heads']:g} head, and the interval is at most {WIDEST['%']:g} points, {WIDEST['nats']:g} nats or "
         f"{WIDEST['heads']:g} heads wide. A finding is reproduced if its rule "
         "([definitions](definitions.md#what-counts-as-reproduced)) holds beyond its interval. Neither counts if random "
         "weights meet the rule too (\\*); it is then not decided. *fresh*: weights drawn anew; *shuffled*: the entries "

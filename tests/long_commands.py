@@ -44,7 +44,7 @@ def commands(folder: Path, model: str, headless: str) -> dict[str, list[str]]:
     text, trees = str(folder / "text.txt"), {part: str(folder / f"{part}.conllu") for part in ("train", "dev")}
     spans = [str(folder / f"spans-{part}.conllu") for part in ("train", "eval")]
     survey = ["--segments", "12", "--bootstrap", "20", "--examples", "2"]
-    training = ["--seeds", "1", "--epochs", "2", "--bootstrap", "20"]
+    training = ["--seeds", "1", "--bootstrap", "20"]
     curves = ["--examples", "6", "--steps", "2", "--random-orders", "1", "--bootstrap", "20"]
     documents = ["--train", str(folder / "train.jsonl"), "--data", str(folder / "data.jsonl"), "--bootstrap", "20"]
     inputs = ["--wikipedia", text, "--ptb-dev", trees["dev"], "--bootstrap", "20", "--segments", "8"]
@@ -53,11 +53,11 @@ def commands(folder: Path, model: str, headless: str) -> dict[str, list[str]]:
         "survey": [model, "--text", text, "--treebank", trees["dev"], *survey, *SMALL, "--no-figures"],
         "extract": [model, "--treebank", trees["train"], "--shard-megabytes", "1", *SMALL],
         "ablate": [model, "--task", "masked-lm", "--text", text, *curves, *SMALL, "--no-figures"],
-        "probe": [model, "--treebank", trees["train"], "--eval", trees["dev"], *training, "--probes",
+        "probe": [model, "--treebank", trees["train"], "--eval", trees["dev"], *training, "--epochs", "2", "--probes",
                   "right_branching", "attention", "--device", "cpu", "--max-tokens", "60", "--batch-tokens", "96",
                   "--no-figures"],
         "layers": [model, "--train", spans[0], "--eval", spans[1], "--task", "pos", "dependencies", *training, *SMALL,
-                   "--no-figures"],
+                   "--updates", "40", "--no-figures"],
         "fit-mlm": [headless, "--text", text, "--tokens", "1500", "--max-tokens", "24", "--batch-tokens", "96",
                     "--save-every", "0", "--device", "cpu"],
         "keyphrases": [model, *documents, *SMALL, "--no-figures"],

@@ -58,9 +58,9 @@ if TYPE_CHECKING:
     from headatlas.studies.findings import Finding as Finding
     from headatlas.studies.labels import Label as Label
     from headatlas.studies.labels import Pattern as Pattern
+    from headatlas.studies.segment_means import SegmentMeans as SegmentMeans
     from headatlas.studies.state import State as State
     from headatlas.studies.study import LayerMap as LayerMap
-    from headatlas.studies.study import SegmentMeans as SegmentMeans
     from headatlas.studies.study import Setup as Setup
     from headatlas.studies.study import Study as Study
     from headatlas.tables import COUNT as COUNT
@@ -101,7 +101,7 @@ _HOMES = {
     "Reading": "engine.corpora.kind",
     "Results": "results.folder",
     "Segment": "encoding.segments",
-    "SegmentMeans": "studies.study",
+    "SegmentMeans": "studies.segment_means",
     "Setup": "studies.study",
     "State": "studies.state",
     "Store": "store.reading",

@@ -278,6 +278,12 @@ def control(unit: Unit) -> Value:
     return Value(CONTROL, about, unit, why_not="it is not a measure of the model", minor=True)
 
 
+def expected(unit: Unit) -> Value:
+    """The column of what uniform attention gives."""
+    about = "the same of uniform attention to all tokens in reach (in a causal model, those up to its own place)"
+    return Value(EXPECTED, about, unit, why_not=NOT_OF_A_HEAD, minor=True)
+
+
 def controlled(table: pd.DataFrame) -> bool:
     """Whether a table shows what the network with random weights gives."""
     return CONTROL in table and bool(table[CONTROL].notna().any())
@@ -298,12 +304,14 @@ HEAD = Key("head", "head within the layer, from 1", "int64")
 ONE_HEAD = (LAYER, HEAD)
 BEST_HEAD = (Value("layer", LAYER.about, "place"), Value("head", HEAD.about, "place"))
 COUNT = Value("count", "segments in the mean; 0 where the value does not exist", "count")
-VALUE_INTERVAL = interval("its 95 % bootstrap interval, over segments", "value")
+RESAMPLED = "its 95 % bootstrap interval, over documents, or over inputs where there are fewer than 20 documents"
+VALUE_INTERVAL = interval(RESAMPLED, "value")
 ACCURACY = (
     Value("accuracy", "share of right choices, 0 to 1", "accuracy"),
-    *interval("its 95 % bootstrap interval, for a head chosen beforehand", "accuracy"),
+    *interval(f"{RESAMPLED}, for a head chosen beforehand", "accuracy"),
 )
 HELD_OUT = Value("held_out", "the same, the head chosen on one half of the documents, scored on the other", "accuracy")
 P_VALUE = "permutation test, with the choice among heads part of it, of the null that no head is better than"
-CONTROL = "control"  # column
+CONTROL, EXPECTED = "control", "expected"  # columns
+NOT_OF_A_HEAD = "it depends on the text, not on a head"
 ATTENDS_TO = "What it attends to"  # heading on the card of a head

@@ -14,6 +14,16 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
+def counted_reason(reason: str, number: int) -> str:
+    """How often something was left out or changed, from the name that the manifest has for it: a noun and the rest.
+
+    >>> counted_reason("token_cut_to_fit", 1223), counted_reason("sentence_with_cycle", 1)
+    ('1,223 tokens cut to fit', '1 sentence with cycle')
+    """
+    noun, _, rest = reason.partition("_")
+    return f"{counted(number, noun)} {rest.replace('_', ' ')}".rstrip()
+
+
 def percent(share: float) -> str:
     """A share of 1 in whole percent; in words where there is none, which happens when a corpus is very small.
 

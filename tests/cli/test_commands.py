@@ -51,11 +51,6 @@ def test_the_help_of_survey_fits_on_three_screens(monkeypatch):
     ("arguments", "sentence"),
     [
         (["--text", "a.txt"], "No model given. Put MODEL before all options"),
-        (["bert"], "There is nothing to survey. Add --text"),
-        (
-            ["bert", "--text", "a", "--device", "spread", "--control", "fresh"],
-            "--control draws random weights on a single",
-        ),
         (["bert", "--treebank", "a", "--parse-with", "en"], "--parse-with en parses the text, but --treebank already"),
         (["bert", "--text", "a.txt", "--shard", "3/2"], "--shard 3/2 is not valid"),
         (["bert", "--text", "a.txt", "--ray", "auto"], "--ray needs to know how many workers to start"),

@@ -3,7 +3,7 @@
 from tests.commands.layers.span_corpora import write_entities
 from typed import typed
 
-QUICK = "--seeds 1 --epochs 4 --width 8 --bootstrap 40 --max-tokens 20 --device cpu"
+QUICK = "--seeds 1 --updates 200 --width 8 --bootstrap 40 --max-tokens 20 --device cpu"
 
 
 def test_layers_end_with_findings_figures_and_page(tiny_folder, tmp_path):

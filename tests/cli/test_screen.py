@@ -40,6 +40,16 @@ def test_a_terminal_gets_colours_and_no_other_control():
     assert buffer.getvalue().decode() == "\x1b[33mNot run\x1b[0m:\tobj\\x1b]0;owned\\x07\\x9b2J \\udce9é\n"
 
 
+def test_reports_are_broken_between_words_on_a_terminal_alone(monkeypatch):
+    line, table = "\n  - Head 3-1 finds the verb of 78 % of objects.", "one line of a table\nand another"
+    monkeypatch.setenv("COLUMNS", "24")
+    assert cli.wrapped(line) == line
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert cli.wrapped(line) == "\n  - Head 3-1 finds the\n    verb of 78 % of\n    objects."
+    assert cli.wrapped(table) == table
+    assert cli.wrapped("s3://a-bucket/with-a-very-long-name") == "s3://a-bucket/with-a-very-long-name"
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 @pytest.mark.parametrize("form", ["terminal", "csv"])
 def test_a_table_on_a_terminal(atlas, form):

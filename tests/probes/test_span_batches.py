@@ -21,7 +21,7 @@ def test_states_of_spans_equal_a_slow_lookup(tmp_path, spans, memory):
         assert len(batch) == len(wanted)
         for row, (place, target) in enumerate(wanted):
             assert batch.places[batch.text[row]] == place
-            assert targets.labels.names[batch.answers[row]] == target.labels[0]
+            assert targets.labels.names[batch.answers[0, row]] == target.labels[0]
             for slot, (start, end) in enumerate(target.spans):
                 mine = batch.token[batch.span == slot * len(batch) + row]
                 found = batch.states[:, mine].numpy()

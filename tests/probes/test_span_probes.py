@@ -9,7 +9,7 @@ import torch
 from headatlas.probes.span_batches import labels_of
 from headatlas.probes.span_probes import EdgeProbe, HeadMixProbe, mixing_weights, softmax_within
 from headatlas.probes.span_scores import score_spans
-from headatlas.probes.training import TrainingSettings, fit, hold_out
+from headatlas.probes.training import fit_updates
 from headatlas.statistics.resampling import poisson_weights
 from tests.probes.random_spans import HEADS, LAYERS, STATES, random_spans
 
@@ -61,13 +61,19 @@ def test_logits_equal_a_slow_loop(tmp_path, spans):
 
 def test_probes_side_by_side_train_as_if_alone(tmp_path):
     targets, _ = random_spans(tmp_path, np.random.default_rng(1), spans=2)
-    settings = TrainingSettings(epochs=3, patience=9, batch_size=16)
-    train, held_out = hold_out(len(targets), 0)
-    together, _ = fit(lambda: make(targets), targets, train, held_out, settings, 0)
+    weights = np.random.default_rng(2).integers(0, 3, size=(2, len(targets))).astype(np.float32)
+    together = fit_updates(lambda: make(targets), targets, 18, 16, 0, weights=weights)
     scores = score_spans(together, targets, range(len(targets)))
     for number in (0, 2, 4):
         last, seed = number % (LAYERS + 1), number // (LAYERS + 1)
-        alone, _ = fit(lambda: make(targets, [last], [seed]), targets, train, held_out, settings, 0)  # noqa: B023
+        alone = fit_updates(
+            lambda: make(targets, [last], [seed]),  # noqa: B023
+            targets,
+            18,
+            16,
+            0,
+            weights=weights[seed : seed + 1],
+        )
         torch.testing.assert_close(alone.weights[0], together.weights[number, : last + 1], atol=1e-4, rtol=1e-3)
         own = score_spans(alone, targets, range(len(targets)))
         np.testing.assert_allclose(own.bits[0], scores.bits[number], rtol=1e-2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.commands.shared.training import TrainingOptions
+from headatlas.commands.probe.options import ProbeOptions
 from headatlas.errors import SettingError
 from headatlas.probes.attachment import attach, predict
 from headatlas.probes.attention import AttentionProbe
@@ -34,6 +34,9 @@ def test_a_head_that_tells_is_found(sentences):
     assert probe.weight.argmax() == 0  # from dependent to head
     assert probe.weight.argmin() == 3  # its other way speaks against: who attends to me is no head of mine
     assert 1 <= fitted.epochs <= 12
+    once = TrainingSettings(epochs=1, patience=2, batch_size=4)
+    assert fit(lambda: AttentionProbe(3), sentences, train, held_out, once, 0)[1].at_limit
+    assert not fitted.at_limit or fitted.epochs == 12
 
 
 def test_the_same_seed_gives_the_same_weights(sentences):
@@ -77,4 +80,4 @@ def test_each_of_several_probes_keeps_its_best():
 @pytest.mark.parametrize("name", ["epochs", "patience"])
 def test_settings_that_cannot_work_are_refused(name):
     with pytest.raises(SettingError, match=f"--{name.replace('_', '-')} must be at least 1, not 0"):
-        TrainingOptions(**{name: 0})
+        ProbeOptions("x", treebank="a", eval="b", **{name: 0})

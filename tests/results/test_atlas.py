@@ -38,13 +38,13 @@ def test_every_study_has_a_schema_and_keeps_it(tables):
 
 def test_the_promised_columns():
     columns = {name: table.names for name, table in TABLES.items()}
-    assert columns["positions"] == ["layer", "head", "offset", "value", "low", "high", "count"]
-    assert columns["token_kinds"] == ["layer", "head", "kind", "value", "low", "high", "count"]
-    assert columns["entropy"] == ["layer", "head", "source", "nats", "low", "high", "uniform_nats", "count"]
+    assert columns["positions"] == ["layer", "head", "offset", "value", "low", "high", "count", "control"]
+    assert columns["token_kinds"] == ["layer", "head", "kind", "value", "low", "high", "count", "control"]
+    assert columns["entropy"] == ["layer", "head", "source", "nats", "low", "high", "uniform_nats", "count", "control"]
     assert columns["gradients"] == columns["token_kinds"]
     assert columns["head_distances"] == ["layer_a", "head_a", "layer_b", "head_b", "value", "per_token", "count"]
     assert columns["head_map"] == ["layer", "head", "x", "y", "cluster"]
-    assert columns["behaviours"] == ["layer", "head", "label", "strength", "evidence"]
+    assert columns["behaviours"] == ["layer", "head", "label", "strength", "evidence", "kind"]
 
 
 def test_a_table_with_other_columns_is_refused(tables):

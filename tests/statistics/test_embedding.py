@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
 
-from headatlas.statistics.embedding import comparable, embed, stress
+from headatlas.statistics.embedding import clouds, comparable, embed, stress
 
 
 def points(number, dimensions, seed=0):
@@ -96,3 +96,13 @@ def test_what_lacks_distances_is_left_out_and_no_more():
     kept = comparable(given_distances)
     assert kept.tolist() in ([True, True, False, True, False, True], [True, True, False, True, True, False])
     assert not comparable(np.full((3, 3), np.nan)).any()
+
+
+def test_clouds_are_spread_as_widely_as_the_points():
+    """Points of unequal spread: the mean squared distance of many clouds is that of the points."""
+    points = np.random.default_rng(3).normal(size=(30, 3)) * [5.0, 2.0, 0.5]
+    distances = squareform(pdist(points))
+    drawn = list(clouds(distances, 300, seed=1))
+    assert np.mean([np.mean(cloud**2) for cloud in drawn]) == pytest.approx(np.mean(distances**2), rel=0.03)
+    assert all(cloud.shape == (30, 30) and (np.diag(cloud) == 0).all() for cloud in drawn)
+    np.testing.assert_array_equal(next(clouds(distances, 1, seed=1)), drawn[0])

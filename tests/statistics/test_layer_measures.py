@@ -7,13 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from headatlas.statistics.layer_measures import (
     centre_of_gravity,
     differentials,
     divergence_from_uniform,
     expected_layer,
-    share_below,
+    over_texts,
+    over_trainings,
+    student,
 )
 
 scores = st.lists(st.floats(0, 1), min_size=2, max_size=8)
@@ -48,8 +51,47 @@ def test_nothing_gained_has_no_expected_layer():
     assert math.isnan(expected_layer(np.array([0.5, 0.4]), clip=True))
 
 
-def test_share_below_counts_ties_half_and_passes_over_what_is_missing():
-    first = np.array([1.0, 2.0, 3.0, np.nan, 1.0])
-    second = np.array([2.0, 2.0, 1.0, 5.0, np.nan])
-    assert share_below(first, second) == (0.5, 3)
-    assert share_below(first[3:], second[3:])[1] == 0
+def slow_student(value, *sources):
+    """The interval and p-value with sums written out. sources: a variance and its degrees of freedom each."""
+    variance = sum(amount for amount, _ in sources)
+    freedom = variance**2 / sum(amount**2 / free for amount, free in sources)
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(variance)
+    return value - half, value + half, 2 * stats.t.sf(abs(value) / math.sqrt(variance), freedom)
+
+
+def test_student_equals_sums_written_out():
+    rng = np.random.default_rng(0)
+    trained, redrawn = rng.normal(size=5), rng.normal(size=300)
+    mean = sum(trained) / 5
+    variance = sum((value - mean) ** 2 for value in trained) / 4 * (1 + 1 / 5)
+    of_texts = sum((value - redrawn.mean()) ** 2 for value in redrawn) / 300
+    for value in (0.3, -2.0):
+        found = student(value, over_trainings(trained), over_texts(redrawn, 40))
+        assert [float(each) for each in found] == pytest.approx(slow_student(value, (variance, 4), (of_texts, 39)))
+        alone = student(value, over_trainings(trained))
+        assert [float(each) for each in alone] == pytest.approx(slow_student(value, (variance, 4)))
+
+
+def test_one_training_says_nothing_of_its_spread():
+    assert all(np.isnan(each) for each in student(1.0, over_trainings(np.array([1.0]))))
+    both = student(1.0, over_trainings(np.array([1.0])), over_texts(np.array([0.0, 1.0]), 20))
+    assert [float(each) for each in both] == pytest.approx(slow_student(1.0, (0.25, 19)))
+    assert np.isnan(student(np.nan, over_texts(np.array([0.0, np.nan]), 20))[2])
+
+
+def test_a_difference_that_never_varies_is_certain():
+    same = over_trainings(np.full(4, 2.0))
+    assert float(student(2.0, same)[2]) == 0.0
+    assert float(student(0.0, same)[2]) == 1.0
+
+
+def test_means_of_trainings_on_resampled_data_are_covered_as_often_as_stated():
+    """Bootstrap means of a sample, with noise of the training: 95 % of intervals hold the true mean."""
+    rng = np.random.default_rng(1)
+    held = 0
+    for _ in range(1500):
+        sample = rng.normal(size=40)
+        trained = np.array([rng.choice(sample, 40).mean() + rng.normal(scale=0.1) for _ in range(5)])
+        low, high, _ = student(trained.mean(), over_trainings(trained))
+        held += low <= 0 <= high
+    assert 0.93 < held / 1500 < 0.99

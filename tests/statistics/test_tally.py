@@ -59,7 +59,7 @@ def by_hand(units):
     for name, document, categories, right, baselines in units:
         fold = fold_of(document, SEED)
         bootstrap = poisson_weights([name], REPLICATES, SEED)[0].tolist()
-        flips = signs([name], PERMUTATIONS, SEED)[0].tolist()
+        flips = signs([document], PERMUTATIONS, SEED)[0].tolist()
         weights = [int(fold == 0), int(fold == 1), *bootstrap, *flips]
         for category, one, two in zip(categories, right, baselines, strict=True):
             for row, weight in enumerate(weights):
@@ -174,9 +174,31 @@ def test_intervals_are_percentiles_of_replicates():
             right += weight * unit_right[category == 1].sum(0)
             count += weight * np.sum(category == 1)
         counts.append(count)
+        added = [
+            [int(poisson_weights([f"{outcome} {number}"], REPLICATES, 0)[0, replicate]) for number in range(2)]
+            for outcome in ("right", "wrong")
+        ]
         if count:
-            values.append(right / count)
+            values.append((right + sum(added[0])) / (count + sum(added[0]) + sum(added[1])))
     np.testing.assert_allclose(scores.intervals, expected_interval(values, units_like(counts)))
+
+
+@pytest.mark.parametrize("share", [0.03, 0.97])
+def test_an_accuracy_near_its_bounds_has_an_interval(share):
+    """20 instances in 20 units: in half of the samples all are right, or all wrong, in every resample too."""
+    covered = []
+    for trial in range(60):
+        rng = np.random.default_rng(trial)
+        right = rng.random((20, CANDIDATES)) < share
+        units = [
+            (f"{trial} {n}", f"{n}", np.zeros(1, dtype=int), right[[n]], np.ones((1, BASELINES), bool))
+            for n in range(20)
+        ]
+        low, high = add(empty(replicates=300), units).scores([0]).intervals
+        covered += ((low <= share) & (share <= high)).tolist()
+        assert (low <= right.mean(0)).all()
+        assert (right.mean(0) <= high).all()
+    assert np.mean(covered) > 0.92
 
 
 def test_an_interval_covers_the_truth_about_as_often_as_it_says():

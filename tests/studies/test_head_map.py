@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from scipy.spatial.distance import pdist, squareform
 
-from headatlas.studies.head_map import map_tables
+from headatlas.statistics.clusters import clusters_of
+from headatlas.statistics.embedding import clouds
+from headatlas.statistics.resampling import permutation_p_value
+from headatlas.studies.head_map import CLOUDS, map_tables
 
 LAYERS, HEADS = 4, 5
 PLACES = np.array([(layer, head) for layer in range(LAYERS) for head in range(HEADS)])
@@ -95,3 +98,24 @@ def test_a_single_head():
 def test_the_same_seed_the_same_tables():
     one, other = (map_tables(divergences(), PLACES, 3, seed=5) for _ in range(2))
     assert all(one[name].equals(other[name]) for name in one)
+
+
+def test_heaps_beat_clouds_and_a_cloud_does_not():
+    heaps = measures(map_tables(divergences(), PLACES, clusters=3))
+    assert heaps["p_clusters", "sqrt_js"] == 1 / (1 + CLOUDS)
+    assert heaps["silhouette", "sqrt_js"] > heaps["cloud_silhouette", "sqrt_js"] + 0.2
+    cloud = measures(map_tables(divergences(apart=0.0), PLACES, clusters=3))
+    assert cloud["p_clusters", "sqrt_js"] > 0.05
+
+
+def test_points_without_clusters_are_called_clustered_no_more_often_than_stated():
+    """In few and in many dimensions, of equal and unequal spread."""
+    wrong = []
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        spread = np.linspace(1, 0.1, 3 + 10 * (seed % 3))
+        distances = squareform(pdist(rng.normal(size=(24, len(spread))) * spread))
+        observed = clusters_of(distances, 4).silhouette
+        nulls = np.array([clusters_of(cloud, 4).silhouette for cloud in clouds(distances, 59, seed)])
+        wrong.append(permutation_p_value(observed, nulls) <= 0.05)
+    assert np.mean(wrong) <= 0.1

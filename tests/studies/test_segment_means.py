@@ -8,8 +8,9 @@ import torch
 
 from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.resampling import poisson_weights
-from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.statistics.resampling import effective_units, percentile_interval, poisson_weights
+from headatlas.studies.segment_means import SegmentMeans
+from headatlas.studies.study import LayerMap
 from intervals import expected_interval, units_like
 from random_maps import TEXT_STUDIES, batch_of, random_maps, random_segments, segment, show, table_of
 
@@ -83,3 +84,50 @@ def test_replicates_are_means_over_segments_drawn_anew_and_intervals_their_perce
         if len(there):
             ends = table.loc[row, ["low", "high"]].astype(float)
             np.testing.assert_allclose(ends, expected_interval(there, units_like(sizes)), atol=1e-12)
+
+
+LAYERED = [name for name in NAMES if len(TEXT_STUDIES[name].tables) > 1]
+
+
+@pytest.mark.parametrize("name", LAYERED)
+def test_layers_hold_the_means_over_heads_with_intervals_of_the_same_replicates(name):
+    batches = [batch_of(random_segments([5, 3, 8])), batch_of(random_segments([2, 6], seed=5))]
+    study = show(TEXT_STUDIES[name](seed=3, replicates=40), batches)
+    heads, layers = study.frames().values()
+    key, measure = study.tables[0].keys[2].name, study.tables[0].measures[0].name
+    drawn = study.replicates()[name]
+    for layer, column in ((layer, column) for layer in (1, 2) for column in study.columns):
+        rows = ((heads["layer"] == layer) & (heads[key] == column)).to_numpy()
+        [row] = layers[(layers["layer"] == layer) & (layers[key] == column)].to_dict("records")
+        np.testing.assert_allclose(row["value"], heads[measure][rows].mean())
+        replicates = drawn[:, rows].mean(1)
+        replicates = replicates[~np.isnan(replicates)]
+        units = effective_units(study.drawn_count)[study.columns.index(column)]
+        low, high = percentile_interval(replicates[:, None], units)
+        np.testing.assert_allclose([row["low"], row["high"]], [low[0], high[0]])
+
+
+def test_contrasts_of_layers_are_differences_and_ratios_of_their_means():
+    batches = [batch_of(random_segments([5, 3, 8, 7], seed=2))]
+
+    def values(name):
+        layers = show(study_of(name), batches).frames()[f"{name}_layers"]
+        return layers.pivot(index="layer", columns=layers.columns[1], values="value")
+
+    kinds, entropy, gradients = (values(name) for name in ("token_kinds", "entropy", "gradients"))
+    assert np.isnan(kinds.loc[1, "sep_rise"])
+    for kind in ("cls", "sep"):
+        np.testing.assert_allclose(kinds.loc[2, f"{kind}_rise"], kinds.loc[2, kind] - kinds.loc[1, kind])
+        np.testing.assert_allclose(gradients[f"{kind}_ratio"], gradients[kind] / gradients["other"])
+    np.testing.assert_allclose(entropy["cls_less_all"], entropy["cls"] - entropy["all"])
+
+
+@pytest.mark.parametrize("name", LAYERED)
+def test_the_control_stands_beside_heads_and_layers(name):
+    study, control = (show(study_of(name), [batch_of(random_segments(lengths))]) for lengths in ([6, 4], [9, 3]))
+    study.control = control
+    heads, layers = study.frames().values()
+    of_heads, of_layers = control.frames().values()
+    np.testing.assert_allclose(heads["control"], of_heads[study.tables[0].measures[0].name])
+    np.testing.assert_allclose(layers["control"], of_layers["value"])
+    assert np.isnan(of_layers["control"]).all()

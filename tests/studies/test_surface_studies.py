@@ -9,7 +9,7 @@ import pytest
 import torch
 
 from headatlas.models.stacks import HeadShape
-from headatlas.studies.entropy import Entropy, uniform_entropy
+from headatlas.studies.entropy import Entropy
 from headatlas.studies.max_attention import MaxAttention
 from headatlas.studies.positions import Positions
 from headatlas.studies.study import LayerMap
@@ -115,18 +115,48 @@ def test_entropy(maps):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-def test_uniform_entropy_is_that_of_uniform_maps(causal):
-    batch = batch_of([segment([1, 0, 0, 3, 2]), segment([1, 0, 2])])
-    ones = torch.ones(2, 1, 5, 5) * batch.mask[:, None, None]
-    uniform = ones.tril() if causal else ones
-    uniform = uniform / uniform.sum(-1, keepdim=True)
-    study = Entropy(causal=causal)
-    study.start(HeadShape((1,)))
-    study.see(0, LayerMap(uniform, batch, None))
-    study.end_batch(batch)
-    table = table_of(study)
-    np.testing.assert_allclose(table["nats"], table["uniform_nats"], rtol=1e-5, atol=1e-7)
-    assert uniform_entropy(batch, causal).shape == (2, 2)
+@pytest.mark.parametrize(
+    ("study", "column"),
+    [(Positions, "expected"), (TokenKinds, "expected"), (Entropy, "uniform_nats"), (MaxAttention, "expected")],
+)
+def test_what_uniform_attention_gives_is_what_the_study_says_of_uniform_maps(study, column, causal):
+    """By a loop over rows; segments of other lengths and without [SEP] count as they do for the model's own maps."""
+    segments = [segment([1, 0, 0, 3, 2, 0, 2], "a.0"), segment([1, 0, 2], "b.0"), segment([0, 3, 0, 0], "c.0")]
+    batch = batch_of(segments)
+    uniform = torch.zeros(3, 1, 7, 7)
+    for number, one in enumerate(segments):
+        for row in range(len(one)):
+            reach = row + 1 if causal else len(one)
+            uniform[number, 0, row, :reach] = 1 / reach
+    made = study(causal=causal)
+    made.start(HeadShape((1,)))
+    made.see(0, LayerMap(uniform, batch, None))
+    made.end_batch(batch)
+    table = table_of(made)
+    np.testing.assert_allclose(table[made.tables[0].measures[0].name], table[column], rtol=1e-6, atol=1e-7)
+
+
+def test_expected_shares_by_hand():
+    """Five tokens, [SEP] third and last, a comma second, seen by all or by those after them."""
+    shares = {}
+    for causal in (False, True):
+        study = TokenKinds(causal=causal)
+        study.start(HeadShape((3,)))
+        batch = batch_of([segment([1, 3, 2, 0, 2])])
+        study.see(0, LayerMap(random_maps(batch)[0], batch, None))
+        study.end_batch(batch)
+        shares[causal] = table_of(study).query("head == 2").set_index("kind")["expected"]
+    everyone = {"cls": 1 / 5, "sep": 2 / 5, "period_comma": 1 / 5, "other": 1 / 5, "sep_to_sep": 2 / 5}
+    assert shares[False].to_dict() == pytest.approx(everyone | {"other_to_sep": 2 / 5})
+    before = {
+        "cls": (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5,
+        "sep": (1 / 3 + 1 / 4 + 2 / 5) / 5,
+        "period_comma": (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5,
+        "other": (1 / 4 + 1 / 5) / 5,
+        "sep_to_sep": (1 / 3 + 2 / 5) / 2,
+        "other_to_sep": (1 / 4) / 3,
+    }
+    assert shares[True].to_dict() == pytest.approx(before)
 
 
 def test_max_attention(maps):

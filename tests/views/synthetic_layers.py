@@ -20,10 +20,16 @@ def layer_tables(layers=4, tasks=("pos", "arcs"), text="he smoked [1 toronto] in
             row["differential"] = scores[layer] - scores[layer - 1] if layer else np.nan
             mix.append(key | row | {"low": scores[layer] - 0.1, "high": scores[layer] + 0.1})
         centres = {"centre_of_gravity": 1.0 + number, "centre_low": 0.9 + number, "centre_high": 1.2 + number}
-        summary.append(key | centres | {"score": scores[-1], "expected_layer": 1.5, "expected_low": -3.0, "kl": 0.2})
+        sure = {"lead": 0.3, "lead_low": 0.2, "lead_high": 0.4, "accuracy": scores[-1], "majority": scores[-1] - 0.3}
+        spread = {"kl": 0.2, "kl_low": 0.15, "kl_high": 0.25, "kl_p": 0.001, "shuffled_kl": 0.05}
+        null = {"shuffled_score": 0.1, "shuffled_centre": 1.5}
+        summary.append(
+            key | centres | sure | spread | null | {"score": scores[-1], "expected_layer": 1.5, "expected_low": -3.0}
+        )
     order = [
-        {"measure": "centre_of_gravity", "mix": "layers", "below": tasks[0], "above": tasks[1]}
-        | {"difference": 1.0, "low": 0.5, "high": 1.5, "share": 0.97, "count": 100}
+        {"measure": "centre_of_gravity", "mix": "layers", "below": tasks[0], "above": tasks[1], "withheld": ""}
+        | {"difference": 1.0, "low": 0.5, "high": 1.5, "p_value": 0.01, "p_holm": 0.01, "settled": True}
+        | {"shuffled_p": 0.6, "shuffled_settled": False}
     ]
     examples = [
         {"task": task, "rank": rank, "id": "0.0.0", "text": text, "label": "ORG", "rival": "GPE", "movement": 1.5}

@@ -13,7 +13,7 @@ def heads_of(layers: int, heads: int) -> list[int]:
 
 
 def tidy(heads: Sequence[int], column: str, keys: Sequence[object], largest: float = 1.0) -> pd.DataFrame:
-    """One row a head and key: layer, head (from 1), the key, value, low, high, count."""
+    """One row a head and key: layer, head (from 1), the key, value, low, high, count, no control."""
     random = np.random.default_rng(0)
     table = pd.DataFrame(
         [
@@ -24,7 +24,7 @@ def tidy(heads: Sequence[int], column: str, keys: Sequence[object], largest: flo
         ],
         columns=["layer", "head", column, "value", "count"],
     )
-    return table.assign(low=0.9 * table["value"], high=1.1 * table["value"])
+    return table.assign(low=0.9 * table["value"], high=1.1 * table["value"], control=np.nan)
 
 
 def token_kinds(heads: Sequence[int]) -> pd.DataFrame:

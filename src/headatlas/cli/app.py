@@ -10,7 +10,9 @@ import inspect
 import io
 import os
 import re
+import shutil
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -108,7 +110,7 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
             result = function.run(options)
             report = load(entry.report) if getattr(options, "shard", None) is None else report_shard
             for line in report(result, options, printing):
-                print(line)
+                print(wrapped(line))
 
     extra = inspect.signature(report_options).parameters.values()
     signature = inspect.signature(function)
@@ -167,7 +169,21 @@ def _suggest(name: str, error: CycloptsError) -> str:
 
 
 def _print_error(text: Text) -> None:
-    Console(stderr=True, soft_wrap=True, highlight=False).print(text)
+    Console(stderr=True, soft_wrap=not sys.stderr.isatty(), highlight=False).print(text)
+
+
+def wrapped(line: str) -> str:
+    """Break a line of a report between words where the terminal ends, below its own indentation.
+
+    What goes into a file or a pipe stays on one line; a text of several lines, such as a table, stays as it is.
+    """
+    text = line.lstrip("\n")
+    if not sys.stdout.isatty() or "\n" in text:
+        return line
+    indent = " " * (len(text) - len(text.lstrip()) + 2)
+    width = max(shutil.get_terminal_size().columns, 2 * len(indent))
+    broken = textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return line.removesuffix(text) + broken
 
 
 class Screen(io.TextIOWrapper):

@@ -65,7 +65,7 @@ def mention_segments(
             segment = _segment(document, encoded, frame, start, end, number)
             whole_mentions += len(segment.mentions)
             if len(segment.mentions) < 2:
-                left_out["stretch_without_two_mentions"] += 1
+                left_out["passage_without_two_mentions"] += 1
             else:
                 segments.append(segment)
         beyond = sum(mention.start >= end for mention in document.mentions)

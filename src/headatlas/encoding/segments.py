@@ -55,8 +55,11 @@ class Segment:
 
 
 def document_of(segment: Segment) -> str:
-    """The document that a segment belongs to: the one it names, or its id without the number of the chunk."""
-    return getattr(segment, "document", None) or segment.id.rpartition(".")[0] or segment.id
+    """The document that a segment belongs to: the one it names, or its id without the number of the chunk.
+
+    Ids without a dot name no document, so all such inputs count as one.
+    """
+    return str(getattr(segment, "document", "")) or segment.id.rpartition(".")[0]
 
 
 @dataclass
@@ -166,7 +169,7 @@ def _chunks(
         if len(gathered) >= least_lines:
             yield _Chunk(f"{name}.{number}", gathered)
         elif gathered:
-            left_out["last_line_alone" if number else "one_line_document"] += 1
+            left_out["line_left_alone" if number else "document_of_one_line"] += 1
 
 
 def encode_lines(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[TextLine, Encoding]]:
@@ -217,9 +220,9 @@ def _number_words(lines: list[Encoding]) -> list[int]:
 
 
 def _why_nothing(left_out: Counter[str]) -> str:
-    if left_out["one_line_document"]:
+    if left_out["document_of_one_line"]:
         return (
-            f"The text gives no segment: all {left_out['one_line_document']:,} of its documents have only one line, "
+            f"The text gives no segment: all {left_out['document_of_one_line']:,} of its documents have only one line, "
             "and a pair A, B needs two. Put one sentence on each line, or use --text-format paragraphs to split lines "
             "into sentences, or --segment-style single."
         )

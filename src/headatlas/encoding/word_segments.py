@@ -115,7 +115,8 @@ def word_segments(
     """Encode sentences whose words are given, one input each, with the special tokens of the model.
 
     Args:
-        sentences: The words of each sentence, by an id that no other sentence of the corpus has.
+        sentences: The words of each sentence, by an id that no other sentence of the corpus has. What is before its
+            last dot names the document.
         tokenizer: The tokenizer of the model.
         max_tokens: Maximum length of an input, including special tokens.
 
@@ -128,7 +129,7 @@ def word_segments(
     for (name, words), encoded in zip(sentences.items(), encode_words(sentences.values(), tokenizer), strict=True):
         if 0 < len(encoded) <= max_tokens - frame.size:
             tokens = framed_words(encoded, frame, 0, len(words))
-            segments[name] = WordSegment(id=name, **tokens, text=tuple(words), document=name)
+            segments[name] = WordSegment(id=name, **tokens, text=tuple(words), document=name.rpartition(".")[0])
     return segments
 
 

@@ -51,7 +51,9 @@ def _check_segment(where: str, segment: Segment) -> None:
 def _check_about(where: str, kind: CorpusKind, corpus: Corpus, paths: Sequence[Path]) -> None:
     count = f"{kind.unit}s"
     if not isinstance(corpus.about.get(count), int) or corpus.about[count] < 1:
-        raise AssertionError(f"{where} resamples {count}, but its `about` does not say how many '{count}' there are.")
+        raise AssertionError(
+            f"{where} calls its inputs {count}, but its `about` does not say how many '{count}' there are."
+        )
     try:
         about = json.loads(json.dumps({**corpus.about, "left_out": corpus.left_out}))
     except (TypeError, ValueError) as error:

@@ -37,6 +37,11 @@ class Gates:
         per_layer = gates.detach().transpose(-1, -2).flatten(0, -2)  # [..., L]
         self._acts = [True] * shape.layers if gates.requires_grad else (per_layer != 1).any(0).tolist()
 
+    @property
+    def inputs(self) -> int | None:
+        """How many inputs have gates of their own; None if all share them."""
+        return len(self._gates) if self._gates.ndim == 3 else None
+
     def __call__(self, layer: int, output: Tensor) -> Tensor:
         """The layer's outputs, gated: [B, Q, H, D]."""
         if not self._acts[layer]:

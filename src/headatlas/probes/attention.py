@@ -13,25 +13,18 @@ numbers a head. In a model without such tokens ROOT scores 0.
 No pair's coefficients are ever built: ``W_k (v_i ++ v_j)`` is a part that depends on i and one that depends on j, and
 each is applied to all pairs of a word by one matrix product, or on the CPU by a kernel (`PairScores`).
 
-`head_use` says which heads such a probe uses. ``weight`` is the mean coefficient over the pairs of words that are true
-arcs. ``contribution`` is what the head adds to a true arc's score beyond what it adds, on average, to the dependent's
-other candidate words: heads with the same attention everywhere contribute nothing, however large their weight.
-Sentences of one word have no pairs.
+Which heads such a probe uses is in `arcs`.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn import functional
 
-from headatlas.probes.batches import IGNORED, SPECIAL_PAIRS, ProbeBatch, Sentences
+from headatlas.probes.batches import IGNORED, SPECIAL_PAIRS, ProbeBatch
 from headatlas.probes.probe import Probe
 
 FIRST_SPREAD = 0.01
@@ -130,6 +123,11 @@ class AttentionWordsProbe(AttentionParser):
         as_dependent, as_candidate = self._parts(batch)
         return as_dependent[:, :, None] + as_candidate[:, None]
 
+    def pair_coefficients(self, dependent: int, candidate: int) -> Tensor:
+        """The coefficients for two words, by their rows in the table of vectors: [2A]."""
+        vectors = self.get_buffer("vectors")
+        return vectors[dependent] @ self.dependent + vectors[candidate] @ self.candidate
+
     def _parts(self, batch: ProbeBatch) -> tuple[Tensor, Tensor]:
         """What each word adds to the coefficients as dependent and as candidate: [B, W, 2A] each."""
         vectors = self.get_buffer("vectors")[batch.words]
@@ -148,37 +146,3 @@ def pair_scores_torch(maps: Tensor, as_dependent: Tensor, as_candidate: Tensor) 
     by_j = maps @ torch.stack([up, candidate_down], -1)  # [B, W, W, 2], j first
     by_i = maps.transpose(1, 2) @ torch.stack([down, candidate_up], -1)  # i first
     return by_j[..., 0] + by_j[..., 1].transpose(1, 2) + by_i[..., 0] + by_i[..., 1].transpose(1, 2)
-
-
-@dataclass(frozen=True)
-class HeadUse:
-    """For every head in both directions, dependent to head first: [2, A] each."""
-
-    weight: NDArray[np.float64]
-    contribution: NDArray[np.float64]
-
-
-def head_use(parser: AttentionParser, sentences: Sentences, places: Sequence[int], most: int = 16) -> HeadUse:
-    """Averages over all true arcs between words."""
-    weight = np.zeros(2 * parser.heads)
-    contribution = np.zeros(2 * parser.heads)
-    arcs = 0
-    with torch.no_grad():
-        for batch in sentences.batches(places, parser.reads, most):
-            if batch.maps is None:
-                raise ValueError("an attention probe needs maps")
-            words = batch.mask.shape[1]
-            row, dependent = torch.nonzero(batch.mask & (batch.targets < words), as_tuple=True)
-            head = batch.targets[row, dependent]
-            pairs = both_directions(batch.maps)
-            coefficients = parser.coefficients(batch).expand_as(pairs)
-            added = coefficients * pairs  # [B, W, W, 2A]
-            true = added[row, dependent, head]  # [N, 2A]
-            itself = added[row, dependent, dependent]
-            others = (batch.sizes[row] - 2)[:, None]  # neither the word itself nor its head; padding adds 0
-            rest = (added[row, dependent].sum(1) - true - itself) / others.clamp_min(1)
-            weight += coefficients[row, dependent, head].double().sum(0).cpu().numpy()
-            contribution += (true - torch.where(others > 0, rest, true)).double().sum(0).cpu().numpy()
-            arcs += len(row)
-    both = (weight / max(1, arcs), contribution / max(1, arcs))
-    return HeadUse(*(numbers.reshape(2, parser.heads) for numbers in both))

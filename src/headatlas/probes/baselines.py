@@ -2,6 +2,8 @@
 
 - Right-branching, as the paper's table means it: each word's head is the next word, the last word's ROOT. (Its 26 % are
   table 1's offset 1.) Left-branching is its mirror: the word before, the first word's ROOT.
+- Adjacent words: every word is linked with the next, punctuation left out. As a tree without directions it is the
+  baseline of the structural probe.
 - `DistanceProbe`: a network with one hidden layer (256, tanh) on what is known of a pair without attention: how far
   ahead and how far behind the candidate is (in tens of words), whether it is 2 or 1 words before or after, whether it
   is ROOT; and, where there are word vectors, those of both words (ROOT's is zero).
@@ -9,6 +11,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -31,6 +34,18 @@ def branching(size: int, way: Literal["right", "left"]) -> NDArray[np.int64]:
     if way == "left":
         return np.arange(-1, size - 1)
     return np.where(np.arange(size) == size - 1, ROOT, np.arange(1, size + 1))
+
+
+def adjacent_edges(heads: NDArray[np.int64], words: NDArray[np.bool_]) -> tuple[int, int]:
+    """How many edges of a tree the chain of neighbouring words has, and how many there are; `words`: no punctuation."""
+    counted = np.flatnonzero(words)
+    edges = {
+        frozenset((word, head))
+        for word, head in zip(counted.tolist(), heads[counted].tolist(), strict=True)
+        if head != ROOT and words[head]
+    }
+    neighbours = {frozenset(pair) for pair in pairwise(counted.tolist())}
+    return len(edges & neighbours), len(edges)
 
 
 def distance_features(words: int, device: torch.device) -> Tensor:

@@ -69,7 +69,8 @@ class SpanBatch:
 
     places: list[int]  # of the texts
     text: NDArray[np.int64]  # [B], which of the places a target belongs to
-    answers: Tensor  # [B], or [B, C] where several labels are allowed
+    answers: Tensor  # [T, B], or [T, B, C] where several labels are allowed; T is 1 if all trainings have the same
+    weights: Tensor  # [T, B], how often each training counts a target; T is 1 if all count the same
     known: Tensor  # [B] bool, whether training shows all of a target's labels
     states: Tensor | None  # [L + 1, N, D]
     token: Tensor  # [M], into N
@@ -112,8 +113,21 @@ class SpanTargets(Examples[SpanBatch]):
         self.ids = [store.examples[number].id for number in numbers]
         self._layouts = [_layout(of_text) for of_text in targets]
 
-    def batch(self, places: Sequence[int], need: Need, answers: Answers | None = None) -> SpanBatch:
-        """The targets of these texts. need: `states`, or `maps` for the attention between spans."""
+    def batch(
+        self,
+        places: Sequence[int],
+        need: Need,
+        answers: Answers | None = None,
+        weights: NDArray[np.float32] | None = None,
+    ) -> SpanBatch:
+        """The targets of these texts.
+
+        Args:
+            places: Of the texts.
+            need: `states`, or `maps` for the attention between spans.
+            answers: Of every text, [T, n] or [T, n, C]: what each of T trainings learns in place of the targets' own.
+            weights: How often each of T trainings counts a text, [T, texts].
+        """
         layouts = [self._layouts[place] for place in places]
         counts = self.counts[list(places)]
         before_tokens = np.cumsum([0, *(len(layout.tokens) for layout in layouts)])
@@ -126,7 +140,9 @@ class SpanTargets(Examples[SpanBatch]):
                 for layout, start in zip(layouts, before_targets, strict=False)
             ]
         )
-        given = np.concatenate([(answers or self.answers)[place] for place in places])
+        chosen = [self.answers[place][None] if answers is None else answers[place] for place in places]
+        given = np.concatenate(chosen, 1)
+        counted = np.ones((1, len(places)), np.float32) if weights is None else weights[:, list(places)]
         known = np.concatenate([self.known[place] for place in places]) if answers is None else np.full(total, True)
         read = [self._read(place, need)[0] for place in places]
         joined = torch.cat(read, 1 if need == "states" else 0).to(self.device).float()
@@ -134,6 +150,7 @@ class SpanTargets(Examples[SpanBatch]):
             places=list(places),
             text=np.repeat(np.arange(len(places)), counts),
             answers=torch.from_numpy(given).to(self.device),
+            weights=torch.from_numpy(np.repeat(counted, counts, axis=1)).to(self.device),
             known=torch.from_numpy(known).to(self.device),
             states=joined if need == "states" else None,
             token=torch.from_numpy(token).to(self.device),

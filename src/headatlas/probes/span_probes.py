@@ -1,8 +1,9 @@
 """What do the layers, or the heads, know of a span? Probes that learn a scalar mix of what they may see.
 
 A mix is a softmax: weights that sum to 1. A series of probes sees layers 0..l, for l = 0, 1, ..., L (cumulative
-scoring, Tenney et al. 2019); with several seeds there is one such series per seed. All of them are one network: every
-parameter has the probes in its first dimension, so each step is a few batched matrix products.
+scoring, Tenney et al. 2019); with several trainings there is one such series per training. All of them are one network:
+every parameter has the probes in its first dimension, so each step is a few batched matrix products. Each training may
+count texts as often as it likes and learn answers of its own (see `SpanBatch`).
 
 - `EdgeProbe` mixes hidden states, 0 the embeddings' output, ``h = gamma * sum_l softmax(s)_l h_l``, projects each
   token, pools a span's tokens by attention (a learned vector per span), joins the spans of a target, and classifies
@@ -38,7 +39,7 @@ def mixing_weights(scores: Tensor, visible: Tensor) -> Tensor:
 
 
 class SpanProbe(Probe[SpanBatch]):
-    """Probes for labels of spans that mix what they see; P of them, the series of one seed after the other."""
+    """Probes for labels of spans that mix what they see; P of them, the series of one training after the other."""
 
     learning_rate = 0.002
     mixing_rate: ClassVar[float]
@@ -73,7 +74,8 @@ class SpanProbe(Probe[SpanBatch]):
     def losses(self, batch: SpanBatch) -> tuple[Tensor, Tensor]:
         """Each probe's summed loss in nats, over labels too where several are allowed, and the targets: [P] each."""
         spent = target_nats(self.logits(batch), batch.answers, self.several)
-        return spent.sum(1), spent.new_full((self.side_by_side,), len(batch))
+        weights = of_probes(batch.weights, self.side_by_side)
+        return (spent * weights).sum(1), weights.sum(1)
 
     def parameter_groups(self) -> list[dict[str, Any]]:
         """The mix learns at a rate of its own: steps of the usual size would hardly move it."""
@@ -84,21 +86,25 @@ class SpanProbe(Probe[SpanBatch]):
 
 
 def target_nats(logits: Tensor, answers: Tensor, several: bool) -> Tensor:
-    """What each probe spends on each target: [P, B]. logits: [P, B, C]; answers: [B], or [B, C] where several."""
+    """What each probe spends on each target: [P, B]. logits: [P, B, C]; answers: [T, B], or [T, B, C] where several."""
+    wanted = of_probes(answers, len(logits))
     if several:
-        wanted = answers.to(logits.dtype).expand_as(logits)
-        return functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none").sum(-1)
-    return functional.cross_entropy(logits.flatten(0, 1), answers.repeat(len(logits)), reduction="none").view(
-        len(logits), -1
-    )
+        nats = functional.binary_cross_entropy_with_logits(logits, wanted.to(logits.dtype), reduction="none")
+        return nats.sum(-1)
+    return functional.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none").view(len(logits), -1)
 
 
-def cumulative(columns: Tensor, lasts: Sequence[int], seeds: int) -> Tensor:
-    """What probes that see columns up to each last one may see, for every seed: [seeds * lasts, K] bool.
+def of_probes(of_trainings: Tensor, probes: int) -> Tensor:
+    """What belongs to each training [T, ...], repeated for all probes of its series: [P, ...]."""
+    return of_trainings.repeat_interleave(probes // len(of_trainings), 0)
+
+
+def cumulative(columns: Tensor, lasts: Sequence[int], trainings: int) -> Tensor:
+    """What probes that see columns up to each last one may see, for every training: [trainings * lasts, K] bool.
 
     columns: [K], the layer each column belongs to.
     """
-    return (columns <= torch.tensor(list(lasts))[:, None]).repeat(seeds, 1)
+    return (columns <= torch.tensor(list(lasts))[:, None]).repeat(trainings, 1)
 
 
 def alike(draw: Callable[[torch.Generator], Tensor], seeds: Sequence[int], series: int) -> nn.Parameter:
@@ -108,7 +114,7 @@ def alike(draw: Callable[[torch.Generator], Tensor], seeds: Sequence[int], serie
 
 
 class EdgeProbe(SpanProbe):
-    """Edge probes of the series of some seeds, each series a probe for every last layer."""
+    """Edge probes of the series of some trainings, each series a probe for every last layer."""
 
     reads = "states"
     mixing_rate = 0.02
@@ -116,7 +122,7 @@ class EdgeProbe(SpanProbe):
     def __init__(
         self, lasts: Sequence[int], states: int, labels: Labels, *, spans: int, width: int, seeds: Sequence[int]
     ) -> None:
-        """lasts: the last layer that each probe of a series sees. states: numbers in a hidden state."""
+        """lasts: the last layer that each probe of a series sees; seeds: of each training's first weights."""
         self.layers = max(lasts) + 1
         super().__init__(cumulative(torch.arange(self.layers), lasts, len(seeds)), labels.several)
         self.spans = spans
@@ -172,16 +178,16 @@ def softmax_within(scores: Tensor, group: Tensor, groups: int) -> Tensor:
 
 
 class HeadMixProbe(SpanProbe):
-    """A series of head mixes. They start from equal weights, so there is nothing to draw by a seed."""
+    """Series of head mixes. They start from equal weights, so trainings differ by what they learn from alone."""
 
     reads = "maps"
     mixing_rate = 0.05
     positive: Tensor
 
-    def __init__(self, lasts: Sequence[int], shape: HeadShape, labels: Labels) -> None:
-        """lasts: each probe sees the heads up to this layer; 0 for none."""
+    def __init__(self, lasts: Sequence[int], shape: HeadShape, labels: Labels, trainings: int = 1) -> None:
+        """lasts: each probe of a series sees the heads up to this layer; 0 for none."""
         layers = torch.tensor([layer + 1 for layer, _ in shape.places])
-        super().__init__(cumulative(layers.repeat(2), lasts, 1), several=False, gamma=FIRST_GAMMA)
+        super().__init__(cumulative(layers.repeat(2), lasts, trainings), several=False, gamma=FIRST_GAMMA)
         self.bias = nn.Parameter(torch.zeros(self.side_by_side))
         self.register_buffer("positive", torch.arange(len(labels.names)).ne(labels.negative or 0))
 

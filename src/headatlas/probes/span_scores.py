@@ -17,7 +17,7 @@ from torch import Tensor
 
 from headatlas.encoding.span_segments import TokenTarget
 from headatlas.probes.span_batches import UNSEEN, Labels, SpanBatch, SpanTargets
-from headatlas.probes.span_probes import SpanProbe, target_nats
+from headatlas.probes.span_probes import SpanProbe, of_probes, target_nats
 
 Floats = NDArray[np.float64]
 MOST_SCORED = 512  # targets of a batch that is scored
@@ -29,7 +29,7 @@ class SpanCounts:
 
     ids: list[str]
     targets: Floats  # [S]
-    given: Floats  # [S], labels that count
+    given: Floats  # [S], labels that count; [P, S] where trainings have answers of their own
     right: Floats  # [P, S], targets with all labels right
     found: Floats  # [P, S], labels predicted that are given
     said: Floats  # [P, S], labels predicted
@@ -53,8 +53,9 @@ def score_spans(
     see: Callable[[SpanBatch, Tensor], None] = lambda _batch, _log_probabilities: None,
     tick: Callable[[], None] = lambda: None,
 ) -> SpanCounts:
-    """Score probes on these texts. answers: what counts as right in place of the targets' own.
+    """Score probes on these texts.
 
+    answers: of every text [T, n] or [T, n, C], what counts as right for each training in place of the targets' own.
     see: gets each batch and the log probabilities of its labels [P, B, C].
     """
     labels, row_of = targets.labels, {place: row for row, place in enumerate(places)}
@@ -63,7 +64,7 @@ def score_spans(
         with torch.no_grad():
             logits = probe.logits(batch)
             said = predicted(logits, labels)
-            wanted = given_labels(batch.answers, labels)
+            wanted = of_probes(given_labels(batch.answers, labels), probe.side_by_side)
             counted = _counted(labels, logits.device)
             known = batch.known
             nats = target_nats(logits, batch.answers.clamp_min(0), labels.several).masked_fill(~known, torch.nan)
@@ -79,7 +80,11 @@ def score_spans(
             by_text = torch.zeros(len(value), len(batch.places), dtype=torch.float64)
             sums[name][:, rows] = by_text.index_add(1, torch.from_numpy(batch.text), value.cpu().double()).numpy()
         tick()
-    given = np.array([_given(targets.targets[place], answers[place] if answers else None, labels) for place in places])
+    if answers is None:
+        given = np.array([_given(targets.targets[place], labels) for place in places])
+    else:
+        of_trainings = np.stack([_counted_answers(answers[place], labels) for place in places], 1)
+        given = np.repeat(of_trainings, probe.side_by_side // len(of_trainings), 0)
     return SpanCounts(
         [targets.ids[place] for place in places], targets.counts[list(places)].astype(float), given, **sums
     )
@@ -93,11 +98,11 @@ def predicted(logits: Tensor, labels: Labels) -> Tensor:
 
 
 def given_labels(answers: Tensor, labels: Labels) -> Tensor:
-    """Which labels each target has: [B, C] bool, none where its label is unseen."""
+    """Which labels each target has: [T, B, C] bool, none where its label is unseen."""
     if labels.several:
         return answers.bool()
     shown = torch.nn.functional.one_hot(answers.clamp_min(0), len(labels.names)).bool()
-    return shown & (answers != UNSEEN)[:, None]
+    return shown & (answers != UNSEEN)[..., None]
 
 
 def _counted(labels: Labels, device: torch.device) -> Tensor:
@@ -108,10 +113,14 @@ def _counted(labels: Labels, device: torch.device) -> Tensor:
     return counted
 
 
-def _given(targets: Sequence[TokenTarget], answers: NDArray[np.int64] | None, labels: Labels) -> float:
+def _counted_answers(answers: NDArray[np.int64], labels: Labels) -> Floats:
+    """How many answers of a text count, for each training: [T]. answers: [T, n] or [T, n, C]."""
+    counted = answers.sum((1, 2)) if labels.several else (answers != labels.uncounted).sum(1)
+    return np.asarray(counted, dtype=np.float64)
+
+
+def _given(targets: Sequence[TokenTarget], labels: Labels) -> float:
     """Labels of a text's targets but for the negative one, unseen ones among them."""
-    if answers is not None:
-        return float(answers.sum() if labels.several else (answers != labels.uncounted).sum())
     uncounted = None if labels.uncounted is None else labels.names[labels.uncounted]
     return float(sum(label != uncounted for target in targets for label in target.labels))
 

@@ -1,27 +1,37 @@
-"""Training a probe: Adam over shuffled batches, stopped when the loss on held-out sentences no longer falls.
+"""Training a probe: Adam over shuffled batches.
 
-What one network holds may be several probes side by side (a structural probe for each layer): their losses are added,
-which trains each as if it were alone, and each keeps the weights of its own best pass.
+What one network holds may be several probes side by side (a structural probe for each layer). Their losses are added
+and no parameter is shared. There are two ways to end:
+
+- `fit` stops when the loss on held-out sentences no longer falls. Each probe keeps the weights of its own best pass,
+  but the learning rate falls, and the training ends, for all of them together: while one still improves, all go on.
+- `fit_updates` makes a fixed number of updates while the learning rate falls to 0 in a straight line. Nothing is held
+  out, so every probe is trained exactly as if it were alone, and trainings of different tasks are equally long.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice, repeat
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from headatlas.errors import ModelError, SettingError
 from headatlas.probes.probe import Answers, Examples, Probe
+from headatlas.probes.span_batches import SpanTargets
+from headatlas.probes.span_probes import SpanProbe
 
 HELD_OUT_SHARE = 0.1
 FEWEST_SENTENCES = 20
+_NOT_FINITE = "The probe's loss is no longer finite. Check the stored numbers: headatlas extract --check DIR"
 
 Network = TypeVar("Network", bound=Probe[Any])
+SpanNetwork = TypeVar("SpanNetwork", bound=SpanProbe)
 
 
 @dataclass(frozen=True)
@@ -38,6 +48,7 @@ class Fitted:
     """How a training went."""
 
     epochs: int  # passes made
+    at_limit: bool  # whether the limit of passes ended it, while the held-out loss still fell
     held_out: NDArray[np.float64]  # [side_by_side], the best mean loss on held-out sentences
 
 
@@ -67,21 +78,13 @@ def fit(
 
     answers: to be learned in place of the examples' own. tick: called after every batch.
     """
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        probe = make().to(examples.device)
-    fused = examples.device.type in ("cpu", "cuda")
-    optimizer = torch.optim.Adam(probe.parameter_groups(), fused=fused)
-    rng = np.random.default_rng([seed, 2])
+    probe, optimizer, rng = _begin(make, examples, seed)
     best = _BestWeights(probe, probe.side_by_side)
     waited = passes = 0
     for _ in range(settings.epochs):
         probe.train()
         for places in examples.plan(train, probe.reads, settings.batch_size, rng):
-            losses, counts = probe.losses(examples.batch(places, probe.reads, answers))
-            optimizer.zero_grad()
-            (losses / counts.clamp_min(1)).sum().backward()  # type: ignore[no-untyped-call]
-            optimizer.step()
+            _update(optimizer, *probe.losses(examples.batch(places, probe.reads, answers)))
             tick()
         passes += 1
         probe.eval()
@@ -94,7 +97,60 @@ def fit(
         for group in optimizer.param_groups:
             group["lr"] *= 0.3
     best.restore()
-    return probe, Fitted(passes, best.losses)
+    return probe, Fitted(passes, waited < settings.patience, best.losses)
+
+
+def fit_updates(
+    make: Callable[[], SpanNetwork],
+    targets: SpanTargets,
+    updates: int,
+    batch_size: int,
+    seed: int,
+    *,
+    answers: Answers | None = None,
+    weights: NDArray[np.float32] | None = None,
+    tick: Callable[[], None] = lambda: None,
+) -> SpanNetwork:
+    """Train a network that `make` creates on all texts for a fixed number of updates.
+
+    Args:
+        make: Creates the network, with a series of probes for each of T trainings.
+        targets: The texts with their targets.
+        updates: How many batches to learn from, pass after pass.
+        batch_size: Targets of a batch, at most.
+        seed: Of the order of the texts, the same for all trainings.
+        answers: What each training learns in place of the targets' own, as `SpanTargets.batch` takes them.
+        weights: How often each training counts a text, [T, texts].
+        tick: Called after every batch.
+    """
+    probe, optimizer, rng = _begin(make, targets, seed)
+    rates = [group["lr"] for group in optimizer.param_groups]
+    passes = (targets.plan(range(len(targets)), probe.reads, batch_size, rng) for _ in repeat(None))
+    for update, places in enumerate(islice(chain.from_iterable(passes), updates)):
+        for group, rate in zip(optimizer.param_groups, rates, strict=True):
+            group["lr"] = rate * (1 - update / updates)
+        _update(optimizer, *probe.losses(targets.batch(places, probe.reads, answers, weights)))
+        tick()
+    if not all(bool(parameter.isfinite().all()) for parameter in probe.parameters()):
+        raise ModelError(_NOT_FINITE)
+    return probe.eval()
+
+
+def _begin(
+    make: Callable[[], Network], examples: Examples[Any], seed: int
+) -> tuple[Network, torch.optim.Optimizer, np.random.Generator]:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        probe = make().to(examples.device)
+    optimizer = torch.optim.Adam(probe.parameter_groups(), fused=examples.device.type in ("cpu", "cuda"))
+    return probe, optimizer, np.random.default_rng([seed, 2])
+
+
+def _update(optimizer: torch.optim.Optimizer, losses: Tensor, counts: Tensor) -> None:
+    """Learn from a batch. losses, counts: of each probe, as `Probe.losses` gives them."""
+    optimizer.zero_grad()
+    (losses / counts.clamp_min(1)).sum().backward()  # type: ignore[no-untyped-call]
+    optimizer.step()
 
 
 def _held_out(
@@ -112,9 +168,7 @@ def _held_out(
             total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
     means: NDArray[np.float64] = total / np.maximum(count, 1)
     if not np.isfinite(means).all():
-        raise ModelError(
-            "The probe's loss is no longer finite. Check the stored numbers: headatlas extract --check DIR"
-        )
+        raise ModelError(_NOT_FINITE)
     return means
 
 

@@ -11,6 +11,7 @@ scaling and then from chance; the run of least stress is kept, and the others te
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,6 +49,18 @@ def embed(distances: NDArray[np.float64], seed: int = 0, runs: int = RUNS) -> Em
     return Embedding(_upright(best), stress(best, distances), disparity)
 
 
+def clouds(distances: NDArray[np.float64], number: int, seed: int = 0) -> Iterator[NDArray[np.float64]]:
+    """Distances [N, N] of points without clusters but as widely spread as those of the given distances.
+
+    The points are drawn from one normal distribution, in as many dimensions as the given ones need, with the variance
+    of classical scaling in each.
+    """
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(_inner(distances)), 0) / max(len(distances) - 1, 1))  # [D]
+    rng = np.random.default_rng(seed)
+    for _ in range(number):
+        yield squareform(pdist(rng.standard_normal(distances.shape) * spread))
+
+
 def stress(points: NDArray[np.float64], distances: NDArray[np.float64]) -> float:
     """Kruskal's stress-1 of points [N, D] for distances [N, N]."""
     drawn = pdist(points)
@@ -66,11 +79,15 @@ def comparable(distances: NDArray[np.float64]) -> NDArray[np.bool_]:
 
 def _classical(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """The two widest directions of the points that have these distances in as many dimensions as needed. [N, 2]"""
-    squares = distances**2
-    inner = -(squares - squares.mean(0) - squares.mean(1)[:, None] + squares.mean()) / 2
-    values, vectors = np.linalg.eigh(inner)
+    values, vectors = np.linalg.eigh(_inner(distances))
     plane = vectors[:, -2:] * np.sqrt(np.maximum(values[-2:], 0))
     return np.asarray(plane)
+
+
+def _inner(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The inner products of centred points that have these distances. [N, N]"""
+    squares = distances**2
+    return np.asarray(-(squares - squares.mean(0) - squares.mean(1)[:, None] + squares.mean()) / 2)
 
 
 def _scaled(distances: NDArray[np.float64], start: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -3,12 +3,22 @@
 Layers are the last dimension of every array, from 0, the embeddings' output. Differential scores may be negative: a
 probe that sees one more layer may do worse. The expected layer is the published one, with negative differentials as
 they are; where they do not add up to a gain it does not exist (NaN). Clipped, negative ones count as 0.
+
+An estimate is the mean of T trainings, each on texts that were drawn anew with replacement. The texts are a sample, so
+the estimate varies as much as a single training does, and the mean over a few trainings adds its own error: the
+variance is that over trainings times 1 + 1/T. The texts that are scored add theirs. Intervals and tests are Student's,
+with the degrees of freedom of Welch and Satterthwaite.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from headatlas.statistics.resampling import CONFIDENCE
 
 Floats = NDArray[np.float64]
 
@@ -41,11 +51,42 @@ def expected_layer(cumulative: Floats, clip: bool = False) -> Floats:
     return (gains @ layers) / np.where(total > 0, total, np.nan)
 
 
-def share_below(first: Floats, second: Floats) -> tuple[float, int]:
-    """Share of replicates in which the first value lies below the second, ties half; and of how many both exist."""
-    both = ~np.isnan(first) & ~np.isnan(second)
-    count = int(both.sum())
-    if not count:
-        return float("nan"), 0
-    below, ties = (first < second)[both].mean(), (first == second)[both].mean()
-    return float(below + ties / 2), count
+@dataclass(frozen=True)
+class Spread:
+    """How much an estimate varies for one reason."""
+
+    variance: Floats  # [...]
+    freedom: int  # degrees of freedom with which the variance is known; 0 if it is not
+
+
+def over_trainings(values: Floats) -> Spread:
+    """The spread of the mean of trainings on resampled texts. values: of each training, [T, ...]."""
+    trainings = len(values)
+    if trainings < 2:
+        return Spread(np.full(values.shape[1:], np.nan), 0)
+    return Spread(values.var(0, ddof=1) * (1 + 1 / trainings), trainings - 1)
+
+
+def over_texts(replicates: Floats, units: int) -> Spread:
+    """The spread over scored texts. replicates: [R, ...]; units: texts or documents that were resampled."""
+    return Spread(replicates.var(0), units - 1)
+
+
+def student(value: Floats | float, *spreads: Spread) -> tuple[Floats, Floats, Floats]:
+    """Ends of the 95 % interval and the two-sided p-value that the value is 0, each [...].
+
+    Spreads that are not known are passed over; without any other, everything is NaN.
+    """
+    known = [spread for spread in spreads if spread.freedom > 0]
+    values = np.asarray(value, dtype=np.float64)
+    if not known:
+        nothing = np.full_like(values, np.nan)
+        return nothing, nothing, nothing
+    variance = np.sum([spread.variance for spread in known], axis=0)
+    uncertain = np.sum([np.square(spread.variance) / spread.freedom for spread in known], axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = np.where(variance > 0, np.square(variance) / uncertain, 1.0)
+        ratio = np.where(values == 0, 0.0, np.abs(values) / np.sqrt(variance))
+    half = stdtrit(freedom, (1 + CONFIDENCE) / 2) * np.sqrt(variance)
+    p_value = np.where(np.isnan(variance), np.nan, 2 * stdtr(freedom, -ratio))
+    return values - half, values + half, p_value

@@ -1,54 +1,137 @@
 """Paired changes: by how much do the same examples score otherwise under each of many conditions?
 
-The mean change of a condition has a bootstrap interval over examples (or groups of them, such as sentences), for a
-condition given beforehand. Its p value tests the null hypothesis that a condition changes nothing, so that the sign
-of a unit's change is chance: signs are flipped for all conditions alike, a condition's statistic is its total change
-over the root of its sum of squares, and it is compared with the largest of any condition in each permutation (the
-single-step maximum method of Westfall and Young 1993). So p values are corrected for the number of conditions.
+Examples are resampled by unit: each alone, or whole documents, whose examples are alike. The mean change of a condition
+has a bootstrap interval, for a condition given beforehand.
+
+Its p-value tests that the mean change is 0. Changes of a loss are skewed, so the test must not take them as symmetric,
+as flipping signs would. It is a studentised bootstrap: t is the mean over its standard error, and is compared with the
+t of resamples around the observed mean, each with the standard error of the resample itself (Hall 1992, "The bootstrap
+and Edgeworth expansion"). The |t| of a condition is compared with the largest of any condition in each resample (the
+single step of Westfall and Young 1993). So p-values are two-sided and corrected for the number of conditions.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.statistics.resampling import percentile_interval, poisson_weights, signs
+from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 Floats = NDArray[np.float64]
+
+FEWEST_CHANGED = 10  # units in which a condition changes anything; with fewer, resamples do without any of them
+_ROUNDING = 1e-12  # of the sum of squares: what is left of it where all units drawn have the same change
 
 
 @dataclass(frozen=True)
 class PairedChanges:
-    """Of each of C conditions."""
+    """Of each of C conditions, from U units and R resamples."""
 
     mean: Floats  # [C]
     low: Floats  # [C], ends of the 95 % bootstrap interval of the mean
     high: Floats  # [C]
-    p_value: Floats  # [C], two-sided, corrected for C
+    p_value: Floats  # [C], two-sided, corrected for C; 1 of a condition with fewer than FEWEST_CHANGED changed units
+    error: Floats  # [C], standard error of the mean; NaN of a condition that is not tested
+    largest: Floats  # [R], the largest |t| of any condition in each resample
+
+    def findable(self, level: float) -> float:
+        """The mean change that would be significant at a level, for a condition of median standard error.
+
+        It is infinite if no change would be, as with few resamples, or none large enough to test.
+        """
+        exceeded_by = math.ceil(level * (1 + len(self.largest))) - 2  # of the resamples, at most
+        if exceeded_by < 0 or np.isnan(self.error).all():
+            return math.inf
+        critical = np.sort(self.largest)[-1 - exceeded_by]
+        return float(critical * np.nanmedian(self.error))
 
 
-def paired_changes(changes: Floats, ids: Sequence[str], *, seed: int, resamplings: int) -> PairedChanges:
-    """Means, intervals and p values of changes [E, C]; rows are examples with unique ids."""
-    low, high = bootstrap_means(changes, ids, seed=seed, resamplings=resamplings)
-    flips = signs(ids, resamplings, seed)  # [E, P]
-    spread = np.sqrt(np.square(changes).sum(0))  # [C]
-    spread[spread == 0] = np.inf  # no example changes
-    permuted = np.abs(flips.T.astype(np.float64) @ changes / spread).max(1)  # [P]
-    observed = np.abs(changes.sum(0)) / spread
+def paired_changes(
+    changes: Floats, ids: Sequence[str], *, seed: int, resamplings: int, units: Sequence[str] | None = None
+) -> PairedChanges:
+    """Means, intervals and p-values of changes.
+
+    Args:
+        changes: One value per example and condition, shape [E, C].
+        ids: The name of each example, unique.
+        seed: Makes the result reproducible; it does not depend on the order of examples.
+        resamplings: How many times to resample.
+        units: The unit of each example, such as its document, which is resampled whole. Default: the example itself.
+    """
+    sampled = _Units(changes, units or ids, seed, resamplings)
+    low, high = sampled.interval()
+    tested = sampled.changed() >= FEWEST_CHANGED
+    error, p_value = np.full(len(tested), np.nan), np.ones(len(tested))
+    error[tested] = sampled.error()[tested]
+    drawn = sampled.largest(tested)
+    observed = np.abs(sampled.mean[tested]) / error[tested]
     # float sums of the same numbers in another order may differ in their last digits
-    as_large = (permuted[:, None] >= observed * (1 - 1e-9)).sum(0)
-    return PairedChanges(changes.mean(0), low, high, (1 + as_large) / (1 + resamplings))
+    p_value[tested] = (1 + (drawn[:, None] >= observed * (1 - 1e-9)).sum(0)) / (1 + resamplings)
+    return PairedChanges(sampled.mean, low, high, p_value, error, drawn)
 
 
-def bootstrap_means(values: Floats, ids: Sequence[str], *, seed: int, resamplings: int) -> tuple[Floats, Floats]:
-    """95 % intervals of the mean of each column of values [E, C], resampling rows: low and high, each [C]."""
-    weights = poisson_weights(ids, resamplings, seed).astype(np.float64)  # [E, R]
-    totals = weights.sum(0)
-    drawn = totals > 0
-    return percentile_interval(weights.T[drawn] @ values / totals[drawn, None], len(ids))
+def bootstrap_means(
+    values: Floats, ids: Sequence[str], *, seed: int, resamplings: int, units: Sequence[str] | None = None
+) -> tuple[Floats, Floats]:
+    """95 % intervals of the mean of each column of values [E, C], resampling rows by unit: low and high, each [C]."""
+    return _Units(values, units or ids, seed, resamplings).interval()
+
+
+def resampled_means(values: Floats, units: Sequence[str], *, seed: int, resamplings: int) -> Floats:
+    """The mean of each column of values [E, C] in every resample of units: [R, C]; NaN where none is drawn."""
+    return _Units(values, units, seed, resamplings).resampled()
+
+
+class _Units:
+    """Sums of values [E, C] by unit, and the bootstrap weights of the units."""
+
+    def __init__(self, values: Floats, units: Sequence[str], seed: int, resamplings: int) -> None:
+        names, unit = np.unique(units, return_inverse=True)
+        self._sizes = np.bincount(unit).astype(np.float64)  # [U]
+        sums = np.zeros((len(names), values.shape[1]))
+        np.add.at(sums, unit, values)
+        self.mean: Floats = sums.sum(0) / self._sizes.sum()
+        self._sums, self._away = sums, sums - self._sizes[:, None] * self.mean  # [U, C]
+        weights = poisson_weights([str(name) for name in names], resamplings, seed).T.astype(np.float64)  # [R, U]
+        self._weights = weights
+
+    def changed(self) -> NDArray[np.int64]:
+        """How many units each condition changes: [C]."""
+        return np.asarray(np.count_nonzero(self._sums, axis=0), dtype=np.int64)
+
+    def resampled(self) -> Floats:
+        totals = self._weights @ self._sizes
+        totals[totals == 0] = np.nan  # no unit was drawn
+        means: Floats = self.mean + self._weights @ self._away / totals[:, None]
+        return means
+
+    def interval(self) -> tuple[Floats, Floats]:
+        return percentile_interval(self.resampled(), self._sizes.sum() ** 2 / np.square(self._sizes).sum())
+
+    def error(self) -> Floats:
+        """The standard error of the mean, a ratio of sums over units: [C]."""
+        many = len(self._sizes)
+        squares = np.square(self._away).sum(0) * (many / (many - 1) if many > 1 else np.inf)
+        return np.asarray(np.sqrt(squares) / self._sizes.sum())
+
+    def largest(self, tested: NDArray[np.bool_]) -> Floats:
+        """The largest |t| of the tested conditions in each resample, around the observed mean: [R].
+
+        It is infinite where all units drawn have the same change, which happens if few units are changed.
+        """
+        away, sizes, weights = self._away[:, tested], self._sizes, self._weights
+        total, many = weights @ sizes, weights.sum(1)
+        shift = weights @ away / np.maximum(total, 1)[:, None]  # [R, C]
+        crossed, squared = weights @ (away * sizes[:, None]), weights @ np.square(away)
+        squares = squared - 2 * shift * crossed + np.square(shift) * (weights @ np.square(sizes))[:, None]
+        squares *= (many / np.maximum(many - 1, 1))[:, None]
+        varies = squares > _ROUNDING * np.square(away).sum(0)
+        t = np.where(varies, np.abs(shift) * total[:, None] / np.sqrt(np.where(varies, squares, 1)), np.inf)
+        return np.asarray(t.max(1, initial=0.0))
 
 
 def holm(p_values: Floats) -> Floats:

@@ -25,11 +25,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
+Floats = NDArray[np.float64]
 LARGEST_WEIGHT = 8
 CONFIDENCE = 0.95
 FEWEST_DOCUMENTS = 20  # to resample documents; of a corpus with fewer, its inputs are resampled
 
 _STEPS = 1 << 16
+_MANY = 1e12  # units in place of infinitely many
 
 
 def _poisson_table() -> NDArray[np.uint8]:
@@ -61,29 +63,45 @@ def fold_of(document: str, seed: int) -> int:
     return _bytes(seed, "fold", document, 1)[0] & 1
 
 
-def percentile_interval(
-    replicates: NDArray[np.float64], units: ArrayLike = math.inf
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def percentile_interval(replicates: Floats, units: ArrayLike = math.inf) -> tuple[Floats, Floats]:
     """The 95 % interval from bootstrap values [R, ...]: low and high, each [...]; NaN where there are none.
 
     A replicate that is NaN, because nothing that counts was drawn, is passed over.
 
     units: how many units were resampled, one number or one for each of [...].
     """
-    columns = replicates.reshape(len(replicates), math.prod(replicates.shape[1:]))
-    tails = np.broadcast_to(_tail(units), replicates.shape[1:]).reshape(-1)
-    missing = np.isnan(columns).sum(0)
-    ends = np.full((2, columns.shape[1]), np.nan)
-    for tail in np.unique(tails[missing < len(columns)]):
-        same = (tails == tail) & (missing < len(columns))
-        whole, partial = same & (missing == 0), same & (missing > 0)
-        ends[:, whole] = np.quantile(columns[:, whole], [tail, 1 - tail], axis=0)
-        ends[:, partial] = np.nanquantile(columns[:, partial], [tail, 1 - tail], axis=0)
-    low, high = ends.reshape(2, *replicates.shape[1:])
-    return low, high
+    return ends_of(replicates, *spread_of(units))
 
 
-def effective_units(counts: NDArray[np.float64]) -> NDArray[np.float64]:
+def spread_of(units: ArrayLike) -> tuple[Floats, Floats]:
+    """How far to trust the spread of a bootstrap over some units: by how much it is too small, and degrees of freedom.
+
+    The spread is that of a sum of squares divided by the number of units and not by one less.
+    """
+    known = np.maximum(np.round(np.asarray(units, dtype=np.float64), 1), 2.0)
+    finite = np.where(np.isfinite(known), known, _MANY)
+    return np.sqrt(finite / (finite - 1)), finite - 1
+
+
+def ends_of(replicates: Floats, widening: ArrayLike, freedom: ArrayLike) -> tuple[Floats, Floats]:
+    """The 95 % interval from bootstrap values [R, ...], whose spread is too small by `widening`: low and high."""
+    size = math.prod(replicates.shape[1:])
+    if not len(replicates):
+        return np.full(replicates.shape[1:], np.nan), np.full(replicates.shape[1:], np.nan)
+    tail = ndtr(-np.asarray(widening) * stdtrit(np.asarray(freedom, dtype=np.float64), (1 + CONFIDENCE) / 2))
+    tails = np.broadcast_to(tail, replicates.shape[1:]).reshape(size)
+    ordered = np.sort(replicates.reshape(len(replicates), size), axis=0)  # NaN comes last
+    last = np.maximum(len(ordered) - np.isnan(ordered).sum(0), 1) - 1
+    columns = np.arange(size)
+    ends = []
+    for share in (tails, 1 - tails):
+        below = np.floor(share * last).astype(np.int64)
+        at, after = ordered[below, columns], ordered[np.minimum(below + 1, last), columns]
+        ends.append((at + (share * last - below) * (after - at)).reshape(replicates.shape[1:]))
+    return ends[0], ends[1]
+
+
+def effective_units(counts: Floats) -> Floats:
     """How many units of equal size would vary as much as these. counts: instances in each replicate, [R, ...] -> [...].
 
     The number of instances drawn has the mean of the instances and the variance of their squares summed over units. So
@@ -95,14 +113,7 @@ def effective_units(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.where(variance > 0, np.square(mean) / np.where(variance > 0, variance, 1), math.inf))
 
 
-def _tail(units: ArrayLike) -> NDArray[np.float64]:
-    """The share of replicates below an interval: 2.5 % with many units, less with few."""
-    many = np.maximum(np.round(np.asarray(units, dtype=np.float64), 1), 2.0)
-    finite = np.where(np.isfinite(many), many, 1e12)
-    return np.asarray(ndtr(-np.sqrt(finite / (finite - 1)) * stdtrit(finite - 1, (1 + CONFIDENCE) / 2)))
-
-
-def permutation_p_value(observed: float, permuted: NDArray[np.float64]) -> float:
+def permutation_p_value(observed: float, permuted: Floats) -> float:
     """The share of statistics under the null at least as large as the observed one, which counts among them."""
     return float((1 + np.sum(permuted >= observed)) / (1 + len(permuted))) if len(permuted) else math.nan
 

@@ -5,7 +5,7 @@ The best of hundreds of candidates looks better than it is, since it was chosen 
 - *held out*: the best candidate on one half of the documents is scored on the other half, and the other way round;
   both scores are pooled. The two halves may choose different candidates: what is estimated is the choosing.
 - *p value*: the null hypothesis is that no candidate is better than the baseline, in the sense that whichever of the
-  two was right more often in a unit was so by chance, independently for each unit. Then the sign of a unit's
+  two was right more often in a document was so by chance, independently for each. Then the sign of a document's
   difference can be flipped, for all candidates alike. A candidate's statistic is its lead over the baseline, in
   instances right, divided by the standard deviation of that lead under the flips; undivided, the worst candidates,
   which differ most from the baseline, would drown the others in noise. The best candidate's statistic is compared with
@@ -13,8 +13,11 @@ The best of hundreds of candidates looks better than it is, since it was chosen 
   method of Westfall and Young 1993). The best baseline is the one best on the whole corpus, which favours it.
 
 Intervals are bootstrap percentiles of right / count, for a candidate given beforehand: they do not account for its
-having been chosen. Replicates in which the category does not occur say nothing and are not counted. Of candidates (or
-baselines) right equally often the first is the best.
+having been chosen. A candidate that is always right in a sample is so in every resample, which would make its interval
+a point. So each replicate draws, beside the units, two instances about which every candidate is right and two about
+which every one is wrong: what Agresti and Coull (1998, "Approximate is better than exact") add to a share for the same
+reason. Replicates in which the category does not occur say nothing and are not counted. Of candidates (or baselines)
+right equally often the first is the best.
 """
 
 from __future__ import annotations
@@ -27,9 +30,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from headatlas.statistics.resampling import effective_units, percentile_interval, permutation_p_value
+from headatlas.statistics.resampling import effective_units, percentile_interval, permutation_p_value, poisson_weights
 
 Integers = NDArray[np.int64]
+ADDED = 2  # instances that all are right about, and as many that none is, in every replicate
 
 
 @dataclass(frozen=True)
@@ -91,12 +95,12 @@ class Scores:
     @cached_property
     def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every candidate's accuracy: low and high, each [candidates]."""
-        return percentile_interval(self.drawn, self._units)
+        return self._around(self.right, self.drawn)
 
     def interval(self, candidate: int) -> tuple[float, float]:
         """The same of one candidate alone: low and high."""
-        low, high = percentile_interval(self.drawn[:, candidate], self._units)
-        return float(low), float(high)
+        low, high = self._around(self.right[[candidate]], self.drawn[:, [candidate]])
+        return low.item(), high.item()
 
     def table(self) -> dict[str, Any]:
         """The columns of a table that says how often each candidate is right."""
@@ -107,7 +111,7 @@ class Scores:
     @cached_property
     def baseline_intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every baseline's accuracy: low and high, each [baselines]."""
-        return percentile_interval(self.baselines_drawn, self._units)
+        return self._around(self.baselines_right, self.baselines_drawn)
 
     def p_value(self, baseline: int | None = None) -> float:
         """Of the best candidate's lead over a baseline, by default the best one."""
@@ -121,13 +125,18 @@ class Scores:
         spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
         return permutation_p_value((observed / spread)[self.best], (permuted / spread).max(1))
 
-    @cached_property
-    def _units(self) -> float:
-        return float(effective_units(self.replicates[:, -1].astype(np.float64)))
+    def _around(self, right: Integers, drawn: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """95 % intervals of accuracies, which hold them: the added instances alone could move one past its end."""
+        low, high = percentile_interval(drawn, effective_units(self.replicates[:, -1].astype(np.float64)))
+        share = right / (self.count or math.nan)
+        return np.minimum(low, share), np.maximum(high, share)
 
     def _shares(self, right: Integers) -> NDArray[np.float64]:
         count = self.replicates[:, -1:]
-        return right / np.where(count > 0, count, np.nan)
+        names = [f"{outcome} {number}" for outcome in ("right", "wrong") for number in range(ADDED)]
+        added = poisson_weights(names, len(right), 0).T.astype(np.int64)  # [replicates, 2 * ADDED]
+        right, every = right + added[:, :ADDED].sum(1, keepdims=True), count + added.sum(1, keepdims=True)
+        return right / np.where(count > 0, every, np.nan)
 
     def _of_candidates(self, sums: Integers) -> Integers:
         return sums[:, : self.candidates]

@@ -38,6 +38,13 @@ def widest(device: torch.device) -> torch.dtype:
     return torch.float32 if device.type == "mps" else torch.float64
 
 
+def uniform_map(batch: Batch, causal: bool) -> Tensor:
+    """Uniform attention to all tokens in reach (in a causal model, those up to a row's own place): [B, 1, T, T]."""
+    reach = batch.mask[:, None, :, None] & batch.mask[:, None, None, :]
+    reach = reach.tril() if causal else reach
+    return reach / reach.sum(-1, keepdim=True).clamp_min(1)
+
+
 def surface_sums(weights: Tensor, batch: Batch, smoothing: float = 0.0) -> Tensor:
     """All sums of one layer: [B, H, len(Sum)], float64 where the device has it.
 

@@ -1,13 +1,14 @@
 """Right or wrong, counted for many candidates at once, with all that intervals and tests need: sums that merge.
 
 An *instance* is one decision: finding the head of a word, or the antecedent of a mention. It has a *category*
-(its relation, its type) and belongs to a *unit* (its sentence or document). Every *candidate* (a head of a layer in a
-direction) and every *baseline* is right or wrong about it. Kept are weighted sums over instances, for each category
-and each candidate, baseline and for the plain count of instances:
+(its relation, its type) and belongs to a *unit* (its document or, where these are few, its sentence) and to a
+*document* (or sentence) that halves are made of. Every *candidate* (a head of a layer in a direction) and every
+*baseline* is right or wrong about it. Kept are weighted sums over instances, for each category and each candidate,
+baseline and for the plain count of instances:
 
 - one sum for each half of the corpus (`fold_of`), from which what was best on one half is scored on the other;
 - one for each bootstrap replicate, weighted by the unit's `poisson_weights`;
-- one for each permutation, with the unit's random sign.
+- one for each permutation, with the document's random sign: unlike the bootstrap, that holds for few documents too.
 
 All are integers, so the sums of two parts of a corpus add up to those of the whole exactly, whatever the batches,
 their order, or how often the run was stopped. Instances wait until there are some thousands; then one matrix product a
@@ -151,7 +152,8 @@ class Tally:
     def _weights(self) -> NDArray[np.int8]:
         """How each unit that waits counts in every sum: [units, weightings]."""
         ids = [name for batch in self._pending for name in batch.ids]
-        fold = np.array([fold_of(document, self._seed) for batch in self._pending for document in batch.documents])
+        documents = [name for batch in self._pending for name in batch.documents]
+        fold = np.array([fold_of(document, self._seed) for document in documents])
         halves = (fold[:, None] == np.arange(FOLDS)).astype(np.int8)
         bootstrap = poisson_weights(ids, self._replicates, self._seed).astype(np.int8)
-        return np.concatenate([halves, bootstrap, signs(ids, self._permutations, self._seed)], axis=1)
+        return np.concatenate([halves, bootstrap, signs(documents, self._permutations, self._seed)], axis=1)

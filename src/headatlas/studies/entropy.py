@@ -9,22 +9,36 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import ClassVar
 
-import numpy as np
+import pandas as pd
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
+from headatlas.studies.findings import UNTRAINED, Finding, by_layer, name_layers
 from headatlas.studies.labels import Pattern, Tables
-from headatlas.studies.state import State
-from headatlas.studies.study import LayerMap, SegmentMeans, Setup
-from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, Key, Table, Value, control, interval
+from headatlas.studies.segment_means import SegmentMeans, table_of_layers
+from headatlas.studies.study import LayerMap, Setup
+from headatlas.tables import (
+    ATTENDS_TO,
+    CONTROL,
+    COUNT,
+    NOT_OF_A_HEAD,
+    ONE_HEAD,
+    RESAMPLED,
+    Key,
+    Table,
+    Value,
+    control,
+    controlled,
+    interval,
+)
+from headatlas.wording import counted, percent
 
 FROM_KIND = {"all": "all tokens", "cls": "{cls}"}
-NOT_OF_A_HEAD = "it depends on the length of the text, not on a head"
 ENTROPY = Table(
     "entropy",
     "How broadly does a head attend, from all tokens and from [CLS]?",
@@ -32,7 +46,7 @@ ENTROPY = Table(
         *ONE_HEAD,
         Key("source", "rows of all tokens, or of [CLS] alone (cls)", labels=FROM_KIND, usual="all", minor=("cls",)),
         Value("nats", "mean entropy of the rows, each scaled to sum 1", "nats"),
-        *interval("its 95 % bootstrap interval, over segments", "nats"),
+        *interval(RESAMPLED, "nats"),
         Value("uniform_nats", "entropy of uniform attention to every token in reach", "nats", why_not=NOT_OF_A_HEAD),
         COUNT,
         control("nats"),
@@ -43,6 +57,7 @@ ENTROPY = Table(
     panels=("all",),
     figure=("figure4_entropy", "headatlas.views.figures.layers:entropy_figure"),
 )
+ENTROPY_LAYERS = table_of_layers(ENTROPY, {"cls_less_all": "the entropy from [CLS] less that from all tokens"})
 SOURCES = tuple(FROM_KIND)
 ENTROPY_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
 
@@ -57,23 +72,14 @@ def mean_entropy(sums: Tensor, lengths: Tensor, cls_rows: Tensor) -> Tensor:
     )
 
 
-def uniform_entropy(batch: Batch, causal: bool) -> Tensor:
-    """Mean entropy in nats of uniform rows: of all rows, and of the ``[CLS]`` rows. [B, 2]"""
-    lengths = batch.lengths.double()
-    if not causal:
-        return lengths.log()[:, None].expand(-1, len(SOURCES))
-    reach = torch.arange(1, batch.mask.shape[1] + 1, device=lengths.device, dtype=torch.float64).log()  # [T]
-    cls = batch.kinds == TokenKind.CLS
-    return torch.stack([(reach * batch.mask).sum(1) / lengths, (reach * cls).sum(1) / cls.sum(1).clamp_min(1)], -1)
-
-
 class Entropy(SegmentMeans):
     """Mean entropy in nats, for every head. smoothing: that of the paper's released code, or none."""
 
     name = "entropy"
-    tables = (ENTROPY,)
+    tables = (ENTROPY, ENTROPY_LAYERS)
     patterns = (BROAD,)
-    uniform = State("columns")
+    uniform_column = "uniform_nats"
+    contrasts: ClassVar = {"cls_less_all": lambda means: means[..., SOURCES.index("cls")] - means[..., 0]}
 
     smoothing = 0.0
 
@@ -91,29 +97,59 @@ class Entropy(SegmentMeans):
         counted[:, SOURCES.index("cls")] = _cls_rows(batch) > 0
         return counted
 
-    def end_batch(self, batch: Batch) -> None:
-        """Add the batch's entropies and those of uniform rows."""
-        super().end_batch(batch)
-        here = batch.to(torch.device("cpu"))
-        self.uniform += (uniform_entropy(here, self.causal) * self.counted(here)).sum(0).numpy()
-
-    def further_values(self) -> dict[str, NDArray[np.float64]]:
-        with np.errstate(invalid="ignore"):
-            return {"uniform_nats": np.tile(self.uniform / self.count, self.shape.total)}
-
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
-        table = tables["entropy"]
-        last = table["layer"].max()
-        for source, name in (("all", "all tokens"), ("cls", "[CLS]")):
-            rows = table[table["source"] == source].dropna(subset="nats")
-            if rows.empty:
-                continue
-            layers = rows.groupby("layer")["nats"].mean()
-            yield (
-                f"Entropy from {name}: {layers.iloc[0]:.2f} nats in layer 1, {layers.iloc[-1]:.2f} in layer {last} "
-                f"(uniform attention: {rows['uniform_nats'].iloc[0]:.2f})."
-            )
+    def findings(cls, tables: Tables) -> Iterator[Finding | str]:
+        table, layers = tables["entropy"], tables["entropy_layers"]
+        broad = BROAD.heads(table, BROAD.least)
+        yield Finding(
+            f"{len(broad)} of {counted(len(BROAD.strengths(table)), 'head')} attend broadly: their entropy is over "
+            f"{percent(BROAD.least)} of that of uniform attention",
+            len(broad),
+            untrained=len(BROAD.heads(table, BROAD.least, CONTROL)) if controlled(table) else None,
+            unit="count",
+        )
+        every, difference = (
+            layers[layers["source"] == source].dropna(subset="value") for source in ("all", "cls_less_all")
+        )
+        if len(every):
+            yield _entropy_by_layer(every, table[table["source"] == "all"]["uniform_nats"].mean())
+        if len(difference):
+            yield _from_cls(difference)
+
+
+def _entropy_by_layer(rows: pd.DataFrame, uniform: float) -> Finding:
+    """The layers that attend most broadly and most narrowly."""
+    most, least = rows.iloc[int(rows["value"].argmax())], rows.iloc[int(rows["value"].argmin())]
+    return Finding(
+        f"Entropy, mean over the heads of a layer, is highest in layer {most['layer']:.0f}, {most['value']:.2f} nats, "
+        f"and lowest in layer {least['layer']:.0f}, {least['value']:.2f}",
+        most["value"],
+        baselines={"uniform attention": uniform},
+        unit="nats",
+        evidence=(
+            *by_layer(rows, "nats"),
+            *([f"{UNTRAINED} {rows[CONTROL].min():.2f} to {rows[CONTROL].max():.2f}"] if controlled(rows) else []),
+        ),
+    )
+
+
+def _from_cls(rows: pd.DataFrame) -> Finding:
+    """Where [CLS] attends more broadly than other tokens, and where less."""
+    broader, narrower = (rows[clear]["layer"] for clear in (rows["low"] > 0, rows["high"] < 0))
+    last = rows.iloc[-1]
+    return Finding(
+        f"[CLS] attends more broadly than all tokens do in {len(broader)} of {counted(len(rows), 'layer')} and less "
+        f"broadly in {len(narrower)}; in the last the difference is {last['value']:+.2f} nats",
+        last["value"],
+        (last["low"], last["high"]),
+        untrained=last[CONTROL] if controlled(rows) else None,
+        unit="nats",
+        evidence=(
+            *([f"more in {name_layers(broader)}"] if len(broader) else []),
+            *([f"less in {name_layers(narrower)}"] if len(narrower) else []),
+            *by_layer(rows, "nats"),
+        ),
+    )
 
 
 def _cls_rows(batch: Batch) -> Tensor:

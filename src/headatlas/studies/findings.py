@@ -14,11 +14,13 @@ from typing import Literal
 
 import pandas as pd
 
-from headatlas.wording import percent
+from headatlas.wording import fine_percent, percent
 
 Head = tuple[int, int]  # layer and head, from 1
 UNTRAINED = "untrained weights"
 MOST_NAMED = 8
+SMALL_SHARE = 0.0995  # below which a decimal is written
+MOST_LAYERS = 12  # that a sentence lists; more are in the table
 
 
 @dataclass(frozen=True)
@@ -72,7 +74,7 @@ class Finding:
 
     def _written(self, value: float) -> str:
         if self.unit == "share":
-            return percent(value)
+            return written_share(value)
         return f"{value:,.0f}" if self.unit == "count" else f"{value:.2f}"
 
 
@@ -85,6 +87,50 @@ def name_heads(heads: Iterable[Head]) -> str:
     names = [f"{layer}-{head}" for layer, head in heads]
     more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
     return ", ".join(names[:MOST_NAMED]) + more
+
+
+def by_layer(rows: pd.DataFrame, unit: str = "share") -> list[str]:
+    """Values of layers with their intervals, in words; nothing if there are too many layers to list.
+
+    >>> table = pd.DataFrame({"layer": [1, 2], "value": [0.2, 0.593], "low": [0.18, 0.57], "high": [0.22, 0.61]})
+    >>> by_layer(table)
+    ['layers 1 to 2: 20 (18 to 22), 59 (57 to 61) %']
+    """
+    if len(rows) > MOST_LAYERS:
+        return []
+    values = []
+    for numbers in zip(rows["value"], rows["low"], rows["high"], strict=True):
+        value, low, high = (written_share(n).removesuffix(" %") if unit == "share" else f"{n:.2f}" for n in numbers)
+        values.append(f"{value} ({low} to {high})")
+    end = " %" if unit == "share" else ""
+    return [f"layers {rows['layer'].min()} to {rows['layer'].max()}: {', '.join(values)}{end}"]
+
+
+def written_share(share: float) -> str:
+    """A share of 1 in percent, with a decimal if it is small.
+
+    >>> written_share(0.593), written_share(0.0156)
+    ('59 %', '1.6 %')
+    """
+    return fine_percent(share) if 0 < share < SMALL_SHARE else percent(share)
+
+
+def name_layers(layers: Iterable[int]) -> str:
+    """Layers by number, runs of them by their ends.
+
+    >>> name_layers([1, 4, 5, 6])
+    'layers 1, 4 to 6'
+    >>> name_layers([2])
+    'layer 2'
+    """
+    runs: list[list[int]] = []
+    for layer in layers:
+        if runs and layer == runs[-1][-1] + 1:
+            runs[-1].append(layer)
+        else:
+            runs.append([layer])
+    names = [str(run[0]) if len(run) == 1 else f"{run[0]} to {run[-1]}" for run in runs]
+    return f"layer{'s' if sum(map(len, runs)) != 1 else ''} {', '.join(names)}"
 
 
 def heads_in(rows: pd.DataFrame) -> tuple[Head, ...]:

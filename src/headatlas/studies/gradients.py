@@ -8,17 +8,35 @@ over segments. L is the masked language model loss (BERT's masking) or, for caus
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import ClassVar
 
+import numpy as np
+import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import widest
-from headatlas.studies.labels import Tables
-from headatlas.studies.study import LayerMap, SegmentMeans
+from headatlas.studies.findings import Finding, by_layer
+from headatlas.studies.labels import Pattern, Tables
+from headatlas.studies.segment_means import SegmentMeans, table_of_layers
+from headatlas.studies.study import LayerMap
 from headatlas.studies.token_kinds import CLS, SEP, TO_KIND
-from headatlas.tables import COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value, control
+from headatlas.tables import (
+    CONTROL,
+    COUNT,
+    ONE_HEAD,
+    VALUE_INTERVAL,
+    Key,
+    Table,
+    Value,
+    control,
+    controlled,
+)
+from headatlas.wording import percent
 
 KIND = Key("kind", "kind of the token attended to: cls, sep, period_comma, other", labels=TO_KIND)
 GRADIENT = Value("value", "mean |dL/da| over pairs of tokens, L a segment's mean loss in nats")
@@ -33,6 +51,10 @@ GRADIENTS = Table(
     panels=("sep", "other"),
     figure=("figure3_gradients", "headatlas.views.figures.layers:gradients_figure"),
 )
+GRADIENTS_LAYERS = table_of_layers(
+    GRADIENTS, {f"{kind}_ratio": f"that towards {{{kind}}} over that towards other tokens" for kind in ("cls", "sep")}
+)
+SMALL = 0.5  # of the gradient towards other tokens
 KINDS = {"cls": TokenKind.CLS, "sep": TokenKind.SEP, "period_comma": TokenKind.PERIOD_COMMA, "other": TokenKind.OTHER}
 
 
@@ -57,12 +79,18 @@ def mean_gradient_to_kinds(gradients: Tensor, admitted: Tensor, kinds: Tensor) -
     return (received @ columns).to(widest(gradients.device)) / pairs.clamp_min(1)
 
 
+def _ratio(kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    of, other = (means[..., list(KINDS).index(name)] for name in (kind, "other"))
+    return np.where(other > 0, of / np.where(other > 0, other, 1), np.nan)
+
+
 class Gradients(SegmentMeans):
     """Mean absolute gradient of the loss to attention, for every head and kind of token."""
 
     name = "gradients"
     watches = "gradients"
-    tables = (GRADIENTS,)
+    tables = (GRADIENTS, GRADIENTS_LAYERS)
+    contrasts: ClassVar = {"cls_ratio": partial(_ratio, "cls"), "sep_ratio": partial(_ratio, "sep")}
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch
@@ -75,12 +103,62 @@ class Gradients(SegmentMeans):
         return torch.stack([(kinds == kind).any(1) for kind in KINDS.values()], -1)
 
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
-        layers = tables["gradients"].pivot_table(index="layer", columns="kind", values="value")
+    def findings(cls, tables: Tables) -> Iterator[Finding | str]:
+        layers = tables["gradients_layers"]
         for pattern in (SEP, CLS):
-            if pattern.key in layers and "other" in layers:
-                ratio = layers[pattern.key] / layers["other"]
-                yield (
-                    f"|dL/da| towards {pattern.target} is {ratio.iloc[0]:.2f} times that towards other tokens in layer "
-                    f"1, {ratio.iloc[-1]:.2f} times in layer {ratio.index[-1]}."
-                )
+            ratios = layers[layers["kind"] == f"{pattern.key}_ratio"].dropna(subset="value")
+            if len(ratios):
+                yield _relative(pattern.target, ratios)
+                yield from _onset(pattern, ratios, tables.get("token_kinds_layers"))
+
+
+def _relative(target: str, ratios: pd.DataFrame) -> Finding:
+    """The gradient towards a kind of token beside that towards other tokens, layer by layer."""
+    first, last = ratios.iloc[0], ratios.iloc[-1]
+    return Finding(
+        f"|dL/da| towards {target}, mean over the heads of a layer, is {first['value']:.2f} times that towards other "
+        f"tokens in layer 1 and {last['value']:.2f} times in layer {last['layer']:.0f}",
+        last["value"],
+        (last["low"], last["high"]),
+        untrained=last[CONTROL] if controlled(ratios) else None,
+        unit="number",
+        evidence=tuple(by_layer(ratios, "number")),
+    )
+
+
+def onset_of(ratios: pd.DataFrame) -> int | None:
+    """The first layer from which on all gradients are surely small; None if that is not so, or so of all layers."""
+    large = ratios[~(ratios["high"] < SMALL)]["layer"]
+    onset = int(large.max()) + 1 if len(large) else None
+    return onset if onset is not None and onset <= ratios["layer"].max() else None
+
+
+def _onset(pattern: Pattern, ratios: pd.DataFrame, kinds: pd.DataFrame | None) -> Iterator[Finding]:
+    """From which layer on gradients are small, if they are, and whether attention rises there."""
+    onset = onset_of(ratios)
+    if onset is None:
+        return
+    there = ratios[ratios["layer"] == onset].iloc[0]
+    rise, figures = ("", ()) if kinds is None else _rise_beside(onset, pattern, kinds)
+    yield Finding(
+        f"From layer {onset} on, |dL/da| towards {pattern.target} is small: {percent(there['value'])} of that towards "
+        f"other tokens in this layer, surely below {percent(SMALL)} in all later ones{rise}",
+        there["value"],
+        (there["low"], there["high"]),
+        untrained=there[CONTROL] if controlled(ratios) else None,
+        evidence=figures,
+    )
+
+
+def _rise_beside(onset: int, pattern: Pattern, kinds: pd.DataFrame) -> tuple[str, tuple[str, ...]]:
+    """Whether attention rises most where gradients become small, and by how much; nothing if no layer surely does."""
+    rises = kinds[kinds["kind"] == f"{pattern.key}_rise"].dropna(subset="value")
+    if rises.empty:
+        return "", ()
+    top = rises.iloc[int(rises["value"].argmax())]
+    if top["low"] <= max(0.0, rises[rises["layer"] != top["layer"]]["high"].max()):
+        return "", ()
+    where = "in this layer too" if top["layer"] == onset else f"in layer {top['layer']:.0f}"
+    points, low, high = (f"{100 * top[name]:.0f}" for name in ("value", "low", "high"))
+    rise = f"rise of {points} points, 95 % CI {low} to {high}"
+    return f"; attention to {pattern.target} rises most {where}", (rise,)

@@ -2,7 +2,8 @@
 
 The map and the clusters are made of the root of the Jensen-Shannon divergence, which is a metric; or the map of the
 divergence itself, as in the paper's figure. What the paper sees in its figure, that a layer's heads tend to lie
-together, is put to a test, for all layers, each layer, and each pair of layers.
+together, is put to a test, for all layers, each layer, and each pair of layers. So are the clusters: their silhouette
+is compared with those of clouds of points that are spread as widely but have no clusters.
 
 A head that lacks a distance to another, because in no text both attended to anything, cannot be placed: it is counted,
 has no coordinates, and belongs to cluster 0.
@@ -15,10 +16,12 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.statistics.clusters import clusters_of
-from headatlas.statistics.embedding import comparable, embed
+from headatlas.statistics.embedding import clouds, comparable, embed
 from headatlas.statistics.groups import GroupDistances, group_distances
+from headatlas.statistics.resampling import permutation_p_value
 
 NO_CLUSTER = 0
+CLOUDS = 199  # without clusters, to compare the clusters with
 
 
 def map_tables(
@@ -38,12 +41,19 @@ def map_tables(
     by_name = {"sqrt_js": np.sqrt(js), "js": js}
     pictures = {name: embed(table, seed) for name, table in by_name.items()}
     groups = clusters_of(by_name["sqrt_js"], clusters)
+    cloud_silhouettes = np.array(
+        [clusters_of(cloud, clusters).silhouette for cloud in clouds(by_name["sqrt_js"], CLOUDS, seed)]
+        if not np.isnan(groups.silhouette)
+        else []
+    )
     layers = group_distances(js, heads[placed, 0], len(np.unique(heads[:, 0])), seed)
     measures = [
         *(("stress", name, picture.stress) for name, picture in pictures.items()),
         *(("disparity", name, picture.disparity) for name, picture in pictures.items()),
         ("clusters", "sqrt_js", groups.number),
         ("silhouette", "sqrt_js", groups.silhouette),
+        ("cloud_silhouette", "sqrt_js", cloud_silhouettes.mean() if len(cloud_silhouettes) else np.nan),
+        ("p_clusters", "sqrt_js", permutation_p_value(groups.silhouette, cloud_silhouettes)),
         ("within_layers", "js", layers.within),
         ("between_layers", "js", layers.between),
         ("p_layers", "js", layers.p_value),

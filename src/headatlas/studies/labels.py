@@ -7,14 +7,15 @@ may have several labels, or none.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import pandas as pd
 
-from headatlas.studies.findings import Finding, heads_in
-from headatlas.tables import CONTROL, ONE_HEAD, Key, Table, Value, controlled, records
+from headatlas.studies.findings import UNTRAINED, Finding, heads_in, written_share
+from headatlas.tables import CONTROL, EXPECTED, ONE_HEAD, Key, Table, Value, controlled, records
 
 MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
 Tables = Mapping[str, pd.DataFrame]
@@ -98,17 +99,26 @@ class Pattern:
                     f"mean entropy {row[self.value]:.2f} nats, {row['strength']:.0%} of {row[self.relative_to]:.2f} "
                     "for all tokens alike"
                 )
+            if controlled(table):
+                of_control = row[CONTROL] / (row[self.relative_to] if self.relative_to else 1)
+                evidence += f"; {UNTRAINED} {of_control:.0%}"
             yield Label(row["layer"], row["head"], self.label, row["strength"], evidence, self.kind)
 
     def finding(self, table: pd.DataFrame) -> Finding:
         """Which heads put most of their attention there, and how many of the untrained network do."""
         heads = self.heads(table)
+        sure = len(self.heads(table, value="low"))
+        uniform = self.strengths(table)[EXPECTED].mean() if EXPECTED in table else math.nan
         return Finding(
             f"{put(heads, 'more than half of')} {self.target}",
             len(heads),
             untrained=len(self.heads(table, value=CONTROL)) if controlled(table) else None,
             unit="count",
             heads=heads_in(heads),
+            evidence=(
+                *([f"whole 95 % CI above half: {sure}"] if sure < len(heads) else []),
+                *([f"uniform attention would put {written_share(uniform)} there"] if uniform > 0 else []),
+            ),
         )
 
 
@@ -116,6 +126,11 @@ def table_of_labels(labels: Iterable[Label]) -> pd.DataFrame:
     """Make the table of behaviours from the labels that studies give, in the order of the heads."""
     frame = pd.DataFrame(labels, columns=BEHAVIOURS.names)
     return frame.sort_values(["layer", "head"], kind="stable", ignore_index=True)
+
+
+def labels_of(behaviours: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the table of behaviours that say what a head does, without the states."""
+    return behaviours[behaviours["kind"] == "label"] if "kind" in behaviours else behaviours
 
 
 def put(heads: pd.DataFrame, share: str) -> str:

@@ -15,12 +15,25 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import Sum
-from headatlas.studies.findings import Finding, heads_in
-from headatlas.studies.labels import Tables, put
+from headatlas.studies.findings import Finding
+from headatlas.studies.labels import Tables
+from headatlas.studies.segment_means import SegmentMeans
 from headatlas.studies.state import State
-from headatlas.studies.study import LayerMap, SegmentMeans
-from headatlas.tables import ATTENDS_TO, CONTROL, COUNT, ONE_HEAD, VALUE_INTERVAL, Table, Value, control, controlled
-from headatlas.wording import percent
+from headatlas.studies.study import LayerMap
+from headatlas.tables import (
+    ATTENDS_TO,
+    CONTROL,
+    COUNT,
+    EXPECTED,
+    ONE_HEAD,
+    VALUE_INTERVAL,
+    Table,
+    Value,
+    control,
+    controlled,
+    expected,
+)
+from headatlas.wording import counted, percent
 
 MAX_ATTENTION = Table(  # the paper: "at most 10 % of their attention mass on any single word"
     "max_attention",
@@ -31,6 +44,7 @@ MAX_ATTENTION = Table(  # the paper: "at most 10 % of their attention mass on an
         *VALUE_INTERVAL,
         Value("highest", "the largest weight in any row", "probability", label="largest weight anywhere", minor=True),
         COUNT,
+        expected("share"),
         control("share"),
     ),
     section="3.3",
@@ -46,6 +60,7 @@ class MaxAttention(SegmentMeans):
 
     name = "max_attention"
     tables = (MAX_ATTENTION,)
+    uniform_column = EXPECTED
     highest = State("layers", "heads", reduce="max")
 
     def start(self, shape: HeadShape) -> None:
@@ -73,10 +88,16 @@ class MaxAttention(SegmentMeans):
     def findings(cls, tables: Tables) -> Iterator[Finding]:
         table = tables["max_attention"]
         heads = table[table["value"] <= BROAD_WEIGHT]
+        sure = int((table["high"] <= BROAD_WEIGHT).sum())
+        above = int((heads["highest"] > BROAD_WEIGHT).sum())
         yield Finding(
-            f"{put(heads, f'at most {percent(BROAD_WEIGHT)} of')} any one token, on average",
+            f"{len(heads)} of {counted(len(table), 'head')} put at most {percent(BROAD_WEIGHT)} of their attention on "
+            "any one token, on average over rows",
             len(heads),
             untrained=int((table[CONTROL] <= BROAD_WEIGHT).sum()) if controlled(table) else None,
             unit="count",
-            heads=heads_in(heads),
+            evidence=(
+                *([f"whole 95 % CI below: {sure}"] if sure < len(heads) else []),
+                *([f"more in single rows: {above} of these"] if above else []),
+            ),
         )

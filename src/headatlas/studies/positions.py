@@ -9,15 +9,27 @@ from torch import Tensor
 
 from headatlas.statistics.surface import Sum
 from headatlas.studies.labels import Pattern
-from headatlas.studies.study import LayerMap, SegmentMeans
-from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value, control
+from headatlas.studies.segment_means import SegmentMeans
+from headatlas.studies.study import LayerMap
+from headatlas.tables import (
+    ATTENDS_TO,
+    COUNT,
+    EXPECTED,
+    ONE_HEAD,
+    VALUE_INTERVAL,
+    Key,
+    Table,
+    Value,
+    control,
+    expected,
+)
 
 OFFSET = Key("offset", "-1 previous, 0 current, 1 next token", "int64", {-1: "previous", 0: "current", 1: "next"})
 ATTENTION = Value("value", "mean attention, 0 to 1; a token without such a neighbour counts with 0", "share")
 POSITIONS = Table(
     "positions",
     "How much attention goes to the previous, current and next token?",
-    (*ONE_HEAD, OFFSET, ATTENTION, *VALUE_INTERVAL, COUNT, control("share")),
+    (*ONE_HEAD, OFFSET, ATTENTION, *VALUE_INTERVAL, COUNT, expected("share"), control("share")),
     section="3.1",
     label="attention to the {offset} token",
     short="{offset} token",
@@ -41,6 +53,7 @@ class Positions(SegmentMeans):
     name = "positions"
     tables = (POSITIONS,)
     patterns = (PREVIOUS, NEXT)
+    uniform_column = EXPECTED
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         return attention_to_neighbours(layer_map.surface, layer_map.batch.lengths)

@@ -27,12 +27,13 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.divergence import divergence_sums
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import poisson_weights
+from headatlas.studies.findings import UNTRAINED, Finding, name_layers
 from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
 from headatlas.studies.labels import Tables
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, Study, refuse_non_finite
-from headatlas.tables import ONE_HEAD, Key, Table, Value, head_of, p_value
-from headatlas.wording import ordinal
+from headatlas.tables import CONTROL, ONE_HEAD, Key, Table, Value, control, head_of, p_value
+from headatlas.wording import counted, ordinal
 
 SIMILARITY_SMOOTHING = 0.001  # of the paper's released code: a becomes 0.999 a + 0.001 / n
 DISTANCE_SETTINGS = ("as_published",)
@@ -86,20 +87,24 @@ SIMILARITY = Table(
         Key(
             "measure",
             "stress (Kruskal's stress-1) and disparity (Procrustes', median from other starts) of the map; number "
-            "of clusters and their silhouette; within_layers, between_layers: mean distance of heads of one layer, "
-            "of two; p_layers: permutation test of their difference; heads_left_out: heads without a place; "
-            "share_of_rows: compared, where segments are too long for all",
-            not_compared=("clusters", "p_layers", "heads_left_out", "share_of_rows"),
+            "of clusters and their silhouette; cloud_silhouette: the mean of as many clusters of points from one "
+            "normal distribution of the same spread; p_clusters: how often theirs is as large; within_layers, "
+            "between_layers: mean distance of heads of one layer, of two; p_layers: permutation test of their "
+            "difference; heads_left_out: heads without a place; share_of_rows: compared, where segments are too long "
+            "for all",
+            not_compared=("clusters", "cloud_silhouette", "p_clusters", "p_layers", "heads_left_out", "share_of_rows"),
             why_not="they are settings, p-values and counts",
         ),
         Key("distance", "js: the value of head_distances; sqrt_js: its root, a metric"),
         Value("value", "the measure"),
+        control("number"),
     ),
     section="6",
     settings=DISTANCE_SETTINGS,
 )
 CLUSTERS = 8  # to make of the heads
-LIKELY_CHANCE = 0.05  # a single test with at least this p value is not evidence
+LIKELY_CHANCE = 0.05  # a test with at least this p value is not evidence
+CLEAR_SILHOUETTE = 0.25  # below, clusters are not clear (Kaufman and Rousseeuw 1990: "no substantial structure")
 
 
 def pair_means(rows: Tensor, *shapes: HeadShape, smoothing: float = 0.0) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -125,6 +130,7 @@ class Similarity(Study):
 
     name = "similarity"
     tables = (HEAD_DISTANCES, HEAD_MAP, LAYER_DISTANCES, SIMILARITY)
+    takes_control = True
 
     summed = State("all_heads", "all_heads")
     averaged = State("all_heads", "all_heads")
@@ -163,14 +169,19 @@ class Similarity(Study):
 
     def frames(self) -> Frames:
         """Distances of heads and of layers, the map of heads, and what the map and the test are worth."""
+        tables = self._map_tables()
+        untrained = None if self.control is None else self.control._map_tables()["similarity"]["value"]
+        tables["similarity"][CONTROL] = np.nan if untrained is None else untrained
+        return {"head_distances": self._pairs(), **tables}
+
+    def _map_tables(self) -> Frames:
         from headatlas.studies.head_map import map_tables  # needs scikit-learn, which takes a second to import
 
-        heads = np.array(self._heads)
-        derived = map_tables(self.distances(), heads, CLUSTERS, self._map_distance, self.seed)
+        derived = map_tables(self.distances(), np.array(self._heads), CLUSTERS, self._map_distance, self.seed)
         compared, rows = self.rows
         share = pd.DataFrame([("share_of_rows", "js", compared / rows)], columns=derived["similarity"].columns)
         derived["similarity"] = pd.concat([derived["similarity"], share], ignore_index=True)
-        return {"head_distances": self._pairs(), **derived}
+        return derived
 
     def _pairs(self) -> pd.DataFrame:
         """Each pair of heads once, in the order of the heads."""
@@ -208,29 +219,87 @@ class Similarity(Study):
             drawn += np.tensordot(weights, by_layer, 1)
 
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
-        table = tables["similarity"]
-        measures = table[table["distance"] == "js"].set_index("measure")["value"]
-        within, between, p_value = measures.reindex(["within_layers", "between_layers", "p_layers"]).astype(float)
-        if not math.isnan(p_value):
-            chance = within >= between or p_value >= LIKELY_CHANCE
-            yield (
-                f"{'There is no evidence that heads' if chance else 'Heads'} of one layer are closer to each other "
-                f"than to heads of other layers: mean distance {within:.3g} within layers, {between:.3g} between "
-                f"(p = {p_value:.3f})."
-            )
-        yield from _similar_layers(tables["layer_distances"])
+    def findings(cls, tables: Tables) -> Iterator[Finding]:
+        measures = tables["similarity"].drop_duplicates("measure", keep="last").set_index("measure")
+        layers = tables["layer_distances"]
+        if not math.isnan(_value(measures, "p_layers")):
+            yield _closeness(measures, layers[layers["layer_a"] == layers["layer_b"]])
+        if not math.isnan(_value(measures, "p_clusters")):
+            yield _clusters(measures)
+        yield from _similar_layers(layers[layers["layer_a"] < layers["layer_b"]].dropna(subset="value"))
 
 
-def _similar_layers(table: pd.DataFrame) -> Iterator[str]:
-    """Which two layers are the most similar, and how similar the first and the last are."""
-    pairs = table[table["layer_a"] < table["layer_b"]].dropna(subset="value")
-    if pairs.empty:
+def _value(measures: pd.DataFrame, name: str, column: str = "value") -> float:
+    return float(measures[column].get(name, math.nan))
+
+
+def _of_control(measures: pd.DataFrame, test: str) -> list[str]:
+    """The p-value of the untrained network, if it was run, and whether that network would pass the test too."""
+    p_value = _value(measures, test, CONTROL)
+    if math.isnan(p_value):
+        return []
+    too = ", so training does not explain it" if p_value < LIKELY_CHANCE else ""
+    return [f"{UNTRAINED} p = {p_value:.3f}{too}"]
+
+
+def _closeness(measures: pd.DataFrame, layers: pd.DataFrame) -> Finding:
+    """Whether heads of one layer are closer to each other, and in how many layers."""
+    within, between, p_value = (_value(measures, name) for name in ("within_layers", "between_layers", "p_layers"))
+    chance = within >= between or p_value >= LIKELY_CHANCE
+    single = layers[layers["p_adjusted"] < LIKELY_CHANCE]["layer_a"]
+    return Finding(
+        f"{'There is no evidence that heads' if chance else 'Heads'} of one layer are closer to each other than to "
+        f"heads of other layers: mean distance {within:.3g} within layers, {between:.3g} between",
+        within,
+        unit="nats",
+        evidence=(
+            f"p = {p_value:.3f}",
+            f"taken singly, {len(single)} of {counted(len(layers), 'layer')} with adjusted p < {LIKELY_CHANCE}"
+            + (f": {name_layers(single)}" if len(single) else ""),
+            *_of_control(measures, "p_layers"),
+        ),
+    )
+
+
+def _clusters(measures: pd.DataFrame) -> Finding:
+    """Whether the heads fall into clusters, and whether these are clear."""
+    number, silhouette, without, p_value = (
+        _value(measures, name) for name in ("clusters", "silhouette", "cloud_silhouette", "p_clusters")
+    )
+    if p_value >= LIKELY_CHANCE:
+        verdict = "There is no evidence that the heads fall into clusters"
+    elif silhouette < CLEAR_SILHOUETTE:
+        verdict = "The heads fall into clusters, but not clearly"
+    else:
+        verdict = "The heads fall into clear clusters"
+    return Finding(
+        f"{verdict}: {number:.0f} clusters have a silhouette of {silhouette:.2f}",
+        silhouette,
+        baselines={"points of the same spread without clusters": without},
+        unit="number",
+        evidence=(f"p = {p_value:.3f}", *_of_control(measures, "p_clusters")),
+    )
+
+
+def _similar_layers(pairs: pd.DataFrame) -> Iterator[Finding]:
+    """Which two layers are the most similar, if chance does not explain it, and where the first and the last rank."""
+    if len(pairs) < 2:
         return
     ranked = pairs.sort_values("value", ignore_index=True)
-    sentence = f"Layers {ranked['layer_a'].iloc[0]} and {ranked['layer_b'].iloc[0]} are the most similar pair"
-    first, last = ranked["layer_a"].min(), ranked["layer_b"].max()
-    ends = ranked.index[(ranked["layer_a"] == first) & (ranked["layer_b"] == last)]
-    if len(ranked) > 1 and len(ends):
-        sentence += f"; the first and last layers rank {ordinal(ends[0] + 1)} of {len(ranked)}"
-    yield f"{sentence}."
+    top = ranked.iloc[0]
+    if top["p_adjusted"] < LIKELY_CHANCE:
+        yield Finding(
+            f"Layers {top['layer_a']:.0f} and {top['layer_b']:.0f} are the most similar pair of layers, mean distance "
+            f"of their heads {top['value']:.3g}",
+            top["value"],
+            baselines={"mean of all pairs": float(np.average(ranked["value"], weights=ranked["count"]))},
+            unit="nats",
+            evidence=(f"adjusted p = {top['p_adjusted']:.3f}",),
+        )
+    ends = ranked[(ranked["layer_a"] == ranked["layer_a"].min()) & (ranked["layer_b"] == ranked["layer_b"].max())]
+    for rank, row in ends.iterrows():
+        yield Finding(
+            f"The first and last layers rank {ordinal(int(str(rank)) + 1)} of {len(ranked)} pairs of layers by "
+            "similarity",
+            evidence=(f"adjusted p = {row['p_adjusted']:.3f}",),
+        )

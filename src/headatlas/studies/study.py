@@ -23,14 +23,13 @@ from headatlas.encoding.segments import document_of
 from headatlas.errors import ModelError, PluginError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.resampling import effective_units, percentile_interval, poisson_weights
 from headatlas.statistics.surface import surface_sums
 from headatlas.statistics.tally import Tally
 from headatlas.statistics.words import WordIndex, word_attention
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Pattern, Tables
-from headatlas.studies.state import State, Stateful
-from headatlas.tables import CONTROL, Table
+from headatlas.studies.state import Stateful
+from headatlas.tables import Table
 
 REPLICATES = 1000
 Frames = dict[str, pd.DataFrame]
@@ -94,7 +93,7 @@ class Study(Stateful, ABC):
     """One question asked of every head.
 
     A subclass declares its name, its tables and its states, takes in maps (`see`, `end_batch`) and makes the tables
-    (`frames`). If the answer is a mean over segments, derive from `SegmentMeans` instead.
+    (`frames`). If the answer is a mean over segments, derive from `segment_means.SegmentMeans` instead.
 
     Attributes:
         name: What people type after --studies.
@@ -116,7 +115,7 @@ class Study(Stateful, ABC):
 
     def __init__(self, causal: bool = False, *, seed: int = 0, replicates: int = REPLICATES) -> None:
         self.causal, self.seed, self.replicate_count = causal, seed, replicates
-        self.resampled_by = "segment"
+        self.resampled_by = "input"
 
     def configure(self, setup: Setup) -> None:
         """Take over the settings of a survey, before anything is seen.
@@ -207,130 +206,6 @@ class Study(Stateful, ABC):
         """
         for pattern in cls.patterns:
             yield pattern.finding(tables[pattern.table])
-
-
-class SegmentMeans(Study):
-    """A study of means over the tokens of a segment, then over segments (paper, section 3).
-
-    A subclass declares one table. If the table has a third key, there is one value for each of its labels. The subclass
-    computes, for each segment and head, one mean per column; a segment in which a column has no meaning (no ``[SEP]``
-    row, say) does not count for it.
-    """
-
-    columns: ClassVar[tuple[Any, ...]]
-
-    total = State("layers", "heads", "columns")
-    count = State("columns")
-    drawn_total = State("replicates", "layers", "heads", "columns")
-    drawn_count = State("replicates", "columns")
-
-    def __init_subclass__(cls) -> None:
-        if "columns" not in vars(cls) and "tables" in vars(cls):
-            keys = cls.tables[0].keys[2:]
-            cls.columns = tuple(keys[0].labels) if keys else ("",)
-        if "tables" in vars(cls):
-            cls.takes_control = CONTROL in cls.tables[0].names
-
-    @abstractmethod
-    def segment_means(self, layer_map: LayerMap) -> Tensor:
-        """Compute the values of one layer.
-
-        Args:
-            layer_map: The maps of a batch. Only the first `batch.lengths` rows and columns of a segment are real.
-
-        Returns:
-            One value for each segment, head and column, [B, H, C].
-        """
-
-    def counted(self, batch: Batch) -> Tensor:
-        """Say which segments count; by default, all.
-
-        Args:
-            batch: The batch.
-
-        Returns:
-            Whether each segment counts for each column, [B, C], bool.
-        """
-        return torch.ones(len(batch.segments), len(self.columns), dtype=torch.bool, device=batch.lengths.device)
-
-    def sizes(self, shape: HeadShape) -> dict[str, int]:
-        return super().sizes(shape) | {"columns": len(self.columns)}
-
-    def start(self, shape: HeadShape) -> None:
-        super().start(shape)
-        self._seen: dict[int, Tensor] = {}
-
-    def see(self, layer: int, layer_map: LayerMap) -> None:
-        """Keep the layer's values, on their device, until the batch ends."""
-        counted = self.counted(layer_map.batch)[:, None]  # [B, 1, C]
-        means = self.segment_means(layer_map)
-        expected = (*layer_map.weights.shape[:2], len(self.columns))
-        if tuple(means.shape) != expected:
-            raise PluginError(
-                f"segment_means of the study '{self.name}' returned shape {list(means.shape)}. It must return one "
-                f"value for each segment, head and column: {list(expected)}."
-            )
-        self._seen[layer] = means.masked_fill(~counted, 0)  # [B, H, C]
-
-    def end_batch(self, batch: Batch) -> None:
-        """Add the batch's values to the sums, and to those of each bootstrap replicate."""
-        values = np.zeros((len(batch.segments), *self.total.shape))
-        for layer, seen in sorted(self._seen.items()):
-            values[:, layer, : seen.shape[1]] = seen.cpu().double().numpy()
-        self._seen.clear()
-        total = values.sum(0)
-        for layer, of_heads in enumerate(total):
-            refuse_non_finite(layer, of_heads)
-        counted = self.counted(batch).cpu().double().numpy()
-        weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
-        self.total += total
-        self.count += counted.sum(0)
-        drawn = torch.from_numpy(self.drawn_total).view(self.replicate_count, -1)
-        with one_thread():
-            drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
-        self.drawn_count += weights @ counted
-
-    def frames(self) -> Frames:
-        table = self.means().assign(**self.further_values())
-        if self.takes_control:
-            table[CONTROL] = np.nan if self.control is None else self.control.values()
-        return {self.tables[0].name: table}
-
-    def values(self) -> NDArray[np.float64]:
-        """The mean of every row; NaN where nothing counts."""
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.in_rows(self.total / self.count)
-
-    def further_values(self) -> dict[str, NDArray[np.float64]]:
-        """The declared values besides the mean, its interval and the count: one number per row."""
-        return {}
-
-    def means(self) -> pd.DataFrame:
-        """One row per head (from 1) and column, with the mean, its interval and the count; NaN where count is 0."""
-        table = self.tables[0]
-        values = self.values()
-        units = self.in_rows(np.tile(effective_units(self.drawn_count), (*self.total.shape[:2], 1)))
-        low, high = percentile_interval(self._drawn_means(), units)
-        places = self.shape.numbered
-        layer, head = np.repeat(np.array(places), len(self.columns), axis=0).T
-        keys = {key.name: list(self.columns) * len(places) for key in table.keys[2:3]}
-        count = np.tile(self.count.astype(np.int64), len(places))
-        columns = {"layer": layer, "head": head, **keys, table.measures[0].name: values, "low": low, "high": high}
-        return pd.DataFrame({**columns, "count": count})
-
-    def replicates(self) -> dict[str, NDArray[np.float64]]:
-        """Bootstrap values of the rows, [R, rows]; NaN where no segment that counts was drawn."""
-        return {self.tables[0].name: self._drawn_means()}
-
-    def _drawn_means(self) -> NDArray[np.float64]:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.in_rows(self.drawn_total / self.drawn_count[:, None, None])
-
-    def in_rows(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Values [..., L, H, C] of the heads there are, in the order of the table's rows: [..., rows]."""
-        exists = np.arange(self.shape.most_heads) < np.array(self.shape.heads)[:, None]  # [L, H]
-        of_heads = values[..., exists, :]
-        return of_heads.reshape(*of_heads.shape[:-2], -1)
 
 
 class WordStudy(Study):

@@ -7,20 +7,39 @@ the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import replace
+from functools import partial
+from typing import ClassVar
 
+import numpy as np
+import pandas as pd
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
-from headatlas.studies.findings import Finding
+from headatlas.studies.findings import Finding, by_layer, name_layers, written_share
 from headatlas.studies.labels import MOSTLY, Pattern, Tables
-from headatlas.studies.study import LayerMap, SegmentMeans
-from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value, control
-from headatlas.wording import percent
+from headatlas.studies.segment_means import SegmentMeans, table_of_layers
+from headatlas.studies.study import LayerMap
+from headatlas.tables import (
+    ATTENDS_TO,
+    CONTROL,
+    COUNT,
+    EXPECTED,
+    ONE_HEAD,
+    VALUE_INTERVAL,
+    Key,
+    Table,
+    Value,
+    control,
+    controlled,
+    expected,
+)
+from headatlas.wording import counted
 
 TO_KIND = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
 KIND = Key(
@@ -33,13 +52,24 @@ KIND = Key(
 TOKEN_KINDS = Table(
     "token_kinds",
     "How much attention goes to [CLS], [SEP], periods and commas, and other tokens? Does [SEP] attend to itself?",
-    (*ONE_HEAD, KIND, Value("value", "mean attention, 0 to 1", "share"), *VALUE_INTERVAL, COUNT, control("share")),
+    (
+        *ONE_HEAD,
+        KIND,
+        Value("value", "mean attention, 0 to 1", "share"),
+        *VALUE_INTERVAL,
+        COUNT,
+        expected("share"),
+        control("share"),
+    ),
     section="3.2, figure 2",
     label="attention to {kind}",
     short="{kind}",
     card=ATTENDS_TO,
     panels=("cls", "sep", "period_comma"),
     figure=("figure2_token_kinds", "headatlas.views.figures.layers:token_kinds_figure"),
+)
+TOKEN_KINDS_LAYERS = table_of_layers(
+    TOKEN_KINDS, {f"{kind}_rise": f"attention to {{{kind}}} less that of the layer before" for kind in ("cls", "sep")}
 )
 KIND_NAMES = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": "periods and commas", "other": "other"}
 DEVOTED = 0.6  # of a head's attention, for a label after a kind of token
@@ -69,12 +99,18 @@ def attention_to_kinds(sums: Tensor, lengths: Tensor, sep_rows: Tensor) -> Tenso
     )
 
 
+def _rise(kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.diff(means[..., KINDS.index(kind)], axis=-1, prepend=np.nan)
+
+
 class TokenKinds(SegmentMeans):
     """Mean attention to each kind of token, for every head."""
 
     name = "token_kinds"
-    tables = (TOKEN_KINDS,)
+    tables = (TOKEN_KINDS, TOKEN_KINDS_LAYERS)
     patterns = (CLS, SEP, PERIOD_COMMA)
+    uniform_column = EXPECTED
+    contrasts: ClassVar = {"cls_rise": partial(_rise, "cls"), "sep_rise": partial(_rise, "sep")}
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch
@@ -91,20 +127,51 @@ class TokenKinds(SegmentMeans):
 
     @classmethod
     def findings(cls, tables: Tables) -> Iterator[Finding | str]:
-        table = tables["token_kinds"]
+        table, layers = tables["token_kinds"], tables["token_kinds_layers"]
         for pattern in (SEP, CLS, PERIOD_COMMA):
-            by_layer = pattern.strengths(table).groupby("layer")["strength"].mean()
-            if by_layer.isna().all():
+            rows = layers[layers["kind"] == pattern.key].dropna(subset="value")
+            if rows.empty:
                 yield f"The input has no {pattern.target}."
                 continue
-            finding = pattern.finding(table)
-            highest = f"mean over heads highest in layer {by_layer.idxmax()}: {percent(by_layer.max())}"
-            yield replace(finding, evidence=(*finding.evidence, highest))
-        wide = table.pivot(index=["layer", "head"], columns="kind", values="value")
-        devoted = wide[wide["other_to_sep"] > MOSTLY]
-        if len(devoted):
-            share = percent(devoted["sep_to_sep"].mean())
-            yield f"In heads that attend mostly to [SEP], [SEP] itself puts {share} of its attention on [SEP]."
+            yield pattern.finding(table)
+            yield _highest_layer(pattern.target, rows, pattern.strengths(table)[EXPECTED].mean())
+        own = layers[layers["kind"] == "sep_to_sep"].dropna(subset="value")
+        if len(own):
+            yield _own_separator(own, table[table["kind"] == "sep_to_sep"][EXPECTED].mean())
+
+
+def _highest_layer(target: str, rows: pd.DataFrame, uniform: float) -> Finding:
+    """The layer that attends most to a kind of token, beside uniform attention, and what the others do."""
+    top = rows.iloc[int(rows["value"].argmax())]
+    close = rows[(rows["high"] >= top["low"]) & (rows["layer"] != top["layer"])]["layer"]
+    ratio = top["value"] / uniform if uniform > 0 else math.nan
+    times = f", {ratio:.{0 if ratio >= 10 else 1}f} times what uniform attention would give" if uniform > 0 else ""
+    return Finding(
+        f"Attention to {target}, mean over the heads of a layer, is highest in layer {top['layer']:.0f}: "
+        f"{written_share(top['value'])}{times}",
+        top["value"],
+        (top["low"], top["high"]),
+        {"uniform attention": uniform} if uniform > 0 else {},
+        untrained=top[CONTROL] if controlled(rows) else None,
+        evidence=(*([f"not clearly less in {name_layers(close)}"] if len(close) else []), *by_layer(rows)),
+    )
+
+
+def _own_separator(rows: pd.DataFrame, uniform: float) -> Finding:
+    """In which layers the separator attends mostly to separators."""
+    sure = rows[rows["low"] > MOSTLY]["layer"]
+    where = f"{len(sure)} of {counted(len(rows), 'layer')}"
+    return Finding(
+        f"[SEP] itself puts more than half of its attention on [SEP] in {where if len(sure) else 'no layer'}",
+        len(sure),
+        untrained=int((rows[CONTROL] > MOSTLY).sum()) if controlled(rows) else None,
+        unit="count",
+        evidence=(
+            *([f"whole 95 % CI above half in {name_layers(sure)}"] if len(sure) else []),
+            *by_layer(rows),
+            *([f"uniform attention {written_share(uniform)}"] if uniform > 0 else []),
+        ),
+    )
 
 
 def _rows_of(kind: TokenKind, batch: Batch) -> Tensor:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ import pytest
 from headatlas import merge, survey
 from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.passes import HeadRemoval
+from headatlas.commands.ablate.report import report_ablate
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
 from headatlas.results.comparison import open_results
@@ -62,7 +64,7 @@ def two_tasks(bert, data, tmp_path_factory):
 
 def test_the_tables_of_several_tasks(two_tasks):
     tables = two_tasks.tables
-    assert set(tables) == {"ablation", "importance", "removal_curve"}
+    assert set(tables) == {"ablation", "importance", "removal_curve", "removable_heads"}
     assert len(tables["ablation"]) == 3 * 2 * 8, "tasks, measures, heads"
     assert len(tables["importance"]) == 3 * 8
     assert len(tables["removal_curve"]) == 3 * 2 * 4 * 3, "tasks, measures, orders, steps"
@@ -87,7 +89,7 @@ def test_the_manifest_says_what_was_done(two_tasks):
     importance = two_tasks.tables["importance"].query("task == 'masked-lm'")
     both = ablation.merge(importance, on=["layer", "head"])
     ranks = [both["value"].rank(), (-both["change"]).rank()]
-    assert summary["importance_and_harm"] == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-3)
+    assert summary["importance_and_harm"]["value"] == pytest.approx(np.corrcoef(*ranks)[0, 1], abs=1e-3)
 
 
 def test_the_same_command_opens_what_is_there_and_another_is_refused(two_tasks, bert, data):
@@ -183,7 +185,6 @@ def test_the_causal_test_of_relations_and_coreference(bert, surveyed, treebank, 
         treebank=treebank,
         coreference=treebank,
         words=20,
-        controls=1,
         out=tmp_path / "out",
         **QUICK,
     )
@@ -191,7 +192,19 @@ def test_the_causal_test_of_relations_and_coreference(bert, surveyed, treebank, 
     assert "coreference:pronoun" in set(table["relation"])
     best = open_results(surveyed).tables["dependency_best"].set_index("relation")
     for row in table[~table["relation"].str.startswith("coreference")].to_dict("records"):
-        assert (row["layer"], row["head"]) == tuple(best.loc[row["relation"], ["layer", "head"]])
+        found_head = tuple(best.loc[row["relation"], ["layer", "head", "direction"]])
+        assert (row["layer"], row["head"], row["direction"]) == found_head
+    assert set(table["kind"]) == {"zero", "mean"}
+    assert set(table["end"]) == {"attending", "attended"}
+    assert found.manifest["summary"]["causal"]["needed"] == [], "the weights are random"
+    heads = found.tables["causal_heads"].set_index(["relation", "end", "kind", "head"])["effect"].sort_index()
+    for row in table.to_dict("records"):
+        every = heads[row["relation"], row["end"], row["kind"]]
+        assert row["effect"] == pytest.approx(every[row["head"]])
+        assert row["place"] == 1 + sum(every.drop(row["head"]) >= every[row["head"]])
+    said = "\n".join(report_ablate(found, SimpleNamespace(out=found.folder), SimpleNamespace(figures=False)))
+    assert "No relation is shown to need its head" in said
+    assert "matched words from the same input: " in said
     assert table["lead"].to_numpy() == pytest.approx((table["effect"] - table["control_effect"]).to_numpy())
     assert (table["p_holm"] >= table["p_value"]).all()
     assert (table["count"] == 20).all()
@@ -207,7 +220,7 @@ def test_the_replay_is_checked_once_for_all_relations(bert, surveyed, treebank, 
         return check(removal, *arguments)
 
     monkeypatch.setattr(HeadRemoval, "_check", counted)
-    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20, "controls": 1}
+    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20}
     options["coreference"] = treebank
     found = ablate(bert, out=tmp_path, **options, **QUICK)
     assert len(found.tables["causal"]) > 1
@@ -215,7 +228,7 @@ def test_the_replay_is_checked_once_for_all_relations(bert, surveyed, treebank, 
 
 
 def test_shards_of_the_causal_test_give_its_table(bert, surveyed, treebank, tmp_path):
-    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20, "controls": 1, **QUICK}
+    options = {"task": "causal", "atlas": surveyed, "treebank": treebank, "words": 20, **QUICK}
     whole = ablate(bert, out=tmp_path / "whole", **options)
     parts = [tmp_path / "part1", tmp_path / "part2"]
     for number, part in enumerate(parts, 1):

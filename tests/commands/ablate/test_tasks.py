@@ -12,11 +12,9 @@ from headatlas.commands.ablate.tasks.token_prediction import MaskedLM, NextToken
 from headatlas.commands.ablate.tasks.translation import Translation
 from headatlas.corpora.labelled import LabelledText
 from headatlas.corpora.minimal_pairs import MinimalPair
-from headatlas.corpora.translations import Translation as TranslatedText
 from headatlas.encoding.masking import IGNORED, Masker
 from headatlas.errors import CorpusError, ModelError
 from headatlas.models.loading import load_model
-from headatlas.models.observing import observe_network
 
 PAIRS = [
     MinimalPair("one.0", "the dog ran.", "the dog dog."),
@@ -234,62 +232,6 @@ def test_a_model_without_any_head_has_no_minimal_pairs(save_tiny):
     model = load_model(str(save_tiny("bert", head=False)), device="cpu")
     with pytest.raises(ModelError, match=r"without a language model head\. Fit one"):
         MinimalPairs(model, PAIRS, max_tokens=64, batch_tokens=500)
-
-
-@pytest.mark.parametrize(("family", "changes"), [("t5", {"num_decoder_layers": 2}), ("bart", {})])
-def test_translations_are_written_and_scored(family, changes, save_tiny):
-    import sacrebleu
-
-    model = load_model(str(save_tiny(family, **changes)), device="cpu", task_head="sequence-to-sequence")
-    rows = [("the dog ran", "the old dog"), ("she sat by the river and", "they saw"), ("a cat", "a little cat")]
-    texts = [TranslatedText(f"0.{number}", *row) for number, row in enumerate(rows)]
-    task = Translation(model, texts, max_tokens=12, batch_tokens=64)
-    scores, losses = all_scores(task), all_losses(task)
-    for text in texts:
-        inputs = model.tokenizer(text.source, return_tensors="pt", return_token_type_ids=False)
-        written = model.network.generate(**inputs, max_new_tokens=12, num_beams=1, do_sample=False)
-        said = model.tokenizer.batch_decode(written, skip_special_tokens=True)[0]
-        assert scores[text.id][0] == pytest.approx(sacrebleu.sentence_chrf(said, [text.target]).score, abs=1e-3)
-        assert scores[text.id][1] == pytest.approx(sacrebleu.sentence_bleu(said, [text.target]).score, abs=1e-3)
-        labels = torch.tensor([model.tokenizer(text.target)["input_ids"]])
-        with torch.no_grad():
-            assert losses[text.id] == pytest.approx(float(model.network(**inputs, labels=labels).loss), abs=1e-4)
-
-
-class _TwoWayTokenizer(transformers.ByT5Tokenizer):
-    """Slow, and reads what is written in capitals: as Marian's, which has a tokenizer for each language."""
-
-    written = False
-
-    def _switch_to_target_mode(self):
-        self.written = True
-
-    def _switch_to_input_mode(self):
-        self.written = False
-
-    def _tokenize(self, text):
-        return super()._tokenize(text.upper() if self.written else text)
-
-
-def test_translation_needs_no_fast_tokenizer_and_no_warning(tmp_path, caplog):
-    tokenizer = _TwoWayTokenizer()
-    sizes = {"d_model": 32, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_heads": 4, "decoder_start_token_id": 0}
-    network = transformers.T5ForConditionalGeneration(transformers.T5Config(vocab_size=len(tokenizer), **sizes))
-    settings = {"max_length": 512, "num_beams": 4, "early_stopping": True, "length_penalty": 2.0}
-    network.generation_config.update(**settings)
-    model = observe_network(network, tokenizer, task_head="sequence-to-sequence")
-    texts = [TranslatedText("0.0", "a dog", "ein Hund"), TranslatedText("0.1", "the cats", "die Katzen")]
-    transformers.logging.enable_propagation()
-    try:
-        task = Translation(model, texts, max_tokens=12, batch_tokens=64)
-        assert all(len(scores) == 2 for scores in all_scores(task).values())
-    finally:
-        transformers.logging.disable_propagation()
-    assert caplog.messages == []
-    labels = task.batches[0].targets["labels"]
-    assert tokenizer.batch_decode(labels.clamp_min(0), skip_special_tokens=True) == ["DIE KATZEN", "EIN HUND"]
-    inputs = task.batches[0].inputs["input_ids"]
-    assert tokenizer.batch_decode(inputs, skip_special_tokens=True) == ["the cats", "a dog"]
 
 
 @pytest.mark.parametrize("family", ["t5", "bart"])

@@ -7,19 +7,18 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from headatlas.commands.compare.differences import (
+    ROUNDING,
     Side,
-    difference_interval,
     difference_table,
     group_means,
     rows_in_one_only,
 )
 from headatlas.results.tables import TABLES
+from intervals import expected_interval
 
 REPLICATES = 21
-FINITE = st.floats(-10, 10, allow_nan=False)
 
 
 def positions(heads, seed, offsets=(-1, 1)):
@@ -34,53 +33,6 @@ def positions(heads, seed, offsets=(-1, 1)):
     frame = pd.DataFrame(rows, columns=["layer", "head", "offset"])
     frame = frame.assign(value=random.uniform(size=len(rows)), low=0.0, high=1.0, count=7 + seed)
     return Side({"positions": frame}, {"positions": random.uniform(size=(REPLICATES, len(rows)))}, tuple(heads))
-
-
-def oracle_interval(drawn_a, drawn_b, paired):
-    """The 2.5 and 97.5 percentiles, by linear interpolation, of one list of replicates."""
-    if not paired:
-        drawn_b = list(reversed(drawn_b))
-    ordered = sorted(b - a for a, b in zip(drawn_a, drawn_b, strict=True))
-    ends = []
-    for share in (0.025, 0.975):
-        place = share * (len(ordered) - 1)
-        below = int(place)
-        above = min(below + 1, len(ordered) - 1)
-        ends.append(ordered[below] + (place - below) * (ordered[above] - ordered[below]))
-    return ends
-
-
-@settings(max_examples=40)
-@given(arrays(float, (9, 2), elements=FINITE), arrays(float, (9, 2), elements=FINITE), st.booleans())
-def test_the_interval_is_that_of_the_loop(a, b, paired):
-    low, high = difference_interval(a, b, paired)
-    for column in range(2):
-        expected = oracle_interval(a[:, column].tolist(), b[:, column].tolist(), paired)
-        assert [low[column], high[column]] == pytest.approx(expected)
-
-
-@settings(max_examples=40)
-@given(arrays(float, (8, 3), elements=FINITE), arrays(float, (8, 3), elements=FINITE), st.booleans())
-def test_turned_round_the_interval_is_its_mirror(a, b, paired):
-    low, high = difference_interval(a, b, paired)
-    turned_low, turned_high = difference_interval(b, a, paired)
-    np.testing.assert_allclose(turned_low, -high, atol=1e-12)
-    np.testing.assert_allclose(turned_high, -low, atol=1e-12)
-
-
-def test_more_replicates_of_one_side_are_passed_over():
-    random = np.random.default_rng(0)
-    a, b = random.uniform(size=(30, 2)), random.uniform(size=(20, 2))
-    np.testing.assert_array_equal(difference_interval(a, b, True), difference_interval(a[:20], b, True))
-
-
-def test_pairing_takes_out_what_both_have_in_common():
-    random = np.random.default_rng(0)
-    common = random.normal(size=(1000, 1))
-    a, b = common + 0.01 * random.normal(size=(1000, 1)), common + 0.01 * random.normal(size=(1000, 1))
-    paired, unpaired = (np.diff(difference_interval(a, b, paired), axis=0).item() for paired in (True, False))
-    assert paired < 0.1 * unpaired
-    assert unpaired == pytest.approx(2 * 1.96 * np.sqrt(2), rel=0.1)
 
 
 def test_every_row_is_that_of_the_loop():
@@ -105,11 +57,38 @@ def test_every_row_is_that_of_the_loop():
             counts.append(frame["count"].iloc[0])
         assert [row.value_a, row.value_b] == pytest.approx(values)
         assert row.difference == pytest.approx(values[1] - values[0])
-        assert [row.low, row.high] == pytest.approx(oracle_interval(*drawn, True))
-        assert [row.low_a, row.high_a] == pytest.approx(oracle_interval([0] * REPLICATES, drawn[0], True))
-        assert [row.low_b, row.high_b] == pytest.approx(oracle_interval([0] * REPLICATES, drawn[1], True))
+        change = [after - before for before, after in zip(*drawn, strict=True)]
+        assert [row.low, row.high] == pytest.approx(expected_interval(change, min(counts)))
+        assert [row.low_a, row.high_a] == pytest.approx(expected_interval(drawn[0], counts[0]))
+        assert [row.low_b, row.high_b] == pytest.approx(expected_interval(drawn[1], counts[1]))
         assert (row.count_a, row.count_b) == tuple(counts)
         assert row.paired is True or row.paired == np.True_
+
+
+def test_units_are_those_resampled_or_fewer_where_instances_are():
+    heads = (2,)
+    sides = [positions(heads, seed) for seed in (0, 1)]
+    few = [Side(side.tables, side.replicates, side.heads, {"text": 5}) for side in sides]
+    row = difference_table(*few, {"positions": True}).iloc[0]
+    drawn = few[0].replicates["positions"][:, 0]
+    assert [row["low_a"], row["high_a"]] == pytest.approx(expected_interval(drawn, 5))
+
+
+def test_what_rounding_leaves_is_no_difference():
+    a = positions((2,), 0)
+    shifted = a.tables["positions"].assign(value=a.tables["positions"]["value"] + ROUNDING / 2)
+    b = Side({"positions": shifted}, {"positions": a.replicates["positions"] + ROUNDING / 2}, a.heads)
+    table = difference_table(a, b, {"positions": True})
+    assert (table["p_value"] == 1).all()
+    assert (table["p_adjusted"] == 1).all()
+
+
+def test_a_row_is_corrected_for_the_rows_of_its_scope():
+    a, b = positions((3, 3), 0), positions((3, 3), 1)
+    table = difference_table(a, b, {"positions": False})
+    assert (table["p_adjusted"] >= table["p_value"]).all()
+    alone = difference_table(positions((1,), 0, (1,)), positions((1,), 1, (1,)), {"positions": False})
+    assert alone["p_adjusted"].nunique() == 1  # a head, a layer and a model of one cell are one test
 
 
 def test_of_other_shapes_only_what_means_the_same_is_compared():

@@ -49,7 +49,8 @@ def test_the_manifest_says_what_was_compared_and_what_not(compared, atlas):
     manifest = compared.manifest
     rows = {name: len(atlas.tables[name]) for name in atlas.tables if "head" in atlas.tables[name]}
     assert manifest["a"] == {"folder": str(atlas.folder), "model": atlas.manifest["model"], "tables": rows}
-    assert manifest["corpora"]["text"] == {"same_files": True, "paired": True}
+    segments = f"{atlas.manifest['corpora']['text']['segments']} segments (fewer than 20 documents)"
+    assert manifest["corpora"]["text"] == {"same_files": True, "paired": True, "resampled": [segments, segments]}
     assert manifest["settings_that_differ"] == manifest["without_intervals"] == {}
     assert {"head_map", "behaviours"} <= set(manifest["not_compared"])
     assert manifest["distances"]["segments"] == atlas.manifest["corpora"]["text"]["segments"]
@@ -136,7 +137,7 @@ def test_a_table_of_a_study_that_is_not_installed_is_named(compare, atlas, tmp_p
 def test_what_is_not_compared_is_said_with_the_columns(compared):
     reasons = compared.manifest["not_compared"]
     assert reasons["layer_distances: p_value, p_adjusted"] == "a difference of p-values is not an effect"
-    assert reasons["entropy: uniform_nats"] == "it depends on the length of the text, not on a head"
+    assert reasons["entropy: uniform_nats"] == "it depends on the text, not on a head"
     assert "similarity: clusters, p_layers, heads_left_out, share_of_rows" in reasons
 
 
@@ -236,7 +237,8 @@ def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
     assert done.exit_code == 0, done.output
     said = re.sub(r"\s+", " ", done.stdout)
     assert re.search(r"\d of 8 heads are matched with the head in the same place \(by chance: 1\)", said)
-    assert re.search(r"positions: \d+ of 24 differences .* about 1 would by chance", said)
+    assert re.search(r"positions: \d+ of 24 differences of single heads are significant \(p < 0.05, corrected", said)
+    assert "Differences on the treebank: over 12 sentences (fewer than 20 documents), which both saw." in said
     assert "Not compared: head_map" in said
     assert said.endswith("index.html in a browser. ")
     assert (out / "index.html").stat().st_size > 100_000

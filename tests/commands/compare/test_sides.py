@@ -20,9 +20,19 @@ def test_the_same_corpora_and_tokenizer_are_paired(atlas, other):
     assert all(paired(corpus, atlas.manifest, other.manifest) for corpus in CORPORA)
 
 
-def test_another_tokenizer_unpairs_text_and_not_sentences(atlas, causal):
+def test_another_tokenizer_unpairs_what_it_cuts_and_not_sentences(atlas, causal):
     assert same_files("text", atlas.manifest, causal.manifest)
-    assert [paired(corpus, atlas.manifest, causal.manifest) for corpus in CORPORA] == [False, True, True]
+    assert [paired(corpus, atlas.manifest, causal.manifest) for corpus in CORPORA] == [False, True, False]
+
+
+def test_documents_are_paired_whatever_the_tokenizer(atlas, causal):
+    manifests = [copy.deepcopy(side.manifest) for side in (atlas, causal)]
+    for manifest in manifests:
+        for corpus in CORPORA:
+            manifest["corpora"][corpus]["resampled_by"] = "document"
+    assert all(paired(corpus, *manifests) for corpus in CORPORA)
+    manifests[0]["corpora"]["treebank"]["resampled_by"] = "input"
+    assert [paired(corpus, *manifests) for corpus in CORPORA] == [True, False, True]
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.commands.layers.jobs import Movers, marked, moved
+from headatlas.commands.layers.examples import Movers, marked, moved
 from tests.probes.random_spans import random_spans, random_targets
 
 
@@ -44,7 +44,7 @@ def test_the_most_moved_targets_are_kept_one_a_text(tmp_path):
         row = 0
         for place in places:
             for number in range(len(targets.targets[place])):
-                how = slow_movement(mean[:, row], int(batch.answers[row]))
+                how = slow_movement(mean[:, row], int(batch.answers[0, row]))
                 if how and how[0] > best.get(place, (0,))[0]:
                     best[place] = (how[0], number)
                 row += 1

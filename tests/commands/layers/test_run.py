@@ -13,9 +13,9 @@ from headatlas.results.tables import TABLES
 from tests.commands.keyphrases.made_up import TEXTS, corpus
 from tests.commands.layers.span_corpora import write_entities, write_json, write_treebank
 
-QUICK = {"seeds": 2, "epochs": 12, "patience": 9, "width": 8, "batch_targets": 16, "bootstrap": 60, "max_tokens": 14}
+QUICK = {"seeds": 3, "updates": 80, "width": 8, "batch_targets": 16, "bootstrap": 60, "max_tokens": 14}
 QUICK |= {"progress": False}
-FIXED = QUICK | {"epochs": 5, "batch_targets": 32}
+FIXED = QUICK | {"updates": 120, "batch_targets": 32}
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +59,8 @@ def test_tables_hold_what_they_promise(found):
 def test_words_that_say_it_all_are_learned(found):
     summary = found.tables["layer_summary"].query("mix == 'layers' and weights == 'pretrained'").set_index("task")
     assert summary.loc["pos", "score"] > 0.9
+    assert summary.loc["pos", "lead_low"] > 0
+    assert summary.loc["pos", "shuffled_score"] < summary.loc["pos", "low"]
 
 
 def test_controls_of_an_easy_task(folder, corpora, tmp_path):
@@ -98,11 +100,26 @@ def test_every_two_tasks_are_ordered_once(found):
     order = found.tables["layer_order"].query("mix == 'layers' and measure == 'centre_of_gravity'")
     assert len(order) == 5 * 4 // 2
     summary = found.tables["layer_summary"].query("mix == 'layers' and weights == 'pretrained'").set_index("task")
-    for row in order.to_dict("records"):
+    given = order[order["withheld"] == ""]
+    assert len(given) > 0
+    for row in given.to_dict("records"):
         lower, upper = (summary.loc[row[end], "centre_of_gravity"] for end in ("below", "above"))
         assert row["difference"] == pytest.approx(upper - lower)
         assert lower <= upper
-        assert 0 <= row["share"] <= 1
+        assert 0 <= row["p_value"] <= row["p_holm"] <= 1
+
+
+def test_tasks_are_trained_on_equally_many_targets(found):
+    summary = found.tables["layer_summary"]
+    sizes = summary.groupby("task")["train_targets"].unique()
+    assert {int(size) for size in sizes[["pos", "dependencies", "arcs", "coreference"]].explode()} == {
+        found.manifest["tasks"]["pos"]["train_targets"]
+    }
+    order = found.tables["layer_order"]
+    entities = order[(order["below"] == "entities") | (order["above"] == "entities")]
+    if sizes["entities"][0] != sizes["pos"][0]:
+        assert (entities["withheld"] != "").all()
+        assert entities[["difference", "low", "p_value"]].isna().all(axis=None)
 
 
 def test_a_finished_folder_is_opened_and_a_lost_task_made_again(found, corpora, folder):
@@ -161,7 +178,7 @@ def test_json_lines_with_one_label_or_several(folder, tmp_path, several):
         task="wetness",
         out=tmp_path / "out",
         **files,
-        **QUICK | {"batch_targets": 3},
+        **QUICK | {"batch_targets": 3, "updates": 320},
         train_limit=80,
         eval_limit=30,
     )
@@ -203,7 +220,7 @@ def test_tasks_that_cannot_be_trained(folder, tmp_path, corpora):
     refused(folder, tmp_path, good, good, SettingError, "is also a training file")
     refused(folder, tmp_path, good, corpora["bio", "eval"], SettingError, "--width must be at least 1", width=0)
     refused(folder, tmp_path, good, corpora["bio", "eval"], SettingError, "--train-limit must be", train_limit=0)
-    refused(folder, tmp_path, good, corpora["bio", "eval"], SettingError, "--epochs must be at least 1", epochs=0)
+    refused(folder, tmp_path, good, corpora["bio", "eval"], SettingError, "--updates must be at least 1", updates=0)
 
 
 def test_spans_that_differ_in_number_are_named(folder, tmp_path):
@@ -221,7 +238,7 @@ def test_words_of_keyphrases_are_a_task(folder, tmp_path):
         train=train,
         eval=scored,
         out=tmp_path / "out",
-        **QUICK | {"seeds": 1, "max_tokens": 40},
+        **QUICK | {"seeds": 1, "max_tokens": 40, "updates": 300},
     )
     words = sum(word not in ",." for text, _ in TEXTS for word in text.split())
     assert found.manifest["corpora"]["keyphrases, eval"]["targets"] == {"keyphrases": 2 * words}

@@ -133,3 +133,23 @@ def test_from_the_command_line(parts, tmp_path):
     assert called.exit_code == 0, called.output
     assert "Not run: figure 5" in called.output
     assert (tmp_path / "atlas" / "tables" / "entropy.parquet").exists()
+
+
+def test_every_shard_resamples_the_documents_of_the_whole(tiny_folder, tmp_path):
+    """24 documents, of which no shard of four has 20: all resample documents, and the sums are those of one run."""
+    lines = [f"The old man saw {number} dogs, and they ran." for number in range(4)]
+    text = tmp_path / "text.txt"
+    text.write_text("\n\n".join("\n".join(lines) for _ in range(24)) + "\n", encoding="utf-8")
+    options = {"text": text, "studies": ["positions"], "segments": 60, "max_tokens": 24, "bootstrap": 50}
+    options |= {"device": "cpu", "progress": False, "examples": 1}
+    whole = ha.survey(str(tiny_folder("bert")), out=tmp_path / "whole", **options)
+    parts = [tmp_path / f"part{number}" for number in range(1, 5)]
+    for number, part in enumerate(parts, 1):
+        ha.survey(str(tiny_folder("bert")), out=part, shard=f"{number}/4", **options)
+        about = read_manifest(part)["corpora"]["text"]
+        assert (about["resampled_by"], about["resampled"]) == ("document", 24)
+    merged = ha.merge(parts, out=tmp_path / "merged", progress=False)
+    pd.testing.assert_frame_equal(merged.tables["positions"], whole.tables["positions"])
+    drawn = [next(iter(reopen_studies(atlas))).replicates()["positions"] for atlas in (whole, merged)]
+    pd.testing.assert_frame_equal(*map(pd.DataFrame, drawn))
+    assert whole.tables["positions"]["count"].iloc[0] > 24

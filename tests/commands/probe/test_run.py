@@ -50,11 +50,17 @@ def test_every_probe_has_its_rows(found):
     assert sizes["distances_words"] == 2
     assert sizes["attention_words"] == 4
     assert sizes["structural_distance"] == 2 * 3
-    parsers = table[~table["probe"].str.startswith("structural")]
+    (adjacent,) = table[table["probe"] == "adjacent_words"].to_dict("records")
+    assert adjacent["low"] <= adjacent["uuas"] <= adjacent["high"]
+    assert adjacent["count"] == table.loc[table["probe"] == "structural_distance", "count"].iloc[0]
+    parsers = table[~table["probe"].str.startswith("structural") & (table["probe"] != "adjacent_words")]
     assert parsers["uas"].between(0, 1).all()
     assert (parsers["low"] <= parsers["high"]).all()
     trained = parsers[parsers["seed"].notna()]
     assert (trained["selectivity"] == trained["uas"] - trained["control_uas"]).all()
+    assert (trained["selectivity_low"] < trained["selectivity"]).all()
+    assert trained["at_limit"].all()  # one pass
+    assert parsers[parsers["seed"].isna()]["at_limit"].isna().all()
     assert trained[trained["seed"] == 0]["mdl_bits"].notna().all()
     assert trained[trained["seed"] == 1]["mdl_bits"].isna().all()
     assert table[table["probe"] == "right_branching"]["weights"].isna().all()

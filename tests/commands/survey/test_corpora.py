@@ -6,7 +6,9 @@ import pandas as pd
 import pytest
 
 import headatlas as ha
+from headatlas.cli import app
 from headatlas.commands.survey import run as surveying
+from headatlas.commands.survey.options import SurveyOptions
 from headatlas.errors import CorpusError, SettingError
 from headatlas.views.words.about import corpora_read
 
@@ -148,6 +150,28 @@ def test_few_documents_are_halved_by_sentence(survey, treebank, tmp_path):
     assert survey(treebank=one).manifest["corpora"]["treebank"]["halved_by"] == "sentence"
 
 
+def test_without_a_corpus_the_model_reads_the_sample(tiny_folder, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    words = ["--studies", "positions", "dependencies", "--bootstrap", "10", "--segments", "5", "--max-tokens", "40"]
+    app.main(["survey", str(tiny_folder("bert")), *words, "--no-figures"])
+    folder = tmp_path / f"atlas-{tiny_folder('bert').name}"
+    atlas = ha.open_atlas(folder)
+    read = {kind: about["files"][0]["file"] for kind, about in atlas.manifest["corpora"].items()}
+    assert read == {"text": str(ha.sample_text()), "treebank": str(ha.sample_treebank())}
+    report = capsys.readouterr().out
+    assert "This is the sample that comes with headatlas, for a first look." in report
+    assert f"Wrote {folder.name}" in report
+
+
+@pytest.mark.parametrize(
+    ("source", "name"),
+    [("google-bert/bert-base-uncased@main", "atlas-bert-base-uncased"), ("some/folder/", "atlas-folder")],
+)
+def test_results_are_named_after_the_model(source, name):
+    assert SurveyOptions(source).out == name
+    assert SurveyOptions(maps=source.partition("@")[0]).out == name
+
+
 def test_what_is_no_tree_is_counted(survey, treebank):
     two_roots = "1\ta\t_\t_\t_\t_\t0\troot\t_\t_\n2\tb\t_\t_\t_\t_\t0\troot\t_\t_\n\n"
     treebank.write_text(treebank.read_text(encoding="utf-8") + two_roots, encoding="utf-8")
@@ -158,7 +182,6 @@ def test_what_is_no_tree_is_counted(survey, treebank):
 @pytest.mark.parametrize(
     ("options", "error", "message"),
     [
-        ({}, SettingError, "nothing to survey.*--treebank"),
         ({"treebank": "nowhere.conllu"}, CorpusError, "nowhere.conllu: no such file"),
         ({"treebank": []}, SettingError, "No treebank file is given"),
         ({"studies": ["coreference"]}, SettingError, "'coreference' cannot run without --coreference"),

@@ -43,7 +43,7 @@ def test_rows_of_brackets(cells: list[str], spans: list[tuple[int, int, str]]) -
 def test_a_span_twice_in_one_entity_is_counted_and_in_two_entities_kept() -> None:
     left_out: Counter[str] = Counter()
     assert read("(1|(1|(2", "1)|1)|2)", left_out=left_out) == [(0, 2, "1"), (0, 2, "2")]
-    assert left_out == {"duplicate_mention": 1}
+    assert left_out == {"mention_given_twice": 1}
     assert read("(1)", left_out=(nothing := Counter[str]())) == [(0, 1, "1")]
     assert not nothing
 

@@ -153,4 +153,4 @@ def test_duplicates_are_counted(tmp_path: Path) -> None:
     left_out: Counter[str] = Counter()
     (found,) = read(tmp_path, tabs("She (1)|(1)", "left"), left_out)
     assert len(found.mentions) == 1
-    assert left_out == {"duplicate_mention": 1}
+    assert left_out == {"mention_given_twice": 1}

@@ -135,7 +135,7 @@ def test_what_a_model_cannot_read_is_left_out_and_counted(tmp_path: Path) -> Non
         left_out=left_out,
     )
     assert [(one.start, one.end, one.entity) for one in found.mentions] == [(0, 3, "e2"), (2, 3, "e3")]
-    assert left_out == {"discontinuous_mention": 1, "mention_on_empty_node": 2}
+    assert left_out == {"mention_in_several_parts": 1, "mention_on_empty_node": 2}
 
 
 @pytest.mark.parametrize(

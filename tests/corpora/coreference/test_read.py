@@ -57,7 +57,7 @@ def test_what_is_left_out_is_counted_over_all_files(tmp_path: Path) -> None:
     twice = [file_with(tmp_path, BRACKETS.replace("(1)", "(1)(1)"), name) for name in "ab"]
     left_out = Counter({"other": 1})
     assert len(list(read_coreference(twice, left_out=left_out))) == 2
-    assert left_out == {"other": 1, "duplicate_mention": 2}
+    assert left_out == {"other": 1, "mention_given_twice": 2}
 
 
 @pytest.mark.parametrize(

@@ -106,23 +106,19 @@ def test_curves_have_a_panel_a_task_and_one_for_all():
     assert axes.get_ylabel() == "accuracy"
 
 
-def test_the_causal_figure_has_a_line_a_relation():
-    table = pd.DataFrame(
-        {
-            "relation": ["dobj", "a_very_long_name_of_a_relation_indeed"],
-            "layer": [3, 1],
-            "head": [1, 2],
-            "effect": [0.3, 0.1],
-            "control_effect": [0.1, 0.1],
-            "lead": [0.2, 0.0],
-            "low": [0.1, -0.1],
-            "high": [0.3, 0.1],
-            "p_holm": [0.001, 0.9],
-        }
-    )
-    (axes,) = causal_figure(table).axes
-    names = [label.get_text() for label in axes.get_yticklabels()]
-    assert names[1] == "dobj  3-1"
-    assert names[0].endswith("…  1-2")
-    found = [points.get_offsets().data.tolist() for points in axes.collections[2:]]
-    assert found == [[[0.3, 1.0]], [[0.1, 0.0]]], "significant, not significant"
+def test_the_causal_figure_has_a_line_a_relation_and_a_panel_an_end_and_kind():
+    rows = [("dobj", 3, 1, 0.3, 0.2, 0.001, 1), ("a_very_long_name_of_a_relation_indeed", 1, 2, 0.1, 0.0, 0.9, 2)]
+    columns = ["relation", "layer", "head", "effect", "lead", "p_holm", "place"]
+    half = pd.DataFrame(rows, columns=columns).assign(control_effect=0.1, best_other=0.15)
+    half = half.assign(low=half["lead"] - 0.1, high=half["lead"] + 0.1)
+    ends = [("attending", "zero"), ("attending", "mean"), ("attended", "zero"), ("attended", "mean")]
+    figure = causal_figure(pd.concat([half.assign(end=end, kind=kind) for end, kind in ends], ignore_index=True))
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        f"{end} word hidden, {kind} ablation" for end, kind in ends
+    ]
+    for axes in figure.axes:
+        found = [points.get_offsets().data.tolist() for points in axes.collections[3:]]
+        assert found == [[[0.3, 1.0]], [[0.1, 0.0]]], "first and significant, not so"
+    long, short = (label.get_text() for label in figure.axes[0].get_yticklabels())
+    assert short == "dobj  3-1"
+    assert long.endswith("…  1-2")

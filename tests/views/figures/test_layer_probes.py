@@ -79,9 +79,34 @@ def test_spans_far_apart_are_both_shown(tables):
 
 
 def test_findings_name_the_order_and_how_sure_it_is(tables):
-    said = findings(tables)
-    assert any(sentence.startswith("Task pos, mix of layers: micro F1") for sentence in said)
-    assert "By centre of gravity: pos < arcs; 1 of 1 pairwise orders hold in at least 95 % of replicates." in said
+    said = list(map(str, findings(tables)))
+    (score, centre, expected) = (sentence for sentence in said if sentence.startswith("Task pos, mix of layers:"))
+    assert score.startswith("Task pos, mix of layers: micro F1 90.0 % (")
+    assert "shuffled labels 10 %; untrained weights 90 %; 90.0 % right, always the commonest answer 60.0 %" in score
+    assert "centre of gravity at layer 1.00 (95 % CI 0.90 to 1.20; shuffled labels 1.50; untrained" in centre
+    assert "the expected layer is not determined" in expected
+    assert (
+        "By centre of gravity, 1 of 1 pair of tasks is settled (p < 0.05, two-sided, Holm over pairs): pos below arcs "
+        "by 1.00 layers (0.50 to 1.50). Shuffled labels: 0 settled." in said
+    )
+    (localised,) = (sentence for sentence in said if sentence.startswith("Localised or spread out"))
+    assert "pos 0.20 (95 % CI 0.15 to 0.25), shuffled labels 0.05, localised" in localised
+
+
+def test_nothing_is_said_of_the_layers_of_a_task_that_learns_nothing(tables):
+    poor = {name: tables[name].copy() for name in tables}
+    poor["layer_summary"]["lead_low"] = -0.1
+    poor["layer_order"] = poor["layer_order"].assign(withheld="pos does not beat its majority answer", settled=False)
+    said = list(map(str, findings(poor)))
+    assert not any("centre of gravity" in sentence or "Localised" in sentence for sentence in said)
+    assert "No order is given for pos and arcs: pos does not beat its majority answer." in said
+
+
+def test_a_random_network_is_only_scored(tables):
+    random = tables["layer_summary"].query("weights == 'random'")
+    (said,) = map(str, findings({"layer_mix": tables["layer_mix"], "layer_summary": random}))
+    assert said.startswith("Task pos, mix of layers, random weights: micro F1")
+    assert "centre" not in said
 
 
 def test_layers_of_two_folders_are_drawn_to_one_file(tmp_path, tables):

@@ -52,11 +52,11 @@ def test_another_mix_is_shown_when_asked_for(page):
     assert page.locator("[data-layer]").count() == 2 * LAYERS
 
 
-def test_the_order_is_a_table_of_shares(page):
+def test_the_order_is_a_table_of_places(page):
     cells = page.locator(".layers tbody tr").first.locator("td").all_inner_texts()
-    assert cells == ["pos", "1.00", "", "0.970"]
+    assert cells == ["pos", "1.00", "", "below"]
     cells = page.locator(".layers tbody tr").nth(1).locator("td").all_inner_texts()
-    assert cells == ["arcs", "2.00", "0.030", ""]
+    assert cells == ["arcs", "2.00", "above", ""]
 
 
 def test_targets_are_shown_by_task_with_their_spans(page):

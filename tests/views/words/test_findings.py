@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from headatlas.studies import STUDIES
 from headatlas.views.words import findings as said
@@ -21,60 +22,125 @@ RULES = pd.DataFrame(
 
 
 def test_heads_are_counted_and_named():
-    rows = [(1, 1, -1, 0.9), (1, 2, -1, 0.2), (2, 1, -1, 0.51), (1, 1, 1, 0.1), (1, 2, 1, 0.5), (2, 1, 1, 0.0)]
-    table = pd.DataFrame(rows, columns=["layer", "head", "offset", "value"])
-    assert findings({"positions": table}) == [
-        "2 heads put more than half of their attention on the previous token (1-1, 2-1).",
-        "No head puts more than half of its attention on the next token.",
+    rows = [
+        *((1, 1, -1, 0.9, 0.8), (1, 2, -1, 0.2, 0.1), (2, 1, -1, 0.51, 0.48)),
+        *((1, 1, 1, 0.1, 0), (1, 2, 1, 0.5, 0), (2, 1, 1, 0.0, 0)),
     ]
+    table = pd.DataFrame(rows, columns=["layer", "head", "offset", "value", "low"]).assign(expected=0.008)
+    assert findings({"positions": table}) == [
+        "2 heads put more than half of their attention on the previous token (1-1, 2-1; whole 95 % CI above half: 1; "
+        "uniform attention would put 0.8 % there).",
+        "No head puts more than half of its attention on the next token (uniform attention would put 0.8 % there).",
+    ]
+    untrained = findings({"positions": table.assign(control=[0.6, 0.7, 0.8, 0, 0, 0])})
+    assert "(1-1, 2-1; untrained weights 3; whole" in untrained[0]
 
 
 def test_many_heads_are_cut_short():
-    table = pd.DataFrame([(1, h, 0.05, 0.2) for h in range(1, 12)], columns=["layer", "head", "value", "highest"])
-    [sentence] = findings({"max_attention": table})
-    assert sentence.startswith("11 heads put at most 10 % of their attention on any one token, on average (")
-    assert sentence.endswith("1-8 and 3 more).")
+    table = pd.DataFrame([(1, head, -1, 0.6, 0.6) for head in range(1, 12)], columns=POSITIONS)
+    assert "1-8 and 3 more" in findings({"positions": table})[0]
+
+
+POSITIONS = ["layer", "head", "offset", "value", "low"]
+
+
+def test_states_are_counted_beside_untrained_heads_and_name_none():
+    weights = pd.DataFrame(
+        [(1, 1, 0.05, 0.06, 0.08), (1, 2, 0.09, 0.11, 0.9), (2, 1, 0.3, 0.4, 1.0)],
+        columns=["layer", "head", "value", "high", "highest"],
+    )
+    assert findings({"max_attention": weights.assign(control=0.02)}) == [
+        "2 of 3 heads put at most 10 % of their attention on any one token, on average over rows (untrained weights 3; "
+        "whole 95 % CI below: 1; more in single rows: 1 of these)."
+    ]
+    entropy = pd.DataFrame(
+        [(1, 1, "all", 4.5, 4.8), (2, 1, "all", 2.0, 4.8)], columns=["layer", "head", "source", "nats", "uniform_nats"]
+    )
+    assert findings({"entropy": entropy.assign(control=4.8)})[0] == (
+        "1 of 2 heads attend broadly: their entropy is over 78 % of that of uniform attention (untrained weights 2)."
+    )
+
+
+def by_layer(key, values, **columns):
+    """The table of layers: values by kind, one for each layer, with intervals of 0.02 to either side."""
+    rows = [(layer, kind, value) for kind, of_kind in values.items() for layer, value in enumerate(of_kind, 1)]
+    table = pd.DataFrame(rows, columns=["layer", key, "value"])
+    return table.assign(low=table["value"] - 0.02, high=table["value"] + 0.02, **columns)
 
 
 def kinds_table(sep):
     values = {"cls": 0.1, "sep": sep, "period_comma": 0.1, "other": 0.2, "sep_to_sep": 0.9, "other_to_sep": sep}
-    rows = [(1, 1, kind, value) for kind, value in values.items()]
-    return pd.DataFrame(rows, columns=["layer", "head", "kind", "value"])
+    rows = [(1, 1, kind, value, value, 0.016) for kind, value in values.items()]
+    return pd.DataFrame(rows, columns=["layer", "head", "kind", "value", "low", "expected"])
 
 
-def test_sep_and_its_own_rows():
-    sentences = findings({"token_kinds": kinds_table(0.6)})
-    assert sentences[0] == (
-        "1 head puts more than half of its attention on [SEP] (1-1; mean over heads highest in layer 1: 60 %)."
-    )
-    assert sentences[-1] == ("In heads that attend mostly to [SEP], [SEP] itself puts 90 % of its attention on [SEP].")
+def test_sep_and_its_own_rows_layer_by_layer():
+    layers = by_layer("kind", {"sep": [0.2, 0.6, 0.59], "sep_to_sep": [0.1, 0.9, 0.5]}, control=0.016)
+    sentences = findings({"token_kinds": kinds_table(0.6), "token_kinds_layers": layers})
+    assert sentences == [
+        "1 head puts more than half of its attention on [SEP] (1-1; uniform attention would put 1.6 % there).",
+        "Attention to [SEP], mean over the heads of a layer, is highest in layer 2: 60 %, 38 times what uniform "
+        "attention would give (95 % CI 58 to 62 %; uniform attention 1.6 %; untrained weights 1.6 %; not clearly "
+        "less in layer 3; layers 1 to 3: 20 (18 to 22), 60 (58 to 62), 59 (57 to 61) %).",
+        "The input has no [CLS].",
+        "The input has no periods and commas.",
+        "[SEP] itself puts more than half of its attention on [SEP] in 1 of 3 layers (untrained weights 0; whole 95 "
+        "% CI above half in layer 2; layers 1 to 3: 10 (8.0 to 12), 90 (88 to 92), 50 (48 to 52) %; uniform "
+        "attention 1.6 %).",
+    ]
 
 
 def test_a_model_without_sep():
     assert "The input has no [SEP]." in findings({"token_kinds": kinds_table(np.nan)})
 
 
-def test_entropy_and_gradients():
-    entropy = pd.DataFrame(
-        [(1, 1, "all", 4.0, 4.8), (2, 1, "all", 3.0, 4.8), (1, 1, "cls", np.nan, np.nan)],
-        columns=["layer", "head", "source", "nats", "uniform_nats"],
-    )
-    gradients = pd.DataFrame(
-        [
-            (1, 1, "sep", 0.2),
-            (1, 1, "other", 0.1),
-            (1, 1, "cls", 0.05),
-            (2, 1, "sep", 0.01),
-            (2, 1, "other", 0.1),
-            (2, 1, "cls", 0.001),
-        ],
-        columns=["layer", "head", "kind", "value"],
-    )
-    assert findings({"entropy": entropy, "gradients": gradients}) == [
-        "Entropy from all tokens: 4.00 nats in layer 1, 3.00 in layer 2 (uniform attention: 4.80).",
-        "|dL/da| towards [SEP] is 2.00 times that towards other tokens in layer 1, 0.10 times in layer 2.",
-        "|dL/da| towards [CLS] is 0.50 times that towards other tokens in layer 1, 0.01 times in layer 2.",
+def test_entropy_by_layer_and_from_cls():
+    entropy = pd.DataFrame([(1, 1, "all", 3.0, 4.8)], columns=["layer", "head", "source", "nats", "uniform_nats"])
+    layers = by_layer("source", {"all": [4.0, 3.0, 3.5], "cls_less_all": [0.5, -0.3, 0.01]}, control=np.nan)
+    assert findings({"entropy": entropy, "entropy_layers": layers})[1:] == [
+        "Entropy, mean over the heads of a layer, is highest in layer 1, 4.00 nats, and lowest in layer 2, 3.00 "
+        "(uniform attention 4.80; layers 1 to 3: 4.00 (3.98 to 4.02), 3.00 (2.98 to 3.02), 3.50 (3.48 to 3.52)).",
+        "[CLS] attends more broadly than all tokens do in 1 of 3 layers and less broadly in 1; in the last the "
+        "difference is +0.01 nats (95 % CI -0.01 to 0.03; more in layer 1; less in layer 2; layers 1 to 3: 0.50 "
+        "(0.48 to 0.52), -0.30 (-0.32 to -0.28), 0.01 (-0.01 to 0.03)).",
     ]
+
+
+def gradient_sentences(ratios, rises):
+    tables = {"gradients": pd.DataFrame(columns=["kind"])}
+    tables["gradients_layers"] = by_layer("kind", {"sep_ratio": ratios}, control=1.0)
+    tables["token_kinds_layers"] = by_layer("kind", {"sep_rise": rises}, control=0.0)
+    return [sentence for sentence in findings(tables) if "|dL/da|" in sentence]
+
+
+def test_gradients_are_small_from_a_layer_on_where_attention_rises():
+    first, onset = gradient_sentences([1.0, 0.9, 0.2, 0.3], [np.nan, 0.05, 0.4, 0.1])
+    assert first == (
+        "|dL/da| towards [SEP], mean over the heads of a layer, is 1.00 times that towards other tokens in layer 1 and "
+        "0.30 times in layer 4 (95 % CI 0.28 to 0.32; untrained weights 1.00; layers 1 to 4: 1.00 (0.98 to 1.02), 0.90 "
+        "(0.88 to 0.92), 0.20 (0.18 to 0.22), 0.30 (0.28 to 0.32))."
+    )
+    assert onset == (
+        "From layer 3 on, |dL/da| towards [SEP] is small: 20 % of that towards other tokens in this layer, surely "
+        "below 50 % in all later ones; attention to [SEP] rises most in this layer too (95 % CI 18 to 22 %; "
+        "untrained weights 100 %; rise of 40 points, 95 % CI 38 to 42)."
+    )
+    elsewhere = gradient_sentences([1.0, 0.9, 0.2, 0.3], [np.nan, 0.4, 0.05, 0.1])[1]
+    assert "rises most in layer 2 (" in elsewhere
+    undecided = gradient_sentences([1.0, 0.9, 0.2, 0.3], [np.nan, 0.4, 0.39, 0.1])[1]
+    assert "rises" not in undecided
+
+
+@pytest.mark.parametrize(
+    "ratios",
+    [
+        pytest.param([1.0, 0.2, 0.2, 0.9], id="large again in the last layer"),
+        pytest.param([0.2, 0.2, 0.2, 0.2], id="small from the start"),
+        pytest.param([1.0, 1.0, 1.0, 0.49], id="perhaps not small"),
+    ],
+)
+def test_no_onset_is_claimed_where_there_is_none(ratios):
+    assert len(gradient_sentences(ratios, [np.nan, 0.4, 0.1, 0.1])) == 1
 
 
 def test_heads_as_classifiers_are_quoted_held_out():
@@ -128,24 +194,57 @@ def test_nothing_to_hold_out_is_said_in_words():
     ]
 
 
-def distances(within, between, p_value):
-    measures = {"within_layers": within, "between_layers": between, "p_layers": p_value}
-    return pd.DataFrame({"measure": list(measures), "distance": "js", "value": list(measures.values())})
+def distances(**measures):
+    table = pd.DataFrame({"measure": list(measures), "distance": "js", "value": list(measures.values())})
+    return table.assign(control=np.nan)
+
+
+def of_layers(within, between, p_value):
+    return distances(within_layers=within, between_layers=between, p_layers=p_value)
 
 
 def test_heads_of_a_layer_are_closer_only_where_a_test_says_so():
     claim = "eads of one layer are closer to each other than to heads of other layers: mean distance "
-    (closer,) = findings({"similarity": distances(0.1, 0.2, 0.001)})
-    assert closer == f"H{claim}0.1 within layers, 0.2 between (p = 0.001)."
+    layers = pd.DataFrame(
+        [(1, 1, 0.1, 1, 0.01), (2, 2, 0.1, 1, 0.3)], columns=["layer_a", "layer_b", "value", "count", "p_adjusted"]
+    )
+    (closer,) = findings({"similarity": of_layers(0.1, 0.2, 0.001), "layer_distances": layers})
+    assert closer == (
+        f"H{claim}0.1 within layers, 0.2 between (p = 0.001; taken singly, 1 of 2 layers with adjusted p < 0.05: "
+        "layer 1)."
+    )
+    (too,) = findings({"similarity": of_layers(0.1, 0.2, 0.001).assign(control=[0.1, 0.2, 0.01])})
+    assert too.endswith("untrained weights p = 0.010, so training does not explain it).")
     for within, between, p_value in ((0.1, 0.2, 0.06), (0.2, 0.1, 0.9), (0.2, 0.1, 0.001)):
-        (sentence,) = findings({"similarity": distances(within, between, p_value)})
+        (sentence,) = findings({"similarity": of_layers(within, between, p_value)})
         assert sentence.startswith(f"There is no evidence that h{claim}")
-    assert not findings({"similarity": distances(0.1, 0.2, np.nan)})
+    assert not findings({"similarity": of_layers(0.1, 0.2, np.nan)})
 
 
-def test_the_most_similar_layers_and_the_rank_of_the_outermost():
-    rows = [(1, 1, 0.0), (1, 2, 0.1), (2, 3, 0.2), (1, 3, 0.3)]
-    table = pd.DataFrame(rows, columns=["layer_a", "layer_b", "value"])
-    assert findings({"layer_distances": table}) == [
-        "Layers 1 and 2 are the most similar pair; the first and last layers rank 3rd of 3."
+@pytest.mark.parametrize(
+    ("silhouette", "p_value", "verdict"),
+    [
+        (0.4, 0.01, "The heads fall into clear clusters"),
+        (0.12, 0.01, "The heads fall into clusters, but not clearly"),
+        (0.4, 0.05, "There is no evidence that the heads fall into clusters"),
+    ],
+)
+def test_clusters_need_a_test_and_a_clear_silhouette(silhouette, p_value, verdict):
+    table = distances(clusters=8, silhouette=silhouette, cloud_silhouette=0.05, p_clusters=p_value)
+    assert findings({"similarity": table}) == [
+        f"{verdict}: 8 clusters have a silhouette of {silhouette:.2f} (points of the same spread without clusters "
+        f"0.05; p = {p_value:.3f})."
     ]
+
+
+def test_the_most_similar_layers_need_a_test_and_the_outermost_are_ranked():
+    rows = [(1, 1, 0.0, 1, 0.9), (1, 2, 0.1, 1, 0.01), (2, 3, 0.2, 1, 0.5), (1, 3, 0.3, 1, 1.0)]
+    table = pd.DataFrame(rows, columns=["layer_a", "layer_b", "value", "count", "p_adjusted"])
+    beside = distances()
+    ends = "The first and last layers rank 3rd of 3 pairs of layers by similarity (adjusted p = 1.000)."
+    assert findings({"layer_distances": table, "similarity": beside}) == [
+        "Layers 1 and 2 are the most similar pair of layers, mean distance of their heads 0.1 (mean of all pairs 0.20; "
+        "adjusted p = 0.010).",
+        ends,
+    ]
+    assert findings({"layer_distances": table.assign(p_adjusted=1.0), "similarity": beside}) == [ends]

@@ -58,19 +58,19 @@ def normalised(values: Floats) -> Floats:
 
 
 def halves_of(task: Task, seed: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    """The half, 0 or 1, of the data that each example belongs to."""
-    return np.array([fold_of(name, seed) for name in task.ids])
+    """The half, 0 or 1, of the data that each example belongs to; a unit of resampling is never divided."""
+    return np.array([fold_of(unit, seed) for unit in task.units.of_examples])
 
 
 def importance_table(task: Task, importance: Floats, shape: HeadShape, *, seed: int, resamplings: int) -> pd.DataFrame:
     """One row per head: task, layer, head, value, low, high, normalised, first_half, second_half, count."""
     half = halves_of(task, seed)
     flat = importance.reshape(len(importance), -1)
-    low, high = bootstrap_means(flat, task.ids, seed=seed, resamplings=resamplings)
+    low, high = bootstrap_means(flat, task.ids, seed=seed, resamplings=resamplings, units=task.units.of_examples)
     values = importance.mean(0)
     frame = pd.DataFrame(
         {
-            "task": task.name,
+            "task": task.title,
             "layer": np.repeat(np.arange(shape.layers), shape.most_heads) + 1,
             "head": np.tile(np.arange(shape.most_heads), shape.layers) + 1,
             "value": values.ravel(),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +22,7 @@ from headatlas.commands.shared.options import (
     Names,
     OnByDefault,
     Options,
+    Pairs,
     Positive,
     PythonOnly,
     ShardOptions,
@@ -67,13 +70,15 @@ class RemovalOptions(Options, panel="Removal"):
     """Number of steps of these curves, from no head removed to all."""
     random_orders: Positive = 5
     """Number of random orders in these curves."""
+    tolerance: float = 0.05
+    """Count how many heads can be removed before this share is lost of what all heads together add to the score."""
     bootstrap: Positive = 1000
-    """Number of bootstrap replicates for intervals, and of permutations for tests."""
+    """Number of bootstrap replicates for intervals and tests, and of permutations of heads."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class DataOptions(Options, panel="Classification and minimal pairs"):
-    """How to read labelled data and minimal pairs."""
+class DataOptions(Options, panel="Classification, minimal pairs and translation"):
+    """How to read labelled data, minimal pairs and translations."""
 
     columns: Names | None = None
     """Columns of --data, if they have other names: text, label; text, text2, label; or source, target."""
@@ -85,16 +90,16 @@ class DataOptions(Options, panel="Classification and minimal pairs"):
     """Output of the encoder that the classifier reads: the mean over all tokens, or the first token."""
     sets: Names | None = None
     """Use only these sets of --pairs, by file name."""
+    beams: Positive = 1
+    """Beams of a translation; 1 writes greedily, and time and memory grow with their number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CausalOptions(Options, panel="Causal test"):
     """How to test whether a head is needed for its relation."""
 
-    words: Annotated[int, Bounds(FEWEST_PAIRS)] = 200
-    """Use at most this many words per relation; relations with fewer than 20 are not tested."""
-    controls: Positive = 4
-    """Number of other heads of the same layer to compare with."""
+    words: Annotated[int, Bounds(FEWEST_PAIRS)] = 100
+    """Use at most this many words per relation and end; ends with fewer than 20 are not tested."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,8 +128,12 @@ class AblateOptions(
     """Other sentences with trees, to score the probe on."""
     coreference: Files | None = None
     """Documents with coreference chains, for causal."""
+    also: Annotated[Pairs | None, Parameter(metavar="NAME=FILE..."), UNRECORDED] = None
+    """Other sets of examples for the same task, for example mismatched=dev.tsv, each read like the task's own data.
+    Heads are removed on each set, and the changes on the sets are compared."""
     atlas: Folder | None = None
-    """Survey of this model, which found the best head for each relation, for causal."""
+    """Survey of this model: are the heads with a label the ones that matter? causal needs it to find the best head for
+    each relation."""
     progress: PythonOnly = True
     """Show progress."""
 
@@ -132,6 +141,10 @@ class AblateOptions(
         super().__post_init__()
         if not 0 < self.train_share < 1:
             raise SettingError(f"--train-share must lie between 0 and 1, not be {self.train_share}.")
+        if not 0 < self.tolerance < 1:
+            raise SettingError(f"--tolerance must lie between 0 and 1, not be {self.tolerance}.")
+        if self.also:
+            _check_sets(self.tasks, self.also)
         _check_tasks(self.tasks, {name for name in (*FILES, "atlas") if getattr(self, name) is not None})
 
     @classmethod
@@ -155,6 +168,15 @@ class AblateOptions(
         return super().settings() | names | {"tasks": self.tasks, "atlas": atlas, "batch_tokens": self.batch_tokens}
 
 
+def _check_sets(tasks: list[str], also: Mapping[str, str]) -> None:
+    """Refuse sets of examples without a task of their own, a name or a file."""
+    if len(tasks) != 1 or tasks == ["causal"]:
+        raise SettingError("--also needs exactly one task, and not causal: its sets are sets of that task.")
+    for name, path in also.items():
+        if not re.fullmatch(r"[\w.-]+", name) or not str(path):
+            raise SettingError(f"--also {name}={path} is not valid. Write NAME=FILE, for example mismatched=dev.tsv.")
+
+
 def _check_tasks(tasks: list[str], given: set[str]) -> None:
     """Refuse tasks that do not exist, cannot be combined or lack data, and data that no task reads."""
     if not tasks or (unknown := set(tasks) - set(TASKS)):
@@ -172,7 +194,7 @@ def _check_tasks(tasks: list[str], given: set[str]) -> None:
             raise PluginError(f"The task '{task}' of {source} needs --{min(wrong)}, which `ablate` does not have.")
         if missing := needs[task].missing(given):
             raise SettingError(f"The task {task} cannot run without {missing}.")
-    if unused := sorted(given.difference(*(needs[task].reads for task in tasks))):
+    if unused := sorted((given - {"atlas"}).difference(*(needs[task].reads for task in tasks))):
         raise SettingError(f"--{unused[0]} is given, but none of the chosen tasks reads it: {', '.join(tasks)}.")
 
 
@@ -181,11 +203,13 @@ def ablate(options: AblateOptions) -> Results:
     """Find out which heads a model needs, by removing them.
 
     Removes each head alone, with a test; measures the importance of each head from gradients; and removes more and more
-    heads, in several orders. causal tests whether a head that tracks a relation is needed for it. Writes tables
-    (Parquet and CSV) and figures into DIR. Press Ctrl-C to stop; the same command resumes.
+    heads, in several orders. With --also it does so on other data of the task too; with --atlas it asks whether heads
+    with a label matter more than others. causal tests whether a head that tracks a relation is needed for it. Writes
+    tables (Parquet and CSV) and figures into DIR. Press Ctrl-C to stop; the same command resumes.
 
         headatlas ablate bert-base-uncased --task masked-lm --text wiki.txt
         headatlas ablate gpt2 --task classification --data reviews.tsv --kind mean
+        headatlas ablate gpt2 --task classification --data in.tsv --also out=other.tsv
         headatlas ablate gpt2 --task minimal-pairs --pairs BLiMP.zip --sets npi_1
         headatlas ablate gpt2 --task probe --treebank train.conllu --eval dev.conllu
         headatlas ablate roberta-base --task causal --atlas atlas --treebank a.conllu

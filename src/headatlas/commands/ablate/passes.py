@@ -17,11 +17,11 @@ from functools import cache, partial
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.choices import AblationKind
 from headatlas.commands.ablate.task import ExampleBatch, Task
+from headatlas.commands.ablate.task import Floats as Floats
 from headatlas.encoding.masking import IGNORED
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import SettingError
@@ -112,7 +112,6 @@ def _attending(examples: ExampleBatch, task: Task, stack: Stack) -> Tensor:
     return mask.bool()
 
 
-Floats = NDArray[np.float64]
 HeadPlace = tuple[int, int]  # layer and head, from 0
 _SAME, _SAME_IN_HALF = 1e-3, 5e-2  # between a replay and a whole pass, which may round differently
 
@@ -191,7 +190,8 @@ class HeadRemoval:
     ) -> Arrays:
         """Scores without each of a layer's heads: [heads, E, measures]."""
         record()
-        together = max(1, self._budget // examples.size) if self._task.replayable else 1
+        in_copies = self._task.replayable or self._task.copyable
+        together = max(1, self._budget // examples.size) if in_copies else 1
         scores: list[Floats] = []
         for start in range(0, len(heads), together):
             scores += self._run(number, heads[start : start + together], examples)

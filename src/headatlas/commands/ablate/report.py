@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
+from headatlas.commands.ablate.causal_findings import joint_findings, matched_words_line, needed_findings
+from headatlas.commands.ablate.findings import (
+    agreement_findings,
+    curve_findings,
+    head_findings,
+    label_findings,
+    set_findings,
+)
 from headatlas.commands.ablate.options import AblateOptions
+from headatlas.commands.ablate.score_table import score_table
 from headatlas.commands.shared.ending import finish, model_and_size, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.corpora.files import name_files
 from headatlas.results.atlas import Atlas
+from headatlas.studies.findings import Finding
 from headatlas.wording import counted
-
-_SHOWN = 3
 
 
 def report_ablate(results: Atlas, options: AblateOptions, printing: DrawingOptions) -> Iterator[str]:
@@ -28,46 +36,33 @@ def _ablation_report(results: Atlas) -> Iterator[str]:
     yield f"\n{model_and_size(manifest['model'])}, on"
     for task, summary in manifest["summary"].items():
         if task == "causal":
-            yield from _causal_findings(tables["causal"], summary)
+            yield from _causal_findings(tables, summary)
             continue
         about = manifest["corpora"][task]
         yield f"  {task}: {counted(about['examples'], 'example')} of {name_files(about['files'])}"
-        yield from _task_findings(tables["ablation"].query("task == @task"), summary)
+        scores = ", ".join(f"{name} {value:.3f}" for name, value in summary["scores"].items())
+        yield f"  - with all heads: {scores}"
+        of_task = {name: table[table["task"] == task] for name, table in tables.items() if "task" in table}
+        yield from _listed(head_findings(of_task["ablation"], summary))
+        yield from _listed(agreement_findings(summary))
+        if task.partition(":")[0] == "translation":
+            bleu = of_task["ablation"].query("measure == 'bleu'")
+            yield from (f"    {line}" for line in score_table(bleu))
         if "removal_curve" in tables:
-            yield _curve_finding(tables["removal_curve"].query("task == @task"))
+            yield from _listed(curve_findings(of_task["removal_curve"], of_task["removable_heads"]))
+        if "label_importance" in tables:
+            yield from _listed(label_findings(of_task["label_importance"]))
+    if "set_agreement" in tables:
+        yield from _listed(set_findings(tables["set_agreement"]))
 
 
-def _task_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[str]:
-    scores = ", ".join(f"{name} {value:.3f}" for name, value in summary["scores"].items())
-    yield f"  - with all heads: {scores}"
-    worse, better = summary["worse_without"], summary["better_without"]
-    yield f"  - of {summary['heads']} heads, {worse} are needed and {better} do harm (p < 0.01, corrected)"
-    most = rows[rows["measure"] == rows["measure"].iloc[0]].nsmallest(_SHOWN, "change")
-    named = ", ".join(f"{row['layer']}-{row['head']} ({row['change']:+.3f})" for row in most.to_dict("records"))
-    yield f"  - largest losses: {named}"
-    fall = f"the fall of {summary['harm_measured_by'].replace('_', ' ')} without a head"
-    for key, words in (
-        ("importance_of_halves", "importance on one half of the examples agrees with that on the other"),
-        ("importance_and_harm", f"importance agrees with {fall}"),
-    ):
-        if summary[key] is not None:
-            yield f"  - {words}: Spearman {summary[key]:.2f}"
+def _listed(findings: Iterable[Finding]) -> Iterator[str]:
+    for finding in findings:
+        yield f"  - {finding}"
 
 
-def _curve_finding(rows: pd.DataFrame) -> str:
-    main = rows[rows["measure"] == rows["measure"].iloc[0]]
-    share = float(main.loc[main["share"] >= 0.5, "share"].min())
-    scores = main[main["share"] == share].set_index("order")["score"]
-    listed = ", ".join(f"{str(order).replace('_', ' ')} {score:.3f}" for order, score in scores.items())
-    return f"  - with {100 * share:.0f} % of the heads removed, by order: {listed}"
-
-
-def _causal_findings(table: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[str]:
-    needed = ", ".join(summary["needed"]) or "none"
+def _causal_findings(tables: Mapping[str, pd.DataFrame], summary: Mapping[str, Any]) -> Iterator[str]:
     yield f"  causal: {summary['relations']} relations"
-    yield f"  - relations that need their best head, more than elsewhere and more than other heads: {needed}"
-    most = table.nlargest(_SHOWN, "lead")
-    named = ", ".join(
-        f"{row['relation']} {row['layer']}-{row['head']} ({row['lead']:+.3f} nats)" for row in most.to_dict("records")
-    )
-    yield f"  - largest leads: {named}"
+    yield from _listed(joint_findings(tables["causal_places"]))
+    yield from _listed(needed_findings(tables["causal"], summary["needed"]))
+    yield f"  - {matched_words_line(tables['causal'])}"

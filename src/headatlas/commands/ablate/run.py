@@ -8,7 +8,9 @@ from typing import Any
 
 import pandas as pd
 
+from headatlas.commands.ablate.labelled import label_importance, open_atlas_of
 from headatlas.commands.ablate.options import FILES, AblateOptions
+from headatlas.commands.ablate.sets import agreement_of_sets, changes_of_sets
 from headatlas.commands.ablate.task import check_contract
 from headatlas.commands.ablate.task_run import TaskResult, run_task
 from headatlas.commands.ablate.tasks import TASKS, needs_of
@@ -41,6 +43,7 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
         for name in FILES
         if getattr(options, name) is not None
     }
+    also = {name: find_files(path, "also") for name, path in (options.also or {}).items()}
     choose_device(options.placed_on)
     head = next((needs[name].head for name in tasks if needs[name].head), None)
     model = options.load(options.model, seed=options.seed, task_head=head)
@@ -50,24 +53,37 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
     check_length(options.max_tokens, model.longest_input, model.name)
     removed = parse_heads(list_names(options.heads) or [], model.shapes[stack], model.name)
     described = {name: describe_files(paths) for name, paths in files.items()}
+    described_also = {name: describe_files(paths) for name, paths in also.items()}
     hashes = {name: [record["sha256"] for record in records] for name, records in described.items()}
-    if run.finished(model_identity(model, stack) | options.settings() | {"corpora": hashes}):
+    hashes_also = {name: [record["sha256"] for record in records] for name, records in described_also.items()}
+    if run.finished(model_identity(model, stack) | options.settings() | {"corpora": hashes, "also": hashes_also}):
         return
+    atlas = None if options.atlas is None else open_atlas_of(model, options.atlas, stack)
     run.begin(model=describe_model(model, stack), plugins=packages_of(TASKS, tasks))
     tables: dict[str, list[pd.DataFrame]] = {}
     corpora: dict[str, Any] = {}
     summary: dict[str, Any] = {}
     for name in tasks:
-        result = _run_task(name, model, files, stack, removed, options, run.part(name))
-        for table, frame in result.tables.items():
-            tables.setdefault(table, []).append(frame)
-        records = [record for option in needs[name].reads for record in described.get(option, [])]
-        corpora[name] = {"files": records, **result.about, "left_out": result.left_out}
-        summary[name] = result.summary
+        results = _run_task(name, model, files, also, stack, removed, options, run.part(name))
+        for title, result in results.items():
+            for table, frame in result.tables.items():
+                tables.setdefault(table, []).append(frame)
+            read = [record for option in needs[name].reads for record in described.get(option, [])]
+            records = described_also.get(title.partition(":")[2], read)
+            corpora[title] = {"files": records, **result.about, "left_out": result.left_out}
+            summary[title] = result.summary
     if options.shard is not None:
         run.finish(pieces=sum(1 for _ in run.state.rglob("*.safetensors")))
     else:
         frames = {name: pd.concat(parts, ignore_index=True) for name, parts in tables.items()}
+        drawing = {"seed": options.seed, "resamplings": options.bootstrap}
+        if also:
+            frames["set_changes"] = changes_of_sets(frames["ablation"])
+            frames["set_agreement"] = agreement_of_sets(frames["set_changes"], summary, **drawing)
+        if atlas is not None and "ablation" in frames and "behaviours" in atlas.tables:
+            frames["label_importance"] = label_importance(
+                frames["ablation"], frames["importance"], atlas.tables["behaviours"], **drawing
+            )
         run.finish(keep_state=False, corpora=corpora, summary=summary, tables=write_tables(run.folder, frames))
 
 
@@ -75,19 +91,26 @@ def _run_task(
     name: str,
     model: Model,
     files: Mapping[str, list[Path]],
+    also: Mapping[str, list[Path]],
     stack: Stack,
     removed: Sequence[tuple[int, int]],
     options: AblateOptions,
     part: RunPart,
-) -> TaskResult:
-    """Remove heads on one task. If a task of another package fails, the error says so."""
+) -> dict[str, TaskResult]:
+    """Remove heads on a task and on its other sets, by title. If a task of another package fails, the error says so."""
     if name == "causal":
-        return run_causal(model, files, options, part)
+        return {name: run_causal(model, files, options, part)}
     try:
         task = TASKS[name].read(model, files, options, part.state)
         if not TASKS.is_own(name):
             check_contract(task, name)
-        return run_task(task, stack, removed, options, part)
+        results = {name: run_task(task, stack, removed, options, part)}
+        option = next(option for option in needs_of(name).data if option in files)
+        for set_name, paths in also.items():
+            other, part_of_set = task.again({**files, option: paths}, options, part.state), part.part(f"set-{set_name}")
+            other.title = f"{name}:{set_name}"
+            results[other.title] = run_task(other, stack, removed, options, part_of_set)
+        return results
     except HeadatlasError:
         raise
     except Exception as error:

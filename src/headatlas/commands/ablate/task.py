@@ -14,9 +14,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.commands.ablate.tasks import Needs as Needs
@@ -24,9 +26,12 @@ from headatlas.encoding.unknown import UnknownCounts, add_up, count_in_rows
 from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
+from headatlas.statistics.resampling import FEWEST_DOCUMENTS
 
 if TYPE_CHECKING:
     from headatlas.commands.ablate.options import AblateOptions
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -37,6 +42,7 @@ class ExampleBatch:
     inputs: dict[str, Any]  # of the network; tensors are [R, ...]
     rows: Tensor  # [R], which example a row belongs to
     targets: dict[str, Tensor]  # what is to be predicted, [R, ...] or [E, ...]
+    documents: tuple[str, ...] = ()  # E, the document of each example, if the data has documents
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -56,13 +62,26 @@ class ExampleBatch:
             return self
         larger = self._with(lambda tensor: torch.cat([tensor] * copies))
         shift = torch.arange(copies, device=self.rows.device).repeat_interleave(len(self.rows)) * len(self)
-        return replace(larger, ids=self.ids * copies, rows=larger.rows + shift)
+        return replace(larger, ids=self.ids * copies, documents=self.documents * copies, rows=larger.rows + shift)
 
     def _with(self, change: Any) -> ExampleBatch:
         def changed(parts: dict[str, Any]) -> dict[str, Any]:
             return {name: change(part) if isinstance(part, Tensor) else part for name, part in parts.items()}
 
         return replace(self, inputs=changed(self.inputs), rows=change(self.rows), targets=changed(self.targets))
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is resampled."""
+
+    name: Literal["document", "example"]
+    of_examples: list[str]  # the unit of each example
+
+    @property
+    def count(self) -> int:
+        """How many units there are."""
+        return len(set(self.of_examples))
 
 
 class Task(ABC):
@@ -76,6 +95,7 @@ class Task(ABC):
         replayable: Whether its scores come from one pass of the network over its inputs. Then the layers below a
             removed head are run once.
         why_not_replayable: Why they do not, for the manifest.
+        copyable: Whether a task that is not replayable can score copies of a batch together, each without another head.
     """
 
     name: ClassVar[str]
@@ -84,6 +104,7 @@ class Task(ABC):
     like_loss: ClassVar[str]
     replayable: ClassVar[bool] = True
     why_not_replayable: ClassVar[str] = "its scores come from many passes, not from one"
+    copyable: ClassVar[bool] = False
 
     @classmethod
     def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> Task:
@@ -109,11 +130,26 @@ class Task(ABC):
         self.batches = batches
         self.about: dict[str, Any] = {"examples": len(self.ids), "unknown": self._unknown()}  # for the manifest
         self.left_out = {reason: count for reason, count in left_out.items() if count}
+        self.title = self.name  # what the tables call it: the task, or task:name of another set of examples
 
     @property
     def ids(self) -> list[str]:
         """All examples, batch after batch."""
         return [name for batch in self.batches for name in batch.ids]
+
+    @property
+    def units(self) -> Units:
+        """What is resampled and divided into halves: documents, if there are enough of them, else examples."""
+        documents = [document for batch in self.batches for document in batch.documents]
+        many = len(documents) == len(self.ids) and len(set(documents)) >= FEWEST_DOCUMENTS
+        of_examples = documents if many else self.ids
+        if self.title != self.name:  # examples of two sets are resampled independently
+            of_examples = [f"{self.title} {unit}" for unit in of_examples]
+        return Units("document" if many else "example", of_examples)
+
+    def again(self, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> Task:
+        """Make the same task from other files; a task that was trained keeps what it has learnt."""
+        return type(self).read(self.model, files, options, scratch)
 
     def _unknown(self) -> UnknownCounts:
         """What of the inputs the tokenizer does not know."""
@@ -133,7 +169,22 @@ class Task(ABC):
 
     @abstractmethod
     def scores(self, examples: ExampleBatch) -> Tensor:
-        """Return each example's scores, higher is better: [E, measures]."""
+        """Return each example's scores, higher is better: [E, measures]; or what `pooled` makes scores of."""
+
+    def pooled(self, scores: Floats, plain: Floats | None = None) -> Floats:
+        """Return what the means over examples are taken of: by default the scores themselves.
+
+        A measure of the corpus that is not a mean, such as BLEU, is divided among the examples here.
+
+        Args:
+            scores: What `scores` returned for all examples: [E, columns]; beside plain ones, under each of several
+                conditions: [E, conditions, columns].
+            plain: What it returned with all heads in place. An example whose scores are the same keeps its value.
+
+        Returns:
+            Values whose means over examples are the measures: [E, measures] or [E, conditions, measures].
+        """
+        return scores
 
 
 def check_contract(task: Task, name: str) -> None:

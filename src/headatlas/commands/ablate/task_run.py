@@ -1,41 +1,34 @@
 """Everything that is asked of one task: importance, each head removed alone, more and more heads removed.
 
 Each head alone (Michel et al. 2019, section 3.2): a change is that of the mean score over examples; its p value comes
-from a paired sign-flip test over examples, corrected for all heads tried (see `statistics.paired`).
-
-More and more heads (section 4), in several orders: ``importance`` removes heads from the least to the most important,
-``remove_one`` from the one that harms least when removed alone to the one that harms most, ``random`` in several random
-orders, and ``most_important_first`` the other way round, which shows how much worse it could be. All but the random
-orders are chosen on one half of the examples and scored on the other, both ways: no example is scored with an order
-that it helped to choose.
+from a studentised bootstrap over examples or documents, corrected for all heads tried (see `statistics.paired`). What
+removing more and more heads does is in `curves`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
-from numpy.typing import NDArray
-from scipy.stats import spearmanr
-from torch import Tensor
 
+from headatlas.commands.ablate.curves import RemovalCurves, cross_fitted
+from headatlas.commands.ablate.estimate import curve_passes, estimate_time
 from headatlas.commands.ablate.importance import batch_importance, halves_of, importance_table
 from headatlas.commands.ablate.options import AblateOptions
-from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replacement, find_replacement, gated_scores
+from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replacement, find_replacement
 from headatlas.commands.ablate.task import Task
 from headatlas.encoding.shards import Shard
 from headatlas.engine.progress import TokenProgress
-from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
-from headatlas.models.gates import all_open
-from headatlas.models.stacks import HeadShape, Stack
-from headatlas.statistics.paired import bootstrap_means, paired_changes
+from headatlas.engine.run_folder import RunPart
+from headatlas.models.stacks import Stack
+from headatlas.statistics.correlation import fisher_interval, spearman
+from headatlas.statistics.paired import PairedChanges, paired_changes, resampled_means
 
 SIGNIFICANT = 0.01
-Order = Sequence[HeadPlace]
 
 
 @dataclass
@@ -63,9 +56,12 @@ def run_task(
     replacement = find_replacement(task, options.kind, stack, options.seed)
     removal = HeadRemoval(task, stack, replacement, options.batch_tokens)
     numbers = [n for n, batch in enumerate(task.batches) if shard is None or shard.holds(batch.ids[0])]
-    description = f"{task.name}: {'each head removed' if shard is None else f'shard {shard}'}"
+    description = f"{task.title}: {'each head removed' if shard is None else f'shard {shard}'}"
     parts = []
     total = sum(task.batches[number].size for number in numbers)
+    if options.progress and not task.replayable:
+        drawn = options.curves and not removed and shard is None
+        print(estimate_time(task, numbers, len(heads), options, drawn), file=sys.stderr, flush=True)
     with TokenProgress(description, total, show=options.progress) as bar:
         for number in numbers:
             importance = batch_importance(task, number, stack, pieces)
@@ -74,17 +70,18 @@ def run_task(
     if shard is not None:
         return NO_TABLES
     gradients, plain, without = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    single = RemovedOne(heads, plain, without)
+    single = RemovedOne(heads, task.pooled(plain), task.pooled(without, plain))
     drawing = {"seed": options.seed, "resamplings": options.bootstrap}
+    tested = tested_changes(task, single, **drawing)
     tables = {
-        "ablation": ablation_table(task, options.kind, single, **drawing),
+        "ablation": ablation_table(task, options.kind, single, tested),
         "importance": importance_table(task, gradients, shape, **drawing),
     }
     if options.curves and not removed:
-        of_heads = np.stack([gradients[:, layer, head] for layer, head in shape.places], axis=1)  # [E, heads]
-        tables["removal_curve"] = _draw_curves(task, stack, replacement, options, single, of_heads, pieces)
+        curves = _draw_curves(task, stack, replacement, options, single, _of_heads(gradients, shape.places), pieces)
+        tables |= {"removal_curve": curves.table(), "removable_heads": curves.removable()}
     about = task.about | {"passes": removal.describe()}
-    summary = summarise(task, single, tables["ablation"], tables["importance"])
+    summary = summarise(task, single, tested, _of_heads(gradients, heads), **drawing)
     return TaskResult(tables, about, task.left_out, summary)
 
 
@@ -96,41 +93,80 @@ def _draw_curves(
     single: RemovedOne,
     importance: Floats,
     pieces: RunPart,
-) -> pd.DataFrame:
-    passes = 3 * options.steps + options.random_orders * (options.steps - 1) + 1
-    total = passes * sum(batch.size for batch in task.batches)
+) -> RemovalCurves:
+    total = curve_passes(options) * sum(batch.size for batch in task.batches)
     drawing = {"steps": options.steps, "seed": options.seed, "resamplings": options.bootstrap}
-    with TokenProgress(f"{task.name}: more and more removed", total, show=options.progress) as bar:
-        curves = RemovalCurves(task, stack, replacement, **drawing, pieces=pieces, bar=bar)
+    with TokenProgress(f"{task.title}: more and more removed", total, show=options.progress) as bar:
+        curves = RemovalCurves(task, stack, replacement, **drawing, tolerance=options.tolerance, pieces=pieces, bar=bar)
         half, heads = halves_of(task, options.seed), curves.heads
         curves.add("importance", cross_fitted(importance, half, heads), single.plain)
         curves.add("remove_one", cross_fitted(single.harm, half, heads), single.plain)
         curves.add_random(options.random_orders, single.plain)
         curves.add("most_important_first", cross_fitted(-importance, half, heads), single.plain)
-    return curves.table()
+    return curves
 
 
-def summarise(task: Task, single: RemovedOne, ablation: pd.DataFrame, importance: pd.DataFrame) -> dict[str, Any]:
-    """Scores with all heads, how many heads matter, and how far the two ways of asking agree (Spearman)."""
-    main = ablation[ablation["measure"] == task.measures[0]]
-    significant = main[main["p_value"] < SIGNIFICANT]
-    both = ablation[ablation["measure"] == task.like_loss].merge(importance, on=["layer", "head"])
+def _of_heads(gradients: Floats, heads: Sequence[HeadPlace]) -> Floats:
+    """[E, L, H] -> [E, heads]."""
+    return np.stack([gradients[:, layer, head] for layer, head in heads], axis=1)
+
+
+def summarise(
+    task: Task,
+    single: RemovedOne,
+    tested: Sequence[PairedChanges],
+    importance: Floats,
+    *,
+    seed: int,
+    resamplings: int,
+) -> dict[str, Any]:
+    """Scores with all heads, how many heads matter, what could have been found, and how far both ways agree.
+
+    importance: [E, heads].
+    """
+    main, units = tested[0], task.units
+    significant = main.p_value < SIGNIFICANT
+    findable = main.findable(SIGNIFICANT)
+    change = single.changes(task.measures.index(task.like_loss))
+    heads = len(single.heads)
+    both = resampled_means(np.hstack([importance, change]), units.of_examples, seed=seed, resamplings=resamplings)
+    half = halves_of(task, seed)
+    means = np.hstack([importance.mean(0), change.mean(0)])[None]  # [1, 2 * heads]
+
+    def agreement(meaning: Callable[[Floats], Floats]) -> dict[str, float] | None:
+        value, replicates = (spearman(sides[:, :heads], meaning(sides[:, heads:])) for sides in (means, both))
+        return _correlation(float(value[0]), replicates, units.count)
+
     return {
         "scores": dict(zip(task.measures, map(float, single.plain.mean(0)), strict=True)),
-        "heads": len(main),
-        "worse_without": int((significant["change"] < 0).sum()),
-        "better_without": int((significant["change"] > 0).sum()),
-        "importance_of_halves": _spearman(importance["first_half"], importance["second_half"]),
-        "importance_and_harm": _spearman(both["value"], -both["change"]),
+        "unit": units.name,
+        "units": units.count,
+        "heads": heads,
+        "worse_without": int((significant & (main.mean < 0)).sum()),
+        "better_without": int((significant & (main.mean > 0)).sum()),
+        "findable": findable if np.isfinite(findable) else None,
+        "importance_of_halves": _of_halves(importance, half),
+        "change_of_halves": _of_halves(change, half),
+        "importance_and_harm": agreement(np.negative),
+        "importance_and_change": agreement(np.abs),
         "harm_measured_by": task.like_loss,
     }
 
 
-def _spearman(first: pd.Series[float], second: pd.Series[float]) -> float | None:
-    """Rank correlation; None if there are fewer than three values, a value is missing or one side is constant."""
-    if len(first) < 3 or any(side.isna().any() or side.nunique() < 2 for side in (first, second)):
+def _of_halves(values: Floats, half: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float | None:
+    """Rank correlation over heads between the means of both halves of the examples; None if there is none."""
+    if len(np.unique(half)) < 2:
         return None
-    return round(float(np.asarray(spearmanr(first, second).statistic)), 3)
+    value = float(spearman(values[half == 0].mean(0), values[half == 1].mean(0)))
+    return None if np.isnan(value) else round(value, 3)
+
+
+def _correlation(value: float, replicates: Floats, units: int) -> dict[str, float] | None:
+    """A correlation with its interval for the manifest; None if a side is constant or there are too few heads."""
+    if np.isnan(value):
+        return None
+    low, high = fisher_interval(float(value), replicates, units)
+    return {"value": round(float(value), 3), "low": round(low, 3), "high": round(high, 3)}
 
 
 @dataclass(frozen=True)
@@ -144,137 +180,45 @@ class RemovedOne:
     @property
     def harm(self) -> Floats:
         """By how much each example's first score falls without each head: [E, heads]."""
-        harm: Floats = self.plain[:, None, 0] - self.without[:, :, 0]
-        return harm
+        return -self.changes(0)
+
+    def changes(self, measure: int) -> Floats:
+        """By how much each example's score by a measure differs without each head: [E, heads]."""
+        changes: Floats = self.without[:, :, measure] - self.plain[:, measure, None]
+        return changes
 
 
-def ablation_table(task: Task, kind: str, single: RemovedOne, *, seed: int, resamplings: int) -> pd.DataFrame:
-    """One row per measure and head: task, measure, kind, layer, head, score, change, low, high, p_value, count."""
+def tested_changes(task: Task, single: RemovedOne, *, seed: int, resamplings: int) -> list[PairedChanges]:
+    """Of each measure, the changes without each head."""
+    drawing = {"seed": seed, "resamplings": resamplings}
+    return [
+        paired_changes(single.changes(place), task.ids, units=task.units.of_examples, **drawing)
+        for place in range(len(task.measures))
+    ]
+
+
+def ablation_table(task: Task, kind: str, single: RemovedOne, tested: Sequence[PairedChanges]) -> pd.DataFrame:
+    """One row per measure and head, as `tables.ABLATION` declares."""
+    units = task.units
     frames = []
-    for place, measure in enumerate(task.measures):
-        without = single.without[:, :, place]
-        tested = paired_changes(without - single.plain[:, place, None], task.ids, seed=seed, resamplings=resamplings)
+    for place, (measure, changes) in enumerate(zip(task.measures, tested, strict=True)):
         frames.append(
             pd.DataFrame(
                 {
-                    "task": task.name,
+                    "task": task.title,
                     "measure": measure,
                     "kind": kind,
                     "layer": [layer + 1 for layer, _ in single.heads],
                     "head": [head + 1 for _, head in single.heads],
-                    "score": without.mean(0),
-                    "change": tested.mean,
-                    "low": tested.low,
-                    "high": tested.high,
-                    "p_value": tested.p_value,
+                    "score": single.without[:, :, place].mean(0),
+                    "change": changes.mean,
+                    "low": changes.low,
+                    "high": changes.high,
+                    "p_value": changes.p_value,
                     "count": len(single.plain),
+                    "unit": units.name,
+                    "units": units.count,
                 }
             )
         )
     return pd.concat(frames, ignore_index=True)
-
-
-def ranked(values: Floats, heads: Sequence[HeadPlace]) -> Order:
-    """Heads by value, smallest first; of equals the first. values: [heads]."""
-    return [heads[place] for place in np.argsort(values, kind="stable")]
-
-
-def cross_fitted(values: Floats, half: NDArray[np.int64], heads: Sequence[HeadPlace]) -> tuple[Order, Order]:
-    """For each half of the examples, the order that the other half's mean values give. values: [E, heads].
-
-    Where one half is empty, both get the order of all.
-    """
-    both = [values[half == other] for other in (1, 0)]
-    first, second = (ranked(part.mean(0) if len(part) else values.mean(0), heads) for part in both)
-    return first, second
-
-
-def shares_of(steps: int, heads: int) -> list[int]:
-    """How many heads are removed after each step, from none to all."""
-    return [round(step * heads / steps) for step in range(steps + 1)]
-
-
-class RemovalCurves:
-    """Scores a task with growing sets of heads removed."""
-
-    def __init__(
-        self,
-        task: Task,
-        stack: Stack,
-        replacement: Replacement,
-        *,
-        steps: int,
-        seed: int,
-        resamplings: int,
-        pieces: RunPart = UNSAVED,
-        bar: TokenProgress | None = None,
-    ) -> None:
-        self._task, self._stack, self._replacement = task, stack, replacement
-        self._steps, self._seed, self._resamplings = steps, seed, resamplings
-        self._shape: HeadShape = task.model.shapes[stack]
-        self._half, self._pieces, self._bar = halves_of(task, seed), pieces, bar
-        self._frames: list[pd.DataFrame] = []
-
-    @property
-    def heads(self) -> list[HeadPlace]:
-        """All heads, in order."""
-        return self._shape.places
-
-    def add(self, name: str, orders: tuple[Order, Order], plain: Floats) -> None:
-        """A curve whose order each half of the examples has from the other; plain: [E, measures]."""
-        for gone in shares_of(self._steps, self._shape.total):
-            scores = self._scores(name, orders, gone) if gone else plain
-            low, high = bootstrap_means(scores, self._task.ids, seed=self._seed, resamplings=self._resamplings)
-            self._note(name, gone, scores.mean(0), low, high)
-
-    def add_random(self, orders: int, plain: Floats) -> None:
-        """The mean of several random orders; low and high are the lowest and the highest of them."""
-        rng = np.random.default_rng([self._seed, 7])
-        drawn = [[self.heads[place] for place in rng.permutation(self._shape.total)] for _ in range(orders)]
-        for gone in shares_of(self._steps, self._shape.total):
-            if gone in (0, self._shape.total):  # every order removes the same
-                each = [(self._scores("random", (drawn[0], drawn[0]), gone) if gone else plain).mean(0)]
-            else:
-                each = [
-                    self._scores(f"random-{number}", (order, order), gone).mean(0) for number, order in enumerate(drawn)
-                ]
-            self._note("random", gone, np.mean(each, 0), np.min(each, 0), np.max(each, 0))
-
-    def table(self) -> pd.DataFrame:
-        """task, measure, order, share, heads_removed, score, low, high, count."""
-        return pd.concat(self._frames, ignore_index=True)
-
-    def _scores(self, name: str, orders: tuple[Order, Order], gone: int) -> Floats:
-        """[E, measures]; a piece is one point of a curve."""
-
-        def make() -> Arrays:
-            gates = torch.stack([self._gates(order[:gone]) for order in orders])  # [2, L, H]
-            sizes = [len(batch) for batch in self._task.batches]
-            halves = torch.split(torch.from_numpy(self._half).to(gates.device), sizes)
-            of_batches = [gates[half] for half in halves]
-            return {"scores": gated_scores(self._task, of_batches, self._stack, self._replacement)}
-
-        scores = self._pieces.compute_once(f"curve-{name}-{gone:05}", make)["scores"]
-        if self._bar:
-            self._bar.advance(sum(batch.size for batch in self._task.batches))
-        return scores
-
-    def _gates(self, removed: Sequence[HeadPlace]) -> Tensor:
-        gates = all_open(self._shape, self._task.model.device)
-        for layer, head in removed:
-            gates[layer, head] = 0
-        return gates
-
-    def _note(self, order: str, gone: int, score: Floats, low: Floats, high: Floats) -> None:
-        frame = {
-            "task": self._task.name,
-            "measure": list(self._task.measures),
-            "order": order,
-            "share": gone / self._shape.total,
-            "heads_removed": gone,
-            "score": score,
-            "low": low,
-            "high": high,
-            "count": len(self._half),
-        }
-        self._frames.append(pd.DataFrame(frame))

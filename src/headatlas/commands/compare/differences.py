@@ -2,23 +2,23 @@
 
 Heads are compared one by one if both models have the same heads in every layer, means over a layer if they have the
 same number of layers, and means over all heads always. If ``paired``, replicate r of both atlases weights the units of
-the corpus alike, so what the two models have in common on a text cancels out of the difference. Otherwise the
-replicates are taken in opposite order, so that the same random numbers never meet and the two samples are independent.
+the corpus alike, so what the two models have in common on a text cancels out of the difference. Otherwise the two
+samples are independent (see `statistics.drawn`, which also has the tests).
 
 The bootstrap gives each unit of a corpus weights that depend on its id and the seed alone. Two surveys are ``paired``
-if the same id means the same unit:
+if both resampled documents, or both inputs, and the same id means the same unit:
 
-- a sentence of a treebank and a document of a coreference corpus are what the file says they are, whatever the
-  tokenizer; if one model's tokenizer makes a sentence too long for it, that sentence counts for the other alone;
-- a segment of a text is cut by the tokenizer. Two tokenizers cut different segments that have the same id, so
-  texts are paired only if the segments are the same: the same number of segments and tokens, and the same numbers
-  left out and cut, for each reason.
+- a document, and a sentence of a treebank, are what the file says they are, whatever the tokenizer; if one model's
+  tokenizer makes a sentence too long for it, that sentence counts for the other alone;
+- a segment is cut by the tokenizer. Two tokenizers cut different segments that have the same id, so segments are
+  paired only if they are the same: the same number of segments and tokens, and the same numbers left out and cut, for
+  each reason.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,13 +34,14 @@ from headatlas.engine.job import Failures, attempt
 from headatlas.errors import AtlasError, PluginError
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.tables import TABLES
-from headatlas.statistics.resampling import percentile_interval
+from headatlas.statistics.drawn import Drawn
 from headatlas.studies.study import Study
 from headatlas.tables import Table
 
 Manifest = Mapping[str, Any]
 _NEEDED = {"model": ("name", "heads", "attention"), "settings": ("seed",), "corpora": (), "tables": ()}
 _NO_MATTER = frozenset({"model", "weights", "random_weights", "attention", "batch_tokens", "corpora", "studies"})
+ROUNDING = 1e-6  # a difference as small as this is what is left of the order of sums, and not tested
 Array = NDArray[np.float64]
 Key = tuple[Any, ...]
 
@@ -52,6 +53,7 @@ class Side:
     tables: Mapping[str, pd.DataFrame]
     replicates: Mapping[str, Array]  # table, or table/value where that is not the table's main one -> [R, rows]
     heads: tuple[int, ...]  # of each layer
+    units: Mapping[str, float] = field(default_factory=dict)  # corpus -> `resampled_equal`, see `Corpus`
 
 
 def open_side(folder: str | Path) -> Atlas:
@@ -76,8 +78,8 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     failures: Failures = {}
     try:
         for study in reopen_studies(atlas):
-            unit = KINDS[study.corpus].unit
-            if atlas.manifest["corpora"][study.corpus].get(f"{unit}s") == 1:
+            unit, about = KINDS[study.corpus].unit, atlas.manifest["corpora"][study.corpus]
+            if about.get(f"{unit}s") == 1:
                 problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
             else:
                 attempt(study.name, study, failures, partial(_add_replicates, study, replicates))
@@ -93,7 +95,9 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
                 f"{atlas.folder}: the table {name} has {len(tables[name])} rows, but the sums in state/ have "
                 f"{drawn.shape[1]}. One of them was changed; survey again."
             )
-    return Side(tables, replicates, tuple(atlas.manifest["model"]["heads"])), problem
+    corpora = atlas.manifest["corpora"]
+    units = {name: corpora[name]["resampled_equal"] for name in corpora if "resampled_equal" in corpora[name]}
+    return Side(tables, replicates, tuple(atlas.manifest["model"]["heads"]), units), problem
 
 
 def _add_replicates(study: Study, replicates: dict[str, Array]) -> None:
@@ -113,7 +117,11 @@ def paired(corpus: str, a: Manifest, b: Manifest) -> bool:
     before, after = _flat_settings(a), _flat_settings(b)
     if any(before.get(name) != after.get(name) for name in ("seed", *KINDS[corpus].read_by)):
         return False
-    return KINDS[corpus].unit != "segment" or _apart_from_files(corpus, a) == _apart_from_files(corpus, b)
+    by_a, by_b = (side["corpora"][corpus].get("resampled_by") for side in (a, b))
+    if by_a != by_b:
+        return False
+    by_id = by_a == "document" or KINDS[corpus].unit != "segment"
+    return by_id or _apart_from_files(corpus, a) == _apart_from_files(corpus, b)
 
 
 def differing_settings(a: Manifest, b: Manifest) -> dict[str, list[Any]]:
@@ -202,13 +210,6 @@ def rows_by(frame: pd.DataFrame, columns: tuple[str, ...]) -> dict[Key, list[int
     return rows
 
 
-def difference_interval(drawn_a: Array, drawn_b: Array, paired: bool) -> tuple[Array, Array]:
-    """95 % interval of B - A from replicates [R, N] of each, as many as both have."""
-    replicates = min(len(drawn_a), len(drawn_b))
-    drawn_a, drawn_b = drawn_a[:replicates], drawn_b[:replicates]
-    return percentile_interval((drawn_b if paired else drawn_b[::-1]) - drawn_a)
-
-
 def _compared(table: Table, column: str, scope: str, a: Side, b: Side, paired: bool) -> pd.DataFrame:
     keys, level = table.own_keys, scopes(table, a, b)[scope]
     named = ("layer", "head") if scope == "best" else level
@@ -226,18 +227,23 @@ def _compared(table: Table, column: str, scope: str, a: Side, b: Side, paired: b
     columns |= {f"{name}_b": values for name, values in columns_b.items()}
     columns["difference"] = columns_b["value"] - columns_a["value"]
     known: bool | None = None
-    columns["low"], columns["high"] = _nothing(len(shared))
+    columns |= dict.fromkeys(("low", "high", "p_value", "p_adjusted"), np.full(len(shared), np.nan))
     if drawn_a is not None and drawn_b is not None:
-        known = paired
-        columns["low"], columns["high"] = difference_interval(drawn_a, drawn_b, paired)
+        known, drawn = paired, drawn_b.minus(drawn_a, paired=paired)
+        tested = np.where(np.abs(columns["difference"]) <= ROUNDING, 0.0, columns["difference"])
+        columns["low"], columns["high"] = drawn.interval()
+        columns["p_value"], columns["p_adjusted"] = drawn.p_values(tested), drawn.adjusted(tested)
     columns["paired"] = pd.Series([known] * len(shared), dtype="boolean")
     return pd.DataFrame(columns)[DIFFERENCES.names]
 
 
 def _of_side(
     table: Table, column: str, named: tuple[str, ...], side: Side, groups: list[list[int]]
-) -> tuple[dict[str, Any], Array | None]:
-    """The layer or head named, value, interval and count of each group of rows, and its replicates if there are any."""
+) -> tuple[dict[str, Any], Drawn | None]:
+    """The layer or head named, value, interval and count of each group of rows, and its replicates if there are any.
+
+    A row has no more units than instances: a rare relation does not occur in every document.
+    """
     frame = _rows_of(table, side)
     first = frame.iloc[[rows[0] for rows in groups]]
     known = {name: first[name] for name in (*named, "count") if name in first}
@@ -247,8 +253,13 @@ def _of_side(
     }
     columns["value"] = group_means(frame[column].to_numpy(np.float64), groups)
     replicates = side.replicates.get(table.name if column == table.measures[0].name else f"{table.name}/{column}")
-    drawn = None if replicates is None else group_means(replicates, groups)
-    columns["low"], columns["high"] = _nothing(len(groups)) if drawn is None else percentile_interval(drawn)
+    if replicates is None:
+        return columns | dict.fromkeys(("low", "high"), np.full(len(groups), np.nan)), None
+    resampled = side.units.get(TABLES.made[table.name].corpus, np.inf)
+    counts = frame["count"].to_numpy(np.float64) if "count" in frame else np.full(len(frame), np.inf)
+    units = np.minimum(resampled, [counts[rows].min() for rows in groups])
+    drawn = Drawn.over(group_means(replicates, groups), units)
+    columns["low"], columns["high"] = drawn.interval()
     return columns, drawn
 
 
@@ -277,7 +288,3 @@ def _rows_of(table: Table, side: Side) -> pd.DataFrame:
         if key.not_compared:
             frame = frame[~frame[key.name].isin(key.not_compared)]
     return table.prepare(frame) if table.prepare else frame
-
-
-def _nothing(rows: int) -> tuple[Array, Array]:
-    return np.full(rows, np.nan), np.full(rows, np.nan)

@@ -31,6 +31,7 @@ from headatlas.engine.progress import TokenProgress
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape, Stack
 from headatlas.studies.kept_rows import KeptRows, most_pairs
+from headatlas.studies.labels import labels_of
 from headatlas.studies.similarity import pair_means
 
 Array = NDArray[np.float64]
@@ -188,8 +189,11 @@ def behaviour_match_table(
 ) -> pd.DataFrame:
     """For each label the heads of A and B that have it, matched; those without a match have an empty other side.
 
+    States are not matched: heads are in them without training too.
+
     distances: of a head of A and one of B; empty if they were not measured.
     """
+    a, b = labels_of(a), labels_of(b)
     rows: list[tuple[Any, ...]] = []
     for label in dict.fromkeys([*a["label"], *b["label"]]):
         heads_a, heads_b = (_strongest(table[table["label"] == label]) for table in (a, b))

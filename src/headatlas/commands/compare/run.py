@@ -50,6 +50,7 @@ from headatlas.results.comparison import Comparison
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 from headatlas.studies.kept_rows import rows_compared
+from headatlas.views.words.about import resampled
 
 Tables = dict[str, pd.DataFrame]
 
@@ -166,9 +167,16 @@ def _of_heads(side: Side) -> Tables:
     return {name: frame for name, frame in named.items() if name in TABLES}
 
 
-def _corpora(a: Manifest, b: Manifest) -> dict[str, dict[str, bool]]:
+def _corpora(a: Manifest, b: Manifest) -> dict[str, dict[str, Any]]:
     shared: Sequence[str] = [name for name in a["corpora"] if name in b["corpora"]]
-    return {name: {"same_files": same_files(name, a, b), "paired": paired(name, a, b)} for name in shared}
+    return {
+        name: {
+            "same_files": same_files(name, a, b),
+            "paired": paired(name, a, b),
+            "resampled": [resampled(name, side["corpora"][name]) for side in (a, b)],
+        }
+        for name in shared
+    }
 
 
 def _pairs(cross_distances: pd.DataFrame | None) -> dict[tuple[tuple[int, int], tuple[int, int]], float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headatlas.tables import Key, Table, Value, head_of, interval
+from headatlas.tables import Key, Table, Value, head_of, interval, p_value
 
 DIFFERENCES = Table(
     "differences",
@@ -20,6 +20,8 @@ DIFFERENCES = Table(
         *interval("its 95 % bootstrap interval", "value_b", "low_b", "high_b"),
         Value("difference", "value_b - value_a"),
         *interval("the difference's 95 % bootstrap interval, not corrected for their number", "difference"),
+        p_value("two-sided test of the null that there is no difference; empty without interval"),
+        p_value("the same, corrected for all rows of this table, column and scope by the maximum", "p_adjusted"),
         Value("paired", "whether both were resampled together; empty without interval", dtype="boolean"),
         Value("count_a", "the count of the row in A", "count", dtype="Int64"),
         Value("count_b", "the count of the row in B", "count", dtype="Int64"),

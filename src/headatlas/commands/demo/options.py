@@ -30,7 +30,5 @@ def demo(options: DemoOptions) -> Atlas:
         headatlas demo
     """
     from headatlas.commands.survey.options import survey
-    from headatlas.corpora.sample import sample_text, sample_treebank
 
-    trees = sample_treebank()
-    return survey("embedded-mlm", text=sample_text(), treebank=trees, coreference=trees, out=options.out)
+    return survey("embedded-mlm", out=options.out)

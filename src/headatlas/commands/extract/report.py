@@ -12,7 +12,7 @@ from headatlas.results.naming import model_named
 from headatlas.store.reading import Store
 from headatlas.store.stored_model import stored_unknown
 from headatlas.views.words.about import unknown_warning
-from headatlas.wording import counted, megabytes
+from headatlas.wording import counted, counted_reason, megabytes
 
 
 def report_extract(store: Store, options: ExtractOptions, _printing: object) -> Iterator[str]:
@@ -31,7 +31,7 @@ def store_report(store: Store, checked: bool = False) -> Iterator[str]:
         yield "All files match their checksums."
     yield from map(as_warning, unknown_warning(stored_unknown(store), "the inputs", Path(store.model["name"]).name))
     for about in index.corpora.values():
-        yield from (f"Left out: {reason} {number:,}" for reason, number in about["left_out"].items())
+        yield from (f"Left out: {counted_reason(reason, number)}" for reason, number in about["left_out"].items())
     files = counted(len(index.files), "file")
     yield f"\n{'Checked' if checked else 'Wrote'} {store.folder}{os.sep} ({size} in {files})."
     yield f"Next: headatlas survey --maps {store.folder} --out DIR"

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator
 
 from headatlas.commands.fit_mlm.run import Fit
+from headatlas.wording import counted_reason
 
 
 def report_fit(fit: Fit, *_: object) -> Iterator[str]:
@@ -20,6 +21,6 @@ def report_fit(fit: Fit, *_: object) -> Iterator[str]:
         yield f"  {label:8} loss {loss:.3f}, top-1 {100 * top1:.1f} %, top-5 {100 * top5:.1f} %"
     yield f"  on {record['held_out']['masked_tokens']:,} masked tokens of the held-out text"
     for reason, number in record["corpus"]["left_out"].items():
-        yield f"Left out: {reason} {number:,}"
+        yield f"Left out: {counted_reason(reason, number)}"
     yield f"\nWrote {fit.folder}{os.sep} (the fitted model)."
     yield f"Next: headatlas survey {fit.folder} --text FILE --out DIR"

@@ -31,7 +31,6 @@ class KeyphraseCorpus(CorpusKind):
     called = "keyphrase corpus"
     formats = KeyphraseFormat
     folders = True
-    unit = "document"
     read_by = ("keyphrases_format", "max_tokens")
 
     def read(self, files: Sequence[Path], tokenizer: PreTrainedTokenizerBase, reading: Reading) -> Corpus:

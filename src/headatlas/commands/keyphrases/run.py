@@ -42,6 +42,7 @@ from headatlas.models.model import Model, check_length, describe_model, model_id
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import open_atlas
 from headatlas.results.folder import Results, write_tables
+from headatlas.studies.labels import labels_of
 
 LONGEST_WINDOW = 512  # tokens; longer documents are read in windows, and models of longer inputs are slow on them
 SHOWN = 12  # documents whose words are kept, to be drawn
@@ -193,7 +194,7 @@ def _named_or_shipped(model: Model, options: KeyphraseOptions) -> HeadChoice | N
 def _read_behaviours(atlas: str | Path | None) -> dict[tuple[int, int], list[str]]:
     """Read what each head is known for in a survey."""
     behaviours: dict[tuple[int, int], list[str]] = {}
-    for row in open_atlas(atlas).tables["behaviours"].to_dict("records") if atlas is not None else ():
+    for row in labels_of(open_atlas(atlas).tables["behaviours"]).to_dict("records") if atlas is not None else ():
         behaviours.setdefault((int(row["layer"]), int(row["head"])), []).append(str(row["label"]))
     return behaviours
 

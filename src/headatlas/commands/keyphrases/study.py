@@ -25,14 +25,16 @@ from torch import Tensor
 from headatlas.commands.keyphrases.key_words import OUTSIDE
 from headatlas.commands.keyphrases.segments import KeyphraseSegment
 from headatlas.encoding.batches import Batch
+from headatlas.encoding.segments import document_of
 from headatlas.encoding.template import SPECIAL
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
 from headatlas.statistics.resampling import fold_of
 from headatlas.statistics.words import segments_of
 from headatlas.studies.labels import Tables
-from headatlas.studies.study import Frames, LayerMap, SegmentMeans
-from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
+from headatlas.studies.segment_means import SegmentMeans
+from headatlas.studies.study import Frames, LayerMap
+from headatlas.tables import ONE_HEAD, RESAMPLED, Key, Table, Value, interval
 
 PART = "they are parts of the average precision"
 RELATIVE, PRECISION, SURPRISE = (
@@ -47,7 +49,7 @@ KEYPHRASE_HEADS = Table(
         Key("pooling", "what a token receives: the mean or the max of its column", usual="mean", minor=("max",)),
         Key("rows", "over all rows, or over those of text alone (no special tokens)", usual="all", minor=("text",)),
         Value("relative_attention", "mean received by tokens of keyphrases, less that by others", label=RELATIVE),
-        *interval("its 95 % bootstrap interval, over documents", "relative_attention", "relative_low", "relative_high"),
+        *interval(RESAMPLED, "relative_attention", "relative_low", "relative_high"),
         Value("average_precision", "of text tokens ranked by what they receive, mean over documents", label=PRECISION),
         *interval("its 95 % bootstrap interval, for a head given beforehand", "average_precision"),
         Value("first_half", "average precision on half of the documents, to choose heads on", why_not=PART),
@@ -106,14 +108,12 @@ class Keyphrases(SegmentMeans):
         tokens = self._tokens_of(batch)
         both = tokens.key.any(1) & tokens.other.any(1)
         counted = both[:, None].repeat(1, len(MEASURES))
-        fold = torch.tensor([fold_of(name, self.seed) for name in self.units(batch)], device=both.device)
+        fold = torch.tensor(
+            [fold_of(document_of(segment), self.seed) for segment in batch.segments], device=both.device
+        )
         for half in (0, 1):
             counted[:, _HALVES + half] &= fold == half
         return counted.repeat_interleave(len(FORMS), 1)
-
-    def units(self, batch: Batch) -> list[str]:
-        """Documents are resampled, with all their windows."""
-        return [segment.document for segment in segments_of(batch, KeyphraseSegment)]
 
     def frames(self) -> Frames:
         """The measures with intervals, by head and form of received attention."""

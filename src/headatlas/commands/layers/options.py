@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from headatlas.probes.training import TrainingSettings
     from headatlas.results.folder import Results
 
+FEWEST_UPDATES = 500  # by default
+FEWEST_PASSES = 5
 FORMATS = (
     "treebanks (pos, dependencies, arcs)",
     "BIO columns (entities)",
@@ -47,14 +49,20 @@ class LayerOptions(ModelOptions, TrainingOptions):
     """Folder to write to. An unfinished run resumes; a finished one takes in more tasks."""
     task: Names | None = None
     """Tasks to run, by default all that the files support:"""
-    seeds: Positive = 3
-    """Number of seeds to train every probe with."""
+    seeds: Positive = 5
+    """Number of trainings, each with a seed and a bootstrap sample of the training texts of its own. An order of tasks
+    needs at least 3."""
     seed: int = 0
     """First seed; it also fixes the samples."""
     train_limit: Positive | None = None
     """Train on at most this many texts, sampled at random."""
     eval_limit: Positive | None = None
     """Score on at most this many texts, sampled at random."""
+    train_targets: Positive | None = None
+    """Train every task on this many targets. Tasks are ordered only if they have equally many. Default: as many as the
+    tasks that are already in DIR, otherwise as many as the smallest task has."""
+    updates: Positive | None = None
+    """Number of training batches of every probe. Default: 500, or five passes over the targets if that is more."""
     max_tokens: Positive = 128
     """Maximum length of a text in tokens, including special tokens. Longer texts are cut."""
     width: Positive = 64
@@ -94,14 +102,18 @@ class LayerOptions(ModelOptions, TrainingOptions):
 
     @property
     def training(self) -> TrainingSettings:
-        """The settings of the training loop."""
+        """How probes are trained for description lengths, which hold texts out."""
         from headatlas.probes.training import TrainingSettings
 
-        return TrainingSettings(self.epochs, self.patience, self.batch_targets)
+        return TrainingSettings(batch_size=self.batch_targets)
+
+    def updates_for(self, targets: int) -> int:
+        """Return how many batches to train on, with this many training targets."""
+        return self.updates or max(FEWEST_UPDATES, FEWEST_PASSES * -(-targets // self.batch_targets))
 
     @property
     def all_seeds(self) -> list[int]:
-        """The seeds to train every probe with."""
+        """The seed of each training."""
         return [self.seed + number for number in range(self.seeds)]
 
     def limit(self, part: str) -> int | None:
@@ -113,9 +125,9 @@ class LayerOptions(ModelOptions, TrainingOptions):
 def layers(options: LayerOptions) -> Results:
     """Measure what each layer of a model encodes, from part of speech to coreference.
 
-    Trains edge probes (Tenney et al. 2019) on every layer and on mixtures of layers, and writes tables, figures and
-    index.html into DIR. Run it again with other tasks and the same DIR to compare all of them. Press Ctrl-C to stop;
-    the same command resumes.
+    Trains edge probes (Tenney et al. 2019) on every layer and on mixtures of layers, beside the same with shuffled
+    labels, and writes tables, figures and index.html into DIR. Run it again with other tasks and the same DIR to
+    compare all of them. Press Ctrl-C to stop; the same command resumes.
 
         headatlas layers bert-base-uncased --train train.conllu --eval dev.conllu
         headatlas layers bert-base-uncased --task entities --train a.bio --eval b.bio

@@ -14,17 +14,17 @@ from typing import Any
 import pandas as pd
 
 from headatlas.commands.extract.run import keep_inputs
-from headatlas.commands.layers.jobs import Data, Record, TaskRun
+from headatlas.commands.layers.jobs import Data, Drawn, Record, TaskRun
 from headatlas.commands.layers.options import LayerOptions
-from headatlas.commands.layers.replicates import order_rows
+from headatlas.commands.layers.order import order_rows
 from headatlas.commands.shared.options import list_names
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
-from headatlas.corpora.sampling import draw
+from headatlas.corpora.sampling import draw, stable_hash
 from headatlas.corpora.spans.targets import TREE_TASKS
 from headatlas.corpora.spans.tasks import ADDED, ALL, COREFERENCE, SpanTask, choose_tasks, is_json, read_span_texts
-from headatlas.encoding.span_segments import SpanSegment, coreference_segments, span_segments
+from headatlas.encoding.span_segments import SpanSegment, TokenTarget, coreference_segments, span_segments
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, CorpusError, SettingError
@@ -71,7 +71,10 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
     if complete and not any(_unfinished(run, tasks, weights) for weights in networks):
         return
     sources = [read_source(family, files, model, options) for family in families(tasks, files)]
-    all_tasks = earlier_tasks | {task.name: {"files": hashes, "links": task.links} for task in tasks}
+    sizes = _train_sizes(sources, earlier_tasks, options)
+    all_tasks = earlier_tasks | {
+        task.name: {"files": hashes, "links": task.links, "train_targets": sizes[task.name]} for task in tasks
+    }
     read = {f"{source.name}, {part}": source.parts[part].about for source in sources for part in PARTS}
     run.begin(
         model=describe_model(model, stack),
@@ -83,7 +86,7 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
     for source in sources:
         for weights, network in networks.items():
             if unfinished := _unfinished(run, source.tasks, weights):
-                _run_tasks(run, unfinished, source, weights, network(), options)
+                _run_tasks(run, unfinished, source, sizes, weights, network(), options)
     names = [f"{task}-{weights}" for task in all_tasks for weights in networks]
     records = [record for name in names if (record := run.record(name, Record)) is not None]
     run.finish(tables=write_tables(run.folder, _tables_of(records)))
@@ -106,17 +109,18 @@ def _run_tasks(
     run: RunFolder,
     tasks: Sequence[SpanTask],
     source: Source,
+    sizes: Mapping[str, int],
     weights: NetworkWeights,
     model: Model,
     options: LayerOptions,
 ) -> None:
-    """Run some tasks of a source on one network and save their records."""
+    """Run some tasks of a source on one network and save their records. sizes: training targets of each task."""
     maps = run.folder / "maps" / f"{source.name}{'-random' * (weights == 'random')}"
     stores = {part: keep_states(source, part, model, maps / part, options) for part in PARTS}
 
     def make(task: SpanTask) -> Record:
         started = time.monotonic()
-        data = _read_targets(task, source, stores, options)
+        data = _read_targets(task, source, sizes[task.name], stores, options)
         record = TaskRun(task, weights, data, options, run.check_stop).record()
         for row in record.layer_summary if options.progress else ():
             about = f"{row['task']}, {row['mix']}, {row['weights']}: micro F1 {100 * row['score']:.1f}"
@@ -128,26 +132,60 @@ def _run_tasks(
         run.record_once(f"{task.name}-{weights}", Record, partial(make, task))
 
 
-def _read_targets(task: SpanTask, source: Source, stores: Mapping[str, Any], options: LayerOptions) -> Data:
-    """The targets of one task, in both parts, with the labels of the training part."""
+def _train_sizes(sources: Sequence[Source], earlier_tasks: Mapping[str, Any], options: LayerOptions) -> dict[str, int]:
+    """How many targets to train each task on: equally many for all, if there are enough."""
+    available = {
+        task.name: sum(len(segment.targets[task.name]) for segment in source.parts["train"].segments)
+        for source in sources
+        for task in source.tasks
+    }
+    earlier = [about["train_targets"] for about in earlier_tasks.values()]
+    wanted = options.train_targets or min(earlier or available.values())
+    return {name: min(count, wanted) for name, count in available.items()}
+
+
+def _read_targets(task: SpanTask, source: Source, size: int, stores: Mapping[str, Any], options: LayerOptions) -> Data:
+    """The targets of one task, in both parts, with the labels of the training part. size: training targets."""
     targets: dict[str, Any] = {}
     device, memory = choose_device(options.placed_on), options.memory_megabytes * 10**6
-    trained = (target for segment in source.parts["train"].segments for target in segment.targets[task.name])
+    given = {
+        "train": sample_targets(source.parts["train"].segments, task.name, size, options.seed),
+        "eval": {n: segment.targets[task.name] for n, segment in enumerate(source.parts["eval"].segments)},
+    }
+    trained = (target for of_text in given["train"].values() for target in of_text)
     labels = labels_of(trained, task.negative, counted=task.links)
     for part, quarters in zip(PARTS, (3, 1), strict=True):
-        segments = source.parts[part].segments
-        numbers = [number for number, segment in enumerate(segments) if segment.targets[task.name]]
-        of_texts = [segments[number].targets[task.name] for number in numbers]
-        targets[part] = SpanTargets(stores[part], numbers, of_texts, labels, device, memory * quarters // 4)
-        targets[f"{part}_texts"] = [segments[number] for number in numbers]
+        of_texts = {number: of_text for number, of_text in given[part].items() if of_text}
+        share = memory * quarters // 4
+        targets[part] = SpanTargets(stores[part], list(of_texts), list(of_texts.values()), labels, device, share)
+        targets[f"{part}_texts"] = [source.parts[part].segments[number] for number in of_texts]
     return Data(**targets)
+
+
+def sample_targets(
+    segments: Sequence[SpanSegment], task: str, size: int, seed: int
+) -> dict[int, tuple[TokenTarget, ...]]:
+    """Targets of texts drawn at random, by the numbers of the texts: all of each, but for the last, up to `size`."""
+    sampled: dict[int, tuple[TokenTarget, ...]] = {}
+    hashes = [stable_hash(f"{seed} targets {segment.id}") for segment in segments]
+    for number in sorted(range(len(segments)), key=hashes.__getitem__):
+        of_text = segments[number].targets[task][:size]
+        sampled[number] = of_text
+        size -= len(of_text)
+    return dict(sorted(sampled.items()))
 
 
 def _tables_of(records: Sequence[Record]) -> dict[str, pd.DataFrame]:
     names = ("layer_mix", "layer_summary", "layer_examples", "head_mix")
     rows = {name: [row for record in records for row in getattr(record, name)] for name in names}
-    summaries = [(row, record.drawn[row["mix"]]) for record in records for row in record.layer_summary]
-    rows["layer_order"] = order_rows([(row, drawn) for row, drawn in summaries if row["weights"] == "pretrained"])
+    rows["layer_order"] = order_rows(
+        [
+            (row, {name: Drawn(**drawn) for name, drawn in record.drawn[row["mix"]].items()})
+            for record in records
+            for row in record.layer_summary
+            if row["weights"] == "pretrained"
+        ]
+    )
     return make_tables(rows)
 
 

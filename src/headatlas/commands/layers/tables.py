@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
+from headatlas.tables import ONE_HEAD, Key, Table, Value, interval, p_value
 
 TASK = Key("task", "pos, dependencies, arcs, entities, coreference, relations, or as a file in JSON lines asks")
 MIXED = Key("mix", "what is mixed: layers (hidden states), or heads (attention between the two spans)")
 WEIGHTS = Key("weights", "of the network: pretrained or random")
-RESAMPLED = "its 95 % interval, texts and seeds resampled"
+RESAMPLED = "its 95 % interval, over trainings and scored texts"
+TRAINED = "its 95 % interval, over trainings"
 
 LAYER_MIX = Table(  # after Tenney et al. 2019, figures 2 and A.3
     "layer_mix",
@@ -17,9 +18,9 @@ LAYER_MIX = Table(  # after Tenney et al. 2019, figures 2 and A.3
         MIXED,
         WEIGHTS,
         Key("layer", "0 the embeddings' output; in a mix of heads, 0 means none", "int64"),
-        Value("weight", "of the layer in the mix over all layers, mean over seeds; of heads, their sum", "share"),
-        *interval("its 95 % interval, seeds resampled", "weight", "weight_low", "weight_high"),
-        Value("cumulative", "micro F1 of probes that see layers 0 to this one, 0 to 1, mean over seeds"),
+        Value("weight", "of the layer in the mix over all layers, mean over trainings; of heads, their sum", "share"),
+        *interval(TRAINED, "weight", "weight_low", "weight_high"),
+        Value("cumulative", "micro F1 of probes that see layers 0 to this one, 0 to 1, mean over trainings"),
         *interval(RESAMPLED, "cumulative"),
         Value("differential", "cumulative less that of the layer before; negative where it harms"),
         *interval(RESAMPLED, "differential", "differential_low", "differential_high"),
@@ -33,43 +34,57 @@ LAYER_SUMMARY = Table(
         TASK,
         MIXED,
         WEIGHTS,
-        Value("score", "micro F1 of the mix of all layers, `Other` and `other` not counted; mean over seeds"),
+        Value("score", "micro F1 of the mix of all layers, `Other` and `other` not counted; mean over trainings"),
         *interval(RESAMPLED, "score"),
-        Value("accuracy", "share of targets with all labels right, mean over seeds", "accuracy"),
-        Value("seed_spread", "standard deviation of the score over seeds; empty with one"),
+        Value("shuffled_score", "the same with labels permuted over their places, in training and scoring"),
+        Value("training_spread", "standard deviation of the score over trainings; empty with one"),
+        Value("accuracy", "share of targets with all labels right, mean over trainings", "accuracy"),
+        Value("majority", "accuracy of always saying the commonest label of the training targets", "accuracy"),
+        Value("lead", "accuracy less majority", "accuracy"),
+        *interval(RESAMPLED, "lead", "lead_low", "lead_high"),
         Value("centre_of_gravity", "mean layer under the mixing weights", "layers"),
-        *interval("its 95 % interval, seeds resampled", "centre_of_gravity", "centre_low", "centre_high"),
-        Value("kl", "divergence of the mixing weights from equal ones, nats, mean over seeds", "nats"),
+        *interval(TRAINED, "centre_of_gravity", "centre_low", "centre_high"),
+        Value("shuffled_centre", "the same with shuffled labels", "layers"),
+        Value("kl", "divergence of the mixing weights from equal ones, nats, mean over trainings", "nats"),
+        *interval(TRAINED, "kl", "kl_low", "kl_high"),
+        Value("shuffled_kl", "the same with shuffled labels", "nats"),
+        p_value("that kl is that of shuffled labels, two-sided, not corrected", "kl_p"),
         Value("expected_layer", "sum of layer x differential / sum of differentials; empty without a gain", "layers"),
         *interval(RESAMPLED, "expected_layer", "expected_low", "expected_high"),
         Value("expected_clipped", "the same with negative differentials as 0", "layers"),
         *interval(RESAMPLED, "expected_clipped", "clipped_low", "clipped_high"),
-        Value("majority", "accuracy of always saying the commonest label of the training targets", "accuracy"),
-        Value("control_accuracy", "accuracy on the control task; empty if not run", "accuracy"),
+        Value("control_accuracy", "accuracy on control tasks, one for each training; empty if not run", "accuracy"),
         Value("selectivity", "accuracy less control_accuracy", "accuracy"),
-        Value("mdl_bits", "online code length of the training labels, mean over seeds; empty if not run", "bits"),
+        *interval(RESAMPLED, "selectivity", "selectivity_low", "selectivity_high"),
+        Value("mdl_bits", "online code length of the training labels, mean over trainings; empty if not run", "bits"),
         Value("uniform_bits", "length of the uniform code of the same labels", "bits"),
         Value("labels", "different labels in training", "count"),
         Value("train_targets", "targets trained on", "count"),
         Value("count", "targets scored", "count"),
         Value("unseen", "of these, targets with a label that training never shows: scored as wrong", "count"),
-        Value("seeds", "series of probes", "count"),
-        Value("epochs", "passes over the training targets", "count"),
+        Value("seeds", "trainings", "count"),
+        Value("updates", "batches of each training", "count"),
     ),
 )
 
 LAYER_ORDER = Table(
     "layer_order",
-    "Which task lies below which, and how certain is that?",
+    "Which task lies below which, which needs fewer layers, and is that settled?",
     (
-        Key("measure", "centre_of_gravity, expected_layer, or expected_clipped"),
+        Key("measure", "centre_of_gravity, expected_layer, expected_clipped (layers), or kl (nats)"),
         MIXED,
         Key("below", "a task"),
         Key("above", "another task, with a larger measure"),
-        Value("difference", "of their measures, layers", "layers"),
-        *interval(RESAMPLED, "difference"),
-        Value("share", "of replicates with this order, ties counted half", "share"),
-        Value("count", "replicates in which both measures exist", "count"),
+        Value("difference", "of their measures; empty where no order is given"),
+        *interval("its 95 % interval, over trainings and, of the expected layers, scored texts", "difference"),
+        p_value("that there is no difference, two-sided"),
+        p_value("the same, corrected over all pairs of the measure (Holm)", "p_holm"),
+        Value("shuffled_difference", "the same with shuffled labels; empty for the expected layers"),
+        *interval(TRAINED, "shuffled_difference", "shuffled_low", "shuffled_high"),
+        p_value("of shuffled_difference, two-sided", "shuffled_p"),
+        Value("settled", "whether p_holm < 0.05, and not so with shuffled labels", dtype="boolean"),
+        Value("shuffled_settled", "whether shuffled labels are: their corrected shuffled_p < 0.05", dtype="boolean"),
+        Value("withheld", "why no order is given; empty if it is", "text"),
     ),
 )
 
@@ -85,7 +100,7 @@ LAYER_EXAMPLES = Table(  # after Tenney et al. 2019, figure 3
         Value("rival", "of the others, that with the largest mean probability over layers", "text"),
         Value("movement", "how far probability less rival_probability moves over the layers, 0 to 2"),
         Key("layer", "probes see layers 0 to this one", "int64"),
-        Value("probability", "of the right label, mean over seeds", "probability"),
+        Value("probability", "of the right label, mean over trainings", "probability"),
         Value("rival_probability", "of the rival", "probability"),
     ),
 )

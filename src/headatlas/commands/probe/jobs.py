@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
 import torch
 
+from headatlas.commands.probe.head_rows import use_rows
 from headatlas.commands.probe.options import ON_ATTENTION, UNTRAINED, ProbeOptions
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
-from headatlas.probes.attention import AttentionParser, AttentionProbe, AttentionWordsProbe, Parser, head_use
-from headatlas.probes.baselines import DistanceProbe, branching
+from headatlas.probes.attention import AttentionParser, AttentionProbe, AttentionWordsProbe, Parser
+from headatlas.probes.baselines import DistanceProbe, adjacent_edges, branching
 from headatlas.probes.batches import Sentences
-from headatlas.probes.controls import control_heads
+from headatlas.probes.controls import DRAWS, constant_scores, control_heads, mean_constant_score
 from headatlas.probes.description_length import description_length
 from headatlas.probes.structural import StructuralProbe, structural_scores
 from headatlas.probes.training import Fitted, fit, hold_out
 from headatlas.results.folder import Rows
-from headatlas.studies.dependencies import DIRECTIONS
+from headatlas.statistics.layer_measures import Spread, over_texts, student
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,14 @@ class Job:
 
 @dataclass(frozen=True)
 class Record:
-    """The rows that a job adds to the tables `probes`, `probe_relations` and `probe_weights`."""
+    """The rows that a job adds to each table."""
 
     probes: Rows
-    probe_relations: Rows
-    probe_weights: Rows
+    probe_relations: Rows = field(default_factory=list)
+    probe_weights: Rows = field(default_factory=list)
+    probe_relation_weights: Rows = field(default_factory=list)
+    probe_relation_heads: Rows = field(default_factory=list)
+    probe_pairs: Rows = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -69,11 +73,13 @@ def jobs_of(options: ProbeOptions, probes: Sequence[str], weights: NetworkWeight
 
 def run_job(job: Job, data: Data, options: ProbeOptions, tick: Callable[[], None]) -> Record:
     """Train and score a probe. tick: called after every batch."""
+    if job.probe == "adjacent_words":
+        return _adjacent(job, data, options)
     if job.seed is None:  # nothing to train
         way: Literal["right", "left"] = "right" if job.probe == "right_branching" else "left"
         chains = [branching(int(size), way) for size in data.eval.sizes]
         predicted = Predicted(chains, chains, np.zeros(len(chains)))
-        return _parser_record(job, _attached(predicted, data), options, {}, [])
+        return _parser_record(job, _attached(predicted, data), options, {})
     if job.probe == "structural":
         return _structural(job, job.seed, data, options, tick)
     return _parser(job, job.seed, data, options, tick)
@@ -85,19 +91,50 @@ def _parser(job: Job, seed: int, data: Data, options: ProbeOptions, tick: Callab
     places = range(len(data.eval))
     parser, fitted = fit(make, data.train, train, held_out, options.training, seed, tick=tick)
     attachment = _attached(predict(parser, data.eval, places, tick=tick), data)
-    measures: dict[str, Any] = {"epochs": fitted.epochs, "held_out_loss": float(fitted.held_out[0])}
+    measures: dict[str, Any] = {"epochs": fitted.epochs, "at_limit": fitted.at_limit}
+    measures["held_out_loss"] = float(fitted.held_out[0])
     if options.control_task:
-        learned = control_heads(data.train.words, seed)
-        asked = control_heads(data.eval.words, seed)
-        control, _ = fit(make, data.train, train, held_out, options.training, seed, answers=learned, tick=tick)
-        guessed = predict(control, data.eval, places, heads=asked, trees=False, tick=tick)
-        measures["control_uas"] = attach(guessed, data.eval, places, data.labels.punct, asked).scores()["uas"]
-        measures["selectivity"] = attachment.scores()["uas"] - measures["control_uas"]
+        measures |= _selectivity(make, seed, attachment, data, options, tick)
     if options.mdl and seed == options.seed:
         code = description_length(make, data.train, options.training, seed, tick=tick)
         measures |= {"mdl_bits": code.bits, "uniform_bits": code.uniform_bits}
-    weights = _weight_rows(job, parser, data) if isinstance(parser, AttentionParser) else []
-    return _parser_record(job, attachment, options, measures, weights)
+    record = _parser_record(job, attachment, options, measures)
+    if not isinstance(parser, AttentionParser):
+        return record
+    return replace(record, **use_rows(vars(job), parser, data.eval, options))
+
+
+def _selectivity(
+    make: Callable[[], Parser],
+    seed: int,
+    attachment: Attachment,
+    data: Data,
+    options: ProbeOptions,
+    tick: Callable[[], None],
+) -> dict[str, float]:
+    """Train on several control tasks and take their mean, corrected by their constant answers, from the task's UAS."""
+    train, held_out = hold_out(len(data.train), seed)
+    places = range(len(data.eval))
+    draws = [seed * DRAWS + number for number in range(DRAWS)]
+    right = []
+    for draw in draws:
+        learned, asked = (control_heads(part.words, draw) for part in (data.train, data.eval))
+        control, _ = fit(make, data.train, train, held_out, options.training, seed, answers=learned, tick=tick)
+        guessed = predict(control, data.eval, places, heads=asked, trees=False, tick=tick)
+        right.append(attach(guessed, data.eval, places, data.labels.punct, asked).right)
+    parts = (data.train.words, data.eval.words)
+    constant = constant_scores(*parts, draws)
+    scores = np.mean(right, axis=1) - constant + mean_constant_score(*parts, options.seed)
+    units = len(attachment.ids)
+    ahead = np.bincount(attachment.sentence, attachment.right - np.mean(right, axis=0), units)
+    weights = bootstrap_weights(attachment.ids, options.bootstrap, options.seed)
+    total = data.eval.sizes @ weights
+    redrawn = (ahead @ weights)[total > 0] / total[total > 0]
+    selectivity = float(attachment.right.mean() - scores.mean())
+    of_draws = Spread(np.asarray(scores.var(ddof=1) / DRAWS), DRAWS - 1)
+    low, high, _ = student(selectivity, of_draws, over_texts(redrawn, units))
+    values = {"control_uas": float(scores.mean()), "control_constant": float(constant.mean())}
+    return values | {"selectivity": selectivity, "selectivity_low": float(low), "selectivity_high": float(high)}
 
 
 def _maker(probe: str, data: Data) -> Callable[[], Parser]:
@@ -116,30 +153,25 @@ def _attached(predicted: Predicted, data: Data) -> Attachment:
     return attach(predicted, data.eval, range(len(data.eval)), data.labels.punct)
 
 
-def _parser_record(
-    job: Job, attachment: Attachment, options: ProbeOptions, measures: dict[str, Any], weights: Rows
-) -> Record:
+def _parser_record(job: Job, attachment: Attachment, options: ProbeOptions, measures: dict[str, Any]) -> Record:
     low, high = attachment.interval(options.bootstrap, options.seed)
     count = int((~attachment.punct).sum())
     row = {**vars(job), **attachment.scores(), **measures, "count": count, "low": low, "high": high}
     relations = [{**vars(job), **row} for row in attachment.by_relation(options.bootstrap, options.seed)]
-    return Record([row], relations, weights)
+    return Record([row], relations)
 
 
-def _weight_rows(job: Job, parser: AttentionParser, data: Data) -> Rows:
-    use = head_use(parser, data.eval, range(len(data.eval)))
-    return [
-        {
-            **vars(job),
-            "layer": layer + 1,
-            "head": head + 1,
-            "direction": direction,
-            "weight": float(use.weight[way, number]),
-            "contribution": float(use.contribution[way, number]),
-        }
-        for number, (layer, head) in enumerate(data.eval.store.shape.places)
-        for way, direction in enumerate(DIRECTIONS)
+def _adjacent(job: Job, data: Data, options: ProbeOptions) -> Record:
+    """The undirected tree that links every word with the next, beside which the structural probe stands."""
+    found = [
+        adjacent_edges(heads, ~np.isin(example.relations or (), sorted(data.labels.punct)))
+        for heads, example in zip(data.eval.heads, data.eval.examples, strict=True)
     ]
+    right, count = np.array(found, dtype=np.float64).T
+    weights = bootstrap_weights([example.id for example in data.eval.examples], options.bootstrap, options.seed)
+    low, high = share_interval(right, count, weights)
+    share = float(right.sum() / count.sum()) if count.sum() else float("nan")
+    return Record([{**vars(job), "uuas": share, "count": int(count.sum()), "low": low, "high": high}])
 
 
 def _structural(job: Job, seed: int, data: Data, options: ProbeOptions, tick: Callable[[], None]) -> Record:
@@ -147,7 +179,7 @@ def _structural(job: Job, seed: int, data: Data, options: ProbeOptions, tick: Ca
     train, held_out = hold_out(len(data.train), seed)
     size = (index.shape.layers + 1, index.states, min(options.rank, index.states))
     probe, fitted = fit(lambda: StructuralProbe(*size), data.train, train, held_out, options.training, seed, tick=tick)
-    return Record(_structural_rows(job, probe, fitted, data, options), [], [])
+    return Record(_structural_rows(job, probe, fitted, data, options))
 
 
 def _structural_rows(job: Job, probe: StructuralProbe, fitted: Fitted, data: Data, options: ProbeOptions) -> Rows:
@@ -174,6 +206,7 @@ def _structural_rows(job: Job, probe: StructuralProbe, fitted: Fitted, data: Dat
                     "low": low,
                     "high": high,
                     "epochs": fitted.epochs,
+                    "at_limit": fitted.at_limit,
                     "held_out_loss": float(fitted.held_out[layer + (kind == "depth") * probe.layers]),
                 }
             )

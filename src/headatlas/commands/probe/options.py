@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from headatlas.probes.training import TrainingSettings
     from headatlas.results.folder import Results
 
-UNTRAINED = ("right_branching", "left_branching")
+UNTRAINED = ("right_branching", "left_branching", "adjacent_words")
 ON_ATTENTION = ("attention", "attention_words")
 WITH_WORDS = ("distances_words", "attention_words")
 PROBES = (*UNTRAINED, "distances", "distances_words", *ON_ATTENTION, "structural")
@@ -41,8 +41,11 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     out: Folder = "probes"
     """Folder to write to. An unfinished run resumes."""
     probes: Names | None = None
-    """Probes to train: right_branching, left_branching, distances, distances_words, attention, attention_words,
-    structural. Default: all that the inputs support."""
+    """Probes to train: right_branching, left_branching, adjacent_words, distances, distances_words, attention,
+    attention_words, structural. Default: all that the inputs support."""
+    pair: Names | None = None
+    """Words in pairs, a dependent and its head, such as `the cat`: how the probe attention_words weighs each head for
+    them."""
     maps_train: Folder | None = None
     """Folder of attention maps to train on, saved by `headatlas extract`, instead of a model."""
     maps_eval: Folder | None = None
@@ -66,6 +69,10 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     """Also measure description length by online coding, with the first seed."""
     bootstrap: Positive = 1000
     """Number of bootstrap replicates for intervals."""
+    epochs: Positive = 20
+    """Maximum number of passes over the training sentences. A probe that reaches it is reported."""
+    patience: Positive = 2
+    """Stop after this many passes without a better score on held-out sentences."""
     rank: Positive = 64
     """Rank of the structural probe."""
     batch_sentences: Positive = 32
@@ -82,6 +89,12 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
             raise SettingError(f"Unknown probe: {', '.join(sorted(unknown))}. Choose from: {', '.join(PROBES)}.")
         if self.control and not set(ON_ATTENTION) & set(self.chosen):
             raise SettingError("--control trains attention probes on random weights. Add attention to --probes.")
+        if len(self.pairs) * 2 != len(list_names(self.pair) or ()):
+            raise SettingError(
+                "--pair has an odd number of words. Give a dependent and its head, such as: --pair the cat"
+            )
+        if self.pairs and "attention_words" not in self.chosen:
+            raise SettingError("--pair asks the probe attention_words. Add it to --probes.")
         self._check_inputs()
 
     def _check_inputs(self) -> None:
@@ -107,6 +120,12 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
         """The probes asked for; all if none are named."""
         names = list_names(self.probes)
         return tuple(name for name in PROBES if names is None or name in names)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """The pairs of words asked for, each a dependent and its head."""
+        words = list_names(self.pair) or ()
+        return list(zip(words[::2], words[1::2], strict=False))
 
     @property
     def training(self) -> TrainingSettings:

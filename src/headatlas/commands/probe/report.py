@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from headatlas.commands.shared.ending import finish, with_omissions
+import pandas as pd
+
+from headatlas.commands.shared.ending import as_warning, finish, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.results.atlas import Atlas
 from headatlas.results.rendering import render
 from headatlas.views.published.views import view_of
+from headatlas.views.words.probes import probe_sentences
 
 
 def report_probe(results: Atlas, _options: object, printing: DrawingOptions) -> Iterator[str]:
@@ -24,3 +27,16 @@ def _probe_report(results: Atlas) -> Iterator[str]:
             yield f"--{name}: {shared:,} of {about['sentences']:,} sentences are also in the training data"
         if unknown := about.get("without_vector", {"words": 0})["words"]:
             yield f"--{name}: {unknown:,} of {about['words']:,} words have no vector"
+    yield from (f"  - {sentence}" for sentence in probe_sentences(results.tables))
+    yield from map(as_warning, _limited(results.tables["probes"], results.manifest["settings"]["epochs"]))
+
+
+def _limited(probes: pd.DataFrame, epochs: int) -> Iterator[str]:
+    """Warn of probes whose training the limit of passes ended."""
+    limited = probes[probes["at_limit"].fillna(False).astype(bool)]
+    if len(limited):
+        names = ", ".join(dict.fromkeys(limited["probe"]))
+        yield (
+            f"Training ended at the limit of {epochs} passes while the held-out loss still fell: {names}. Their scores "
+            f"may rise; add --epochs {4 * epochs}."
+        )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -52,6 +53,7 @@ def _probe(options: ProbeOptions, run: RunFolder) -> None:
     settings = options.settings() | {
         **{part: sha256(store.folder / INDEX) for part, store in stores.items()},
         "probes": probes,
+        "pair": options.pairs,
         "vectors": vectors.about["sha256"] if vectors else None,
     }
     if run.finished(settings):
@@ -75,7 +77,7 @@ def _probe(options: ProbeOptions, run: RunFolder) -> None:
         records += _run_jobs(run, options, on_attention, "random", read_control)
     rows = {
         table: [row for record in records for row in getattr(record, table)]
-        for table in ("probes", "probe_relations", "probe_weights")
+        for table in (field.name for field in fields(Record))
     }
     run.finish(tables=write_tables(run.folder, make_tables(rows)))
 
@@ -117,7 +119,11 @@ def _read_vectors(options: ProbeOptions, probes: tuple[str, ...], stores: Stores
     if not set(WITH_WORDS) & set(probes):
         return None
     words = {word for store in stores.values() for example in store.examples for word in example.words or ()}
-    return load_vectors(str(options.vectors or GLOVE), words)
+    asked = {word for pair in options.pairs for word in pair}
+    vectors = load_vectors(str(options.vectors or GLOVE), words | asked)
+    if missing := [word for word in sorted(asked) if vectors.unknown([[word]])["words"]]:
+        raise SettingError(f"--pair: there is no word vector for {', '.join(missing)}. Choose other words.")
+    return vectors
 
 
 def _describe_corpora(stores: Stores, vectors: WordVectors | None, label_set: str) -> dict[str, Any]:
@@ -147,8 +153,9 @@ def _run_jobs(
 def _summarise(record: Record) -> str:
     """Summarise a finished job in a few words."""
     row = max(record.probes, key=lambda row: row.get("uuas") or row.get("uas_no_punct") or 0)
-    if row.get("layer") is not None:
-        return f"best UUAS {100 * row['uuas']:.1f} at layer {row['layer']}"
+    if "uas_no_punct" not in row:
+        layer = f" at layer {row['layer']}" if "layer" in row else ""
+        return f"UUAS {100 * row['uuas']:.1f}{layer}"
     return f"UAS {100 * row['uas_no_punct']:.1f} without punctuation"
 
 

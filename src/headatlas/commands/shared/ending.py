@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,14 @@ from headatlas.results.comparison import Comparison
 from headatlas.results.naming import layers_and_heads, model_named
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
-from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
 from headatlas.views.words.findings import findings
 from headatlas.wording import counted
+
+SAMPLE_READ = (
+    "This is the sample that comes with headatlas, for a first look. For results that hold, give your own corpora: "
+    "--text FILE --treebank FILE --coreference FILE."
+)
 
 
 def finish(
@@ -58,16 +64,19 @@ def finish(
 def report_atlas(atlas: Atlas, options: Any, printing: Any) -> Iterator[str]:
     """Finish an atlas, with figures and page unless they are turned off."""
     draw = getattr(printing, "figures", True)
+    report = _atlas_report(atlas)
+    if getattr(options, "on_sample", False):
+        report = chain(report, [f"\n{SAMPLE_READ}"])
     live = draw and "layer_mix" not in atlas.tables and atlas.manifest["model"].get("kind") != "imported maps"
     explore = f"headatlas explore {atlas.folder}    type a text of your own and remove heads"
-    return finish(atlas, _atlas_report(atlas), draw=draw, out=options.out, next_step=explore if live else "")
+    return finish(atlas, report, draw=draw, out=options.out, next_step=explore if live else "")
 
 
 def _atlas_report(atlas: Atlas) -> Iterator[str]:
     manifest = atlas.manifest
     yield f"\n{model_and_size(manifest['model'])}, on"
     yield from (f"  {corpus}" for corpus in corpora_read(manifest))
-    found = findings(atlas.tables, manifest.get("findings"))
+    found = [*findings(atlas.tables, manifest.get("findings")), *common_tokens(manifest)]
     yield from with_omissions((f"  - {finding}" for finding in found), manifest)
 
 

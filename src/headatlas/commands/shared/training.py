@@ -14,9 +14,5 @@ NetworkWeights = Literal["pretrained", "random"]  # of the network whose maps or
 class TrainingOptions(Options, panel="Training"):
     """How to train probes."""
 
-    epochs: Positive = 20
-    """Maximum number of passes over the training set."""
-    patience: Positive = 2
-    """Stop after this many passes without a better score on held-out texts."""
     memory_megabytes: Annotated[Positive, UNRECORDED] = 2000
     """Maps and hidden states to keep in memory between passes, in megabytes. The rest is read again."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
@@ -11,7 +12,7 @@ from cyclopts import Parameter
 from headatlas.choices import Definitions, RandomWeights
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import CorpusOptions, FormatOptions, SegmentOptions
-from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions
+from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions, split_revision
 from headatlas.commands.shared.options import (
     DECIDES_MAPS,
     SEVERAL,
@@ -122,11 +123,14 @@ class SurveyOptions(
     model: Annotated[OptionalModel, DECIDES_MAPS] = field(default=None, kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list). Omit it with --maps."""
-    out: Folder = "atlas"
-    """Folder or URL to write to, for example s3://bucket/atlas. An unfinished survey resumes."""
+    out: Folder = ""
+    """Folder or URL to write to, for example s3://bucket/atlas. An unfinished survey resumes. Default: atlas- and the
+    name of the model."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not str(self.out):
+            object.__setattr__(self, "out", _folder_named_after(self.model if self.maps is None else self.maps))
         self._check_studies()
         if self.maps is not None:
             self._check_maps()
@@ -135,7 +139,7 @@ class SurveyOptions(
                 "No model given. Put MODEL before all options, or pass stored attention maps with --maps."
             )
         else:
-            self._check_corpora()
+            self._check_parsing()
             self._check_random_weights()
         if self.device == SPREAD and self.workers is not None:
             raise SettingError("--device spread divides one model among all devices. Remove it, or remove --workers.")
@@ -174,10 +178,12 @@ class SurveyOptions(
         if self.workers is not None:
             raise SettingError("--workers each run a model, but --maps are read by one process. Remove --workers.")
 
-    def _check_corpora(self) -> None:
-        if all(getattr(self, kind) is None for kind in KINDS):
-            *others, last = (flag_of(kind) for kind in KINDS)
-            raise SettingError(f"There is nothing to survey. Add {', '.join(others)} or {last}.")
+    @property
+    def on_sample(self) -> bool:
+        """Whether no corpus was given, so that the model reads the sample that comes with headatlas."""
+        return self.maps is None and all(getattr(self, kind) is None for kind in KINDS)
+
+    def _check_parsing(self) -> None:
         if self.parse_with is not None and (self.treebank is not None or self.text is None):
             problem = "--treebank already has parses" if self.treebank is not None else "--text is missing"
             raise SettingError(f"--parse-with {self.parse_with} parses the text, but {problem}.")
@@ -193,6 +199,12 @@ class SurveyOptions(
             raise SettingError("--control compares with random weights, and so the model needs its own. Remove one.")
         if not isinstance(self.model, str):
             raise SettingError("--control loads the model again with random weights. Pass the model by name.")
+
+
+def _folder_named_after(source: object) -> str:
+    """Name a folder after a model, by its name, path or object, or after a folder of maps."""
+    name, _ = split_revision(str(getattr(source, "name", source)))
+    return f"atlas-{Path(name).name}"
 
 
 def _check_object(study: object) -> None:
@@ -213,8 +225,9 @@ def survey(options: SurveyOptions) -> Atlas:
     """Run a model over your text once and describe every attention head.
 
     Writes tables (Parquet and CSV), figures and index.html into DIR. Press Ctrl-C to stop; the same command resumes.
+    Without a corpus, the model reads the sample that comes with headatlas: enough for a first look.
 
-        headatlas survey bert-base-uncased --text wiki.txt
+        headatlas survey gpt2
         headatlas survey bert-base-uncased --text wiki.txt --treebank dev.conllu
         headatlas survey gpt2 --text a.txt b.txt.gz --segments 300 --out gpt2
         headatlas survey gpt2 --text wiki.txt --random-weights fresh --out gpt2-random

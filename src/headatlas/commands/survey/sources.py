@@ -17,6 +17,7 @@ from typing import Any
 from headatlas.choices import Stack
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.corpora.files import describe_files, find_files
+from headatlas.corpora.sample import sample_corpora
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.unknown import UnknownCounts, count_unknown
 from headatlas.encoding.word_segments import FITTING_TOKENS
@@ -80,8 +81,8 @@ class ModelSource(Source):
     def __init__(self, options: SurveyOptions) -> None:
         """Find the files, load the model and choose the studies."""
         self._options = options
-        self._paths = _find_corpora(options)
         wanted = choose_by_name(options)
+        self._paths = _sample_for(wanted) if options.on_sample else _find_corpora(options)
         _check_corpora(wanted, self._paths)
         choose_device(options.placed_on)
         self.files = {kind: describe_files(paths) for kind, paths in self._paths.items()}
@@ -251,6 +252,12 @@ def _why_not_stored(kind: str, store: Store) -> str | None:
         if KINDS.is_own(kind):
             raise
         return describe_failure(error)
+
+
+def _sample_for(wanted: Mapping[str, Study] | None) -> dict[str, list[Path]]:
+    """The files of the sample that comes with headatlas, of every kind that the chosen studies read."""
+    read_by = None if wanted is None else {study.corpus for study in wanted.values()}
+    return {kind: [path] for kind, path in sample_corpora().items() if read_by is None or kind in read_by}
 
 
 def _find_corpora(options: SurveyOptions) -> dict[str, list[Path]]:

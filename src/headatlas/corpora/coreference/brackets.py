@@ -76,5 +76,5 @@ class BracketReader:
             raise CorpusError(problem, self._path, line)
         spans = sorted(set(self._spans), key=lambda span: (span.start, -span.end, span.entity))
         if len(spans) < len(self._spans):
-            left_out["duplicate_mention"] += len(self._spans) - len(spans)
+            left_out["mention_given_twice"] += len(self._spans) - len(spans)
         return spans

@@ -263,7 +263,7 @@ def _readable(spans: list[Span], left_out: Counter[str]) -> Iterator[Span]:
     for span in spans:
         part = _PART.search(span.entity)
         if part and part[1] == "1":
-            left_out["discontinuous_mention"] += 1
+            left_out["mention_in_several_parts"] += 1
         elif not part and span.start == span.end:
             left_out["mention_on_empty_node"] += 1
         elif not part:

@@ -13,3 +13,8 @@ def sample_text() -> Path:
 def sample_treebank() -> Path:
     """The sample as CoNLL-U, with dependency trees and, as `Entity=`, coreference."""
     return Path(__file__).with_name("sample.conllu")
+
+
+def sample_corpora() -> dict[str, Path]:
+    """The file of the sample for each kind of corpus that it can stand for."""
+    return {"text": sample_text(), "treebank": sample_treebank(), "coreference": sample_treebank()}

@@ -31,7 +31,6 @@ class CoreferenceCorpus(CorpusKind):
     help = "Documents with coreference chains: CoNLL-2012, CoNLL-U with Entity=, or bracket columns."
     called = "coreference corpus"
     formats = CoreferenceFormat
-    unit = "document"
     read_by = ("coreference_format",)
 
     def read(self, files: Sequence[Path], tokenizer: PreTrainedTokenizerBase, reading: Reading) -> Corpus:

@@ -6,6 +6,7 @@ A kind is imported for `--help`, so its module imports nothing heavy: what reads
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -59,7 +60,8 @@ class Corpus:
     Attributes:
         segments: The inputs.
         about: Counts and facts for the manifest; studies read from it what they need to know. What the bootstrap
-            resamples, and how many there are, is added: documents, whose inputs are alike, or single inputs.
+            resamples, and how many there are, is added: documents, whose inputs are alike, or single inputs. So is how
+            many documents of equal size would vary as much (`resampled_equal`), as one long document may outweigh many.
         left_out: What was left out, reason -> how many.
     """
 
@@ -71,10 +73,12 @@ class Corpus:
         from headatlas.encoding.segments import document_of
         from headatlas.statistics.resampling import FEWEST_DOCUMENTS
 
-        documents = len({document_of(segment) for segment in self.segments})
-        few = documents < FEWEST_DOCUMENTS
+        inputs = Counter(document_of(segment) for segment in self.segments)
+        few = len(inputs) < FEWEST_DOCUMENTS
+        sizes = [1] * len(self.segments) if few else list(inputs.values())
         self.about["resampled_by"] = "input" if few else "document"
-        self.about["resampled"] = len(self.segments) if few else documents
+        self.about["resampled"] = len(sizes)
+        self.about["resampled_equal"] = round(sum(sizes) ** 2 / max(sum(size**2 for size in sizes), 1), 1)
 
 
 @dataclass(frozen=True)
@@ -104,8 +108,8 @@ class CorpusKind(ABC):
         called: What it is called in a sentence, after "the".
         formats: The type of its formats, "auto" first.
         folders: Whether a folder can be given in place of files.
-        unit: What the bootstrap resamples; the plural is a count in `Corpus.about`.
-        read_by: Settings, besides the seed, that decide what the units are.
+        unit: What an input is called; the plural is a count in `Corpus.about`. A "segment" is cut by the tokenizer.
+        read_by: Settings, besides the seed, that decide what the inputs are.
     """
 
     name: ClassVar[str]

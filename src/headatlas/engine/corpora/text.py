@@ -28,6 +28,7 @@ class Text(CorpusKind):
     read_by = ("text_format", "max_tokens")
 
     def read(self, files: Sequence[Path], tokenizer: PreTrainedTokenizerBase, reading: Reading) -> Corpus:
+        from headatlas.encoding.common_tokens import common_tokens
         from headatlas.encoding.segments import sample_segments
 
         sample = sample_segments(
@@ -46,6 +47,7 @@ class Text(CorpusKind):
             "segments": len(sample.segments),
             "segment_style": sample.style,
             "tokens": sum(map(len, sample.segments)),
+            "common_tokens": common_tokens(sample.segments, tokenizer),
         }
         return Corpus(sample.segments, about, sample.left_out)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
@@ -24,13 +25,13 @@ from headatlas.views.figures.style import (
     LOOKS,
     VERMILLION,
     drawable,
-    single_panel,
     styled,
 )
 
 SIGNIFICANT = 0.01
 
 _LONGEST_RELATION = 24
+_LONGEST_SET = 40
 ORDERS = {
     "importance": ("least important first", BLUE, "o"),
     "remove_one": ("least harmful alone first", GREEN, "^"),
@@ -47,7 +48,9 @@ def ablation_figure(ablation: pd.DataFrame, _labels: Mapping[str, str] | None = 
     figure, all_axes = heat_grid(frames)
     for axes, rows in zip(all_axes, frames, strict=True):
         values, p_values = by_head(rows, "change"), by_head(rows, "p_value")
-        title = f"{rows['task'].iloc[0]}: change of {_words(rows['measure'].iloc[0])} without the head"
+        whole = float(rows["score"].iloc[0] - rows["change"].iloc[0])
+        measure = f"{_words(rows['measure'].iloc[0])} ({whole:.3g})"
+        title = f"{rows['task'].iloc[0]}: change of {measure} without the head"
         heat_map(axes, values, "RdBu", around_zero(values), f"{title} (framed: p < {SIGNIFICANT:g})")
         for layer, head in zip(*np.nonzero(p_values < SIGNIFICANT), strict=True):
             axes.add_patch(Rectangle((head - 0.46, layer - 0.46), 0.92, 0.92, fill=False, edgecolor=INK, linewidth=1.1))
@@ -66,34 +69,75 @@ def importance_figure(importance: pd.DataFrame, _labels: Mapping[str, str] | Non
 
 
 @styled
+def sets_figure(set_changes: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+    """Each head as a point: the change without it on one set of a task and on another, a panel per measure."""
+    panels = [rows for _, rows in set_changes.groupby(["set_a", "set_b", "measure"], sort=False)]
+    figure = Figure(figsize=(3.4, 3.1 * len(panels)), layout="constrained")
+    for axes, rows in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True):
+        for line in (axes.axhline, axes.axvline):
+            line(0, color=FAINT, linewidth=0.7)
+        points = axes.scatter(rows["change_a"], rows["change_b"], c=rows["layer"], s=14, cmap="viridis")
+        figure.colorbar(points, ax=axes, label="layer", shrink=0.8, ticks=sorted(rows["layer"].unique()))
+        ranks = rows["change_a"].corr(rows["change_b"], method="spearman")
+        axes.set_title(
+            f"{_words(rows['measure'].iloc[0])}: change without each head (Spearman {ranks:.2f})", loc="left"
+        )
+        axes.set_xlabel(drawable(str(rows["set_a"].iloc[0]), _LONGEST_SET))
+        axes.set_ylabel(drawable(str(rows["set_b"].iloc[0]), _LONGEST_SET))
+    return figure
+
+
+@styled
 def causal_figure(causal: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
     """How much more the loss rises in each relation than outside it, without its head and without others.
 
-    The line is the 95 % interval of the difference between the two.
+    One panel per end that is hidden and way of removing. The line is the 95 % interval of the difference between the
+    head found and the mean of the others of its layer.
     """
-    rows = causal.sort_values("lead", kind="stable").reset_index(drop=True)
+    panels = list(causal.groupby(["end", "kind"], sort=False))
+    order = causal.groupby("relation")["lead"].mean().sort_values(kind="stable").index
+    columns = causal["kind"].nunique()
+    lines = -(-len(panels) // columns)
+    height = 0.9 + 0.19 * len(order)
+    figure = Figure(figsize=(1.6 + 2.9 * columns, 0.5 + height * lines), layout="constrained")
+    all_axes = figure.subplots(lines, columns, squeeze=False, sharex=True)
+    for axes in all_axes.ravel()[len(panels) :]:
+        axes.set_visible(False)
+    for axes, ((end, kind), rows) in zip(all_axes.ravel(), panels, strict=False):
+        _relations(axes, rows.set_index("relation").reindex([name for name in order if name in set(rows["relation"])]))
+        axes.set_title(f"{end} word hidden, {kind} ablation", loc="left")
+        if kind != causal["kind"].iloc[0]:
+            axes.tick_params(labelleft=False)
+    for axes in all_axes[-1]:
+        axes.set_xlabel("rise of the loss in the relation\nless that on matched words (nats)")
+    handles: dict[str, Artist] = {}
+    for axes in all_axes.ravel():
+        handles |= dict(zip(*reversed(axes.get_legend_handles_labels()), strict=True))
+    figure.legend(list(handles.values()), list(handles), loc="outside upper left", ncols=2)
+    return figure
+
+
+def _relations(axes: Axes, rows: pd.DataFrame) -> None:
+    """One line per relation: the head found for it, the mean and the largest of the other heads of its layer."""
     places = np.arange(len(rows))
-    figure, axes = single_panel(5.6, 1.0 + 0.2 * len(rows))
     axes.axvline(0, color=FAINT, linewidth=0.7)
     control = rows["control_effect"].to_numpy()
     axes.hlines(places, control + rows["low"], control + rows["high"], color=BLUE, linewidth=1.0, alpha=0.6)
-    axes.scatter(control, places, s=14, marker="D", color=FAINT, label="other heads of its layer")
-    needed = (rows["p_holm"] < SIGNIFICANT).to_numpy()
+    axes.scatter(control, places, s=14, marker="D", color=FAINT, label="other heads of its layer, mean")
+    axes.scatter(rows["best_other"], places, s=16, marker="|", color=INK, label="the largest of them")
+    leading = ((rows["p_holm"] < SIGNIFICANT) & (rows["lead"] > 0) & (rows["place"] == 1)).to_numpy()
     for chosen, face, label in (
-        (needed, BLUE, f"the head found for it, p < {SIGNIFICANT:g}"),
-        (~needed, "white", "the head found for it, not significant"),
+        (leading, BLUE, f"the head found for it: first, and leads (p < {SIGNIFICANT:g})"),
+        (~leading, "white", "the head found for it: not so"),
     ):
         if chosen.any():
             axes.scatter(rows["effect"][chosen], places[chosen], s=22, facecolor=face, edgecolor=BLUE, label=label)
     names = [
-        f"{drawable(str(row['relation']), _LONGEST_RELATION)}  {row['layer']}-{row['head']}"
-        for row in rows.to_dict("records")
+        f"{drawable(str(name), _LONGEST_RELATION)}  {layer}-{head}"
+        for name, layer, head in zip(rows.index, rows["layer"], rows["head"], strict=True)
     ]
     axes.set_yticks(places, names)
     axes.set_ylim(-0.7, len(rows) - 0.3)
-    axes.set_xlabel("rise of the loss in the relation less that on matched words (nats)")
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=1, borderaxespad=0.3)
-    return figure
 
 
 @styled

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
@@ -15,7 +17,7 @@ from numpy.typing import NDArray
 from headatlas.results.comparison import Comparison
 from headatlas.views.figures.heat_maps import by_head, from_zero, heat_grid, heat_map
 from headatlas.views.figures.style import BLUE, FAINT, INK, VERMILLION, drawable, families_for, single_panel, styled
-from headatlas.views.words.comparison import SURFACE, names_of, relations_by
+from headatlas.views.words.comparison import SIGNIFICANT, SURFACE, names_of, relations_by, significant
 
 Array = NDArray[np.float64]
 DIVERGENCE = "Jensen-Shannon divergence (nats)"
@@ -101,15 +103,17 @@ def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str], column:
         label = f"{end.upper()}: {drawable(names['ab'.index(end)], _LONGEST_NAME)}"
         values, low, high = (rows[f"{name}_{end}"].to_numpy() for name in ("value", "low", "high"))
         _dots(both, values, low, high, places + shift, colour, marker, label)
-    values, low, high = (rows[name].to_numpy() for name in ("difference", "low", "high"))
-    _dots(change, values, low, high, places, INK, "D", "")
+    clear = rows.index.isin(significant(rows).index)
+    for chosen, face in ((clear, INK), (~clear, "white")):
+        values, low, high = (rows.loc[chosen, name].to_numpy() for name in ("difference", "low", "high"))
+        _dots(change, values, low, high, places[chosen], INK, "D", "", face)
     change.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
     both.set_yticks(places, rows["shown"], family=families_for(rows["shown"]))
     both.set_ylim(len(rows) - 0.5, -0.5)
     both.set_xlim(0, 1)
     leads = (rows["column"] == "lead").any()
     both.set_xlabel("lead of the best head over the best fixed offset" if leads else "accuracy of the best head")
-    change.set_xlabel("difference, B - A")
+    change.set_xlabel(f"difference, B - A\n(filled: corrected p < {SIGNIFICANT})")
     for axes in (both, change):
         axes.xaxis.set_major_formatter(PercentFormatter(1, decimals=0))
         axes.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.4)
@@ -121,7 +125,7 @@ def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str], column:
 
 @styled
 def surface_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
-    """A panel for each surface measure: every head's value in A against that in B."""
+    """A panel for each surface measure: every head's value in A against that in B, hollow where it may be chance."""
     heads = differences[differences["scope"] == "head"]
     panels = []
     for table, measure, title in SURFACE:
@@ -131,25 +135,27 @@ def surface_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
     figure = Figure(figsize=(0.9 + 1.9 * len(panels), 2.4), layout="compressed")
     last = max((int(rows["layer_a"].max()) for _, _, rows in panels), default=1)
     colours = colormaps["viridis"].resampled(last)
-    points = None
     for axes, (table, title, rows) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
         largest = 1.05 * float(rows[["value_a", "value_b"]].to_numpy().max()) or 1.0
         axes.plot([0, largest], [0, largest], color=FAINT, linewidth=0.7, zorder=0)
-        layers = rows["layer_a"].to_numpy(np.float64)
-        points = axes.scatter(
-            rows["value_a"], rows["value_b"], c=layers, cmap=colours, vmin=0.5, vmax=last + 0.5, s=9, linewidths=0
-        )
+        clear = rows.index.isin(significant(rows).index)
+        shades = colours((rows["layer_a"].to_numpy(np.float64) - 0.5) / last)
+        axes.scatter(rows["value_a"], rows["value_b"], s=9, linewidths=0.6, edgecolors=shades, facecolors="none")
+        axes.scatter(rows.loc[clear, "value_a"], rows.loc[clear, "value_b"], s=9, linewidths=0, c=shades[clear])
         axes.set(xlim=(0, largest), ylim=(0, largest), aspect="equal")
         axes.set_title(f"{title} (nats)" if table == "entropy" else title.removeprefix("attention "), loc="left")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_locator(MaxNLocator(4))
             if table != "entropy":
                 axis.set_major_formatter(PercentFormatter(1))
-    if points is not None:
-        bar = figure.colorbar(points, ax=figure.axes, label="layer", shrink=0.7, aspect=20)
+    if panels:
+        scale = ScalarMappable(Normalize(0.5, last + 0.5), colours)
+        bar = figure.colorbar(scale, ax=figure.axes, label="layer", shrink=0.7, aspect=20)
         bar.ax.yaxis.set_major_locator(MaxNLocator(12, integer=True))
         bar.ax.tick_params(length=0)
-    figure.supxlabel(drawable(names[0], _LONGEST_NAME), fontsize="medium", family=families_for(names))
+    filled = f"(filled: the difference is significant, corrected p < {SIGNIFICANT})"
+    name = drawable(names[0], _LONGEST_NAME)
+    figure.supxlabel(f"{name}\n{filled}", fontsize="medium", family=families_for(names))
     figure.supylabel(drawable(names[1], _LONGEST_NAME), fontsize="medium", family=families_for(names))
     return figure
 
@@ -176,9 +182,17 @@ def _best_rows(differences: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def _dots(
-    axes: Axes, values: Array, low: Array, high: Array, places: Array, colour: str, marker: str, label: str
+    axes: Axes,
+    values: Array,
+    low: Array,
+    high: Array,
+    places: Array,
+    colour: str,
+    marker: str,
+    label: str,
+    face: str | None = None,
 ) -> None:
-    """Values as dots, with their intervals if known."""
+    """Values as dots, with their intervals if known. face: the colour of the dots' inside, if it is another."""
     known = ~np.isnan(low)
-    axes.hlines(places[known], low[known], high[known], color=colour, linewidth=1.0)
-    axes.plot(values, places, marker, color=colour, markersize=3.2, label=label or None)
+    axes.hlines(places[known], low[known], high[known], color=colour, linewidth=1.0, zorder=1)
+    axes.plot(values, places, marker, color=colour, markerfacecolor=face or colour, markersize=3.2, label=label or None)

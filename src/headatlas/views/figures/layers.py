@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from headatlas.studies.labels import MOSTLY
 from headatlas.studies.positions import NEXT, PREVIOUS
 from headatlas.studies.token_kinds import KIND_NAMES
+from headatlas.tables import EXPECTED
 from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, families_for, say, styled
 
 _KIND_LOOKS = {
@@ -27,6 +28,7 @@ _KIND_LOOKS = {
     "sep_to_sep": (PURPLE, "D"),
     "other_to_sep": (BLUE, "v"),
 }
+DASHED = (0, (4, 3))
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LONGEST_LABEL = 36
 _LEGEND_LETTERS = 38  # what fits beside three markers in the narrowest figure
@@ -48,6 +50,8 @@ class Series:
 def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
     """Figure 2: attention to the separators and punctuation above; below, where the attention to `[SEP]` comes from.
 
+    A dashed line of its colour is at what uniform attention would give each kind.
+
     `labels` names the model's tokens, such as `{"cls": "<s>", "sep": "</s>"}`. A kind the model lacks is left out.
     """
     names = {**KIND_NAMES, **(labels or {})}
@@ -59,6 +63,8 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
     figure, drawn = _panels(panels, token_kinds)
     for axes, series in drawn:
         _draw(axes, series, "mean attention", most=1.0)
+        for group in series:
+            axes.axhline(group.points[EXPECTED].mean(), color=group.colour, linewidth=0.7, linestyle=DASHED, zorder=1)
     return figure
 
 
@@ -72,7 +78,7 @@ def positions_figure(positions: pd.DataFrame, _labels: Mapping[str, str] | None 
     }
     series = _series(positions, "offset", looks)
     figure, ((axes, _),) = _panels([series], positions)
-    axes.axhline(MOSTLY, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+    axes.axhline(MOSTLY, color=FAINT, linewidth=0.7, linestyle=DASHED, zorder=0)
     _draw(axes, series, "mean attention", most=1.0, least_top=0.55)
     return figure
 
@@ -100,7 +106,7 @@ def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = Non
         uniform = max((float(group.points["uniform_nats"].mean()) for group in series), default=math.nan)
         _draw(axes, series, "entropy (nats)", least_top=0.0 if math.isnan(uniform) else 1.12 * uniform)
         if not math.isnan(uniform):
-            axes.axhline(uniform, color=FAINT, linewidth=0.7, linestyle=(0, (4, 3)), zorder=0)
+            axes.axhline(uniform, color=FAINT, linewidth=0.7, linestyle=DASHED, zorder=0)
             axes.annotate(
                 f"uniform attention: {uniform:.2f}",
                 (1, uniform),

@@ -98,6 +98,11 @@ def probe_layers_figure(probes: pd.DataFrame) -> Figure:
         axes.fill_between(layer, means["low"], means["high"], color=colour, alpha=0.2, linewidth=0)
         axes.plot(layer, means[measure], color=colour, marker=marker, markersize=3.5, label=label)
         axes.plot(layer, means["spearman"], color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label=rank)
+    adjacent = probes.loc[probes["probe"] == "adjacent_words", "uuas"]
+    if len(adjacent):
+        axes.axhline(
+            100 * adjacent.mean(), color=INK, linewidth=0.9, linestyle=":", label="adjacent words linked (UUAS)"
+        )
     axes.set_xlabel("layer (0: embeddings)")
     axes.set_ylabel("%, and correlation in hundredths")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, ncols=2)
@@ -148,8 +153,9 @@ def layer_mix_figure(sides: Sequence[Side]) -> Figure:
         Line2D(
             [], [], color=INK, marker="|", linestyle="none", label="centre of gravity (full), expected layer (dashed)"
         ),
+        Line2D([], [], color=VERMILLION, marker="|", linestyle="none", label="centre of gravity with shuffled labels"),
     ]
-    figure.legend(handles=handles, loc="outside upper left", ncols=3 if len(sides) > 1 else 1)
+    figure.legend(handles=handles, loc="outside upper left", ncols=2 if len(sides) > 1 else 1)
     return figure
 
 
@@ -166,16 +172,27 @@ def _draw_mix(axes: Axes, rows: pd.DataFrame, summary: pd.Series[float] | None) 
     axes.axhline(0, color=FAINT, linewidth=0.6)
     axes.bar(layer, rows["weight"], width=0.8, color=BLUE, alpha=0.75)
     axes.bar(layer, shares, width=0.8, facecolor="none", edgecolor=PURPLE, linewidth=1.0)
-    for value, low, high, dashes in (
+    narrow = summary["expected_high"] - summary["expected_low"] <= layer[-1]
+    marks = (
         (summary["centre_of_gravity"], summary["centre_low"], summary["centre_high"], "-"),
-        (summary["expected_layer"], summary["expected_low"], summary["expected_high"], (0, (3, 2))),
-    ):
+        (
+            summary["expected_layer"] if narrow else np.nan,
+            summary["expected_low"],
+            summary["expected_high"],
+            (0, (3, 2)),
+        ),
+    )
+    if np.isfinite(summary["shuffled_centre"]):
+        axes.axvline(summary["shuffled_centre"], color=VERMILLION, linewidth=0.9, linestyle=(0, (1, 1.5)))
+    for value, low, high, dashes in marks if summary["lead_low"] > 0 else ():
         if np.isfinite(value) and layer[0] - 0.5 <= value <= layer[-1] + 0.5:
             axes.axvline(value, color=INK, linewidth=1.0, linestyle=dashes)
             axes.axvspan(max(low, layer[0] - 0.5), min(high, layer[-1] + 0.5), color=INK, alpha=0.08, linewidth=0)
     caption = (
         f"F1 {100 * summary['score']:.1f}\ncentre {summary['centre_of_gravity']:.2f}\n"
         f"expected {summary['expected_layer']:.2f}\nKL {summary['kl']:.2f}"
+        if summary["lead_low"] > 0
+        else f"{100 * summary['accuracy']:.0f} % right,\nmajority {100 * summary['majority']:.0f} %"
     )
     axes.text(1.02, 0.5, caption, transform=axes.transAxes, va="center", fontsize="x-small")
     axes.set_xlim(layer[0] - 0.6, layer[-1] + 0.6)

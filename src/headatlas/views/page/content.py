@@ -27,7 +27,7 @@ from headatlas.results.tables import TABLES
 from headatlas.results.view import View
 from headatlas.tables import ONE_HEAD, Key, Table, Value
 from headatlas.views.published.views import comparisons
-from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
 from headatlas.views.words.comparison import (
     comparison_findings,
     comparison_warnings,
@@ -50,7 +50,8 @@ CAVEATS = (
 LAYER_CAVEATS = (
     "What a probe reads off a layer is there; whether the model uses it is another question.",
     "Mixing weights and differential scores answer different questions: where a probe looks when it sees all layers, "
-    "and from which layer on it needs no more. Intervals of mixing weights resample only a few seeds.",
+    "and from which layer on it needs no more. How far the weights move from equal ones depends on how much was "
+    "trained, so only tasks with equally many targets and updates are compared.",
 )
 ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
 COMPARISON_VIEWS = ("overview", "sides", "differences", "tables")
@@ -81,7 +82,11 @@ def page_content(atlas: Results) -> dict[str, Any]:
         "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
-        "findings": [*unknown_warnings(manifest), *map(str, findings(atlas.tables, manifest.get("findings")))],
+        "findings": [
+            *unknown_warnings(manifest),
+            *map(str, findings(atlas.tables, manifest.get("findings"))),
+            *common_tokens(manifest),
+        ],
         "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",

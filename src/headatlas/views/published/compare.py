@@ -79,6 +79,7 @@ NAMES = {
     ("attention_words", "random"): "attention + words, random weights",
     ("attention", "pretrained"): "attention",
     ("attention_words", "pretrained"): "attention + words",
+    ("adjacent_words", ""): "adjacent words linked (UUAS)",
     ("structural_distance", "random"): "structural probe (UUAS), random weights",
     ("structural_distance", "pretrained"): "structural probe (UUAS)",
 }
@@ -275,7 +276,7 @@ def _summary(table: pd.DataFrame, probe: str, weights: str, name: str) -> dict[s
         losses = rows.groupby("layer", as_index=False)["held_out_loss"].mean()
         layer = int(losses.loc[losses["held_out_loss"].argmin(), "layer"])
         rows = rows[rows["layer"] == layer]
-    measure = "uuas" if probe.startswith("structural") else "uas_no_punct"
+    measure = "uuas" if probe.startswith("structural") or probe == "adjacent_words" else "uas_no_punct"
     summary = {"probe": probe, "weights": weights, "name": name, "measure": measure, "seeds": len(rows), "layer": layer}
     summary |= {"score": float(rows[measure].mean()), "spread": float(rows[measure].std())}
     summary |= {column: float(rows[column].mean()) for column in _MEANS}
@@ -286,7 +287,7 @@ def _notes(frame: pd.DataFrame, noted: list[bool]) -> tuple[str, ...]:
     trained = int(frame["seeds"].max())
     uniform = frame["uniform_bits"].dropna().head(1) / 1000
     optional = {
-        "selectivity": "selectivity: UAS less that of the same probe on random heads by word type.",
+        "selectivity": "selectivity: UAS less that of the same probe on random heads by word type, over five draws.",
         "mdl_bits": f"kbits: online code length of the training heads; the uniform code takes {uniform.sum():.1f}.",
         "layer": "layer: chosen on held-out training sentences; 0 is the embeddings' output.",
     }

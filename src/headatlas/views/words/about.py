@@ -10,13 +10,16 @@ from headatlas.corpora.files import name_files
 from headatlas.encoding.unknown import MUCH_UNKNOWN, much_unknown, unknown_share
 from headatlas.engine.corpora import KINDS
 from headatlas.engine.job import describe_failure
-from headatlas.wording import counted, fine_percent
+from headatlas.statistics.resampling import FEWEST_DOCUMENTS
+from headatlas.wording import counted, counted_reason, fine_percent, ordinal
+
+MOST_NAMED = 5  # of the commonest tokens
 
 
 def corpora_read(manifest: Mapping[str, Any]) -> list[str]:
-    """One phrase per corpus: how much of it the model saw, and the share of unknown tokens if it is small."""
+    """One phrase per corpus: how much of it the model saw, the share of unknown tokens if small, what is resampled."""
     return [
-        _read(about.get("kind", name), about) + _little_unknown(about.get("unknown"))
+        _read(about.get("kind", name), about) + _little_unknown(about.get("unknown")) + _resampled(name, about)
         for name, about in manifest["corpora"].items()
     ]
 
@@ -31,6 +34,31 @@ def _read(kind: str, about: Mapping[str, Any]) -> str:
             raise
         reason = describe_failure(error) if kind in KINDS else "its package is not installed here"
         return f"{kind} of {name_files(about['files'])} ({reason})"
+
+
+def resampled(corpus: str, about: Mapping[str, Any]) -> str | None:
+    """What intervals and tests resample, such as "62 documents"; None if the manifest does not say."""
+    if "resampled_by" not in about:
+        return None
+    by_document = about["resampled_by"] == "document"
+    unit = "document" if by_document else KINDS[corpus].unit if corpus in KINDS else "input"
+    return counted(about["resampled"], unit) + ("" if by_document else f" (fewer than {FEWEST_DOCUMENTS} documents)")
+
+
+def _resampled(corpus: str, about: Mapping[str, Any]) -> str:
+    units = resampled(corpus, about)
+    return f"; intervals over {units}" if units else ""
+
+
+def common_tokens(manifest: Mapping[str, Any]) -> list[str]:
+    """A sentence about the commonest tokens of the text, and where periods and commas rank among them."""
+    tokens = manifest["corpora"].get("text", {}).get("common_tokens") or []
+    if not tokens:
+        return []
+    first = ", ".join(f'"{token["token"]}" ({fine_percent(token["share"])})' for token in tokens[:MOST_NAMED])
+    ranks = [ordinal(rank) for rank, token in enumerate(tokens, start=1) if token["period_comma"]]
+    marks = f"periods and commas rank {' and '.join(ranks)}" if ranks else "periods and commas are not among the first"
+    return [f"Commonest tokens of the text: {first}; {marks}."]
 
 
 def unknown_warnings(manifest: Mapping[str, Any]) -> list[str]:
@@ -65,7 +93,7 @@ def _little_unknown(counts: Mapping[str, Any] | None) -> str:
 def left_out(manifest: Mapping[str, Any]) -> list[str]:
     """What was left out of each corpus, and how often."""
     return [
-        f"{reason} {count:,} ({name})"
+        f"{counted_reason(reason, count)} ({name})"
         for name, about in manifest["corpora"].items()
         for reason, count in about["left_out"].items()
     ]

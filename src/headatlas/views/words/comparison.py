@@ -7,13 +7,16 @@ from typing import Any
 
 import pandas as pd
 
+from headatlas.engine.corpora import KINDS
 from headatlas.results.comparison import Comparison
 from headatlas.results.naming import short_name
+from headatlas.results.tables import TABLES
 from headatlas.studies.positions import NEXT, PREVIOUS
 from headatlas.studies.token_kinds import CLS, SEP
 from headatlas.wording import counted
 
-CHANCE = 0.05  # share of 95 % intervals that exclude 0 if nothing differs
+SIGNIFICANT = 0.05  # of tests that are corrected for all rows of their table, column and scope
+CORRECTED = "corrected for all of them"
 MOST_NAMED = 5
 SMALLEST_SHOWN = 0.005  # nats: a smaller distance would be written as 0.00
 SURFACE = (
@@ -100,11 +103,12 @@ def comparison_findings(comparison: Comparison) -> list[str]:
     names = names_of(manifest)
     return [
         *_mask(manifest, names),
+        *_tested_over(manifest),
         *_surface(tables["differences"], names),
         *_best(tables["differences"], names, relations_by(manifest)),
         *(_matches(tables) if "match_summary" in tables else ()),
         *(_labels(tables["behaviour_matches"]) if "behaviour_matches" in tables else ()),
-        *_intervals(tables["differences"]),
+        *_counts(tables["differences"]),
     ]
 
 
@@ -139,18 +143,19 @@ def _best(table: pd.DataFrame, names: tuple[str, str], column: str) -> Iterator[
     what = "is" if column == "accuracy" else "leads the best fixed offset by"
     more, less = ("better", "worse") if column == "accuracy" else ("more", "by less")
     relations = counted(len(rows), "relation")
-    tested = rows.dropna(subset=["low", "high"])
+    tested = rows.dropna(subset="p_adjusted")
     if tested.empty:
         yield (
             f"Whether the best head of {names[1]} {what} {more} or {less} at any of {relations} than that of "
             f"{names[0]} was not tested, since there are no intervals; largest differences, in points{_named(rows)}."
         )
         return
-    better, worse = tested[tested["low"] > 0], tested[tested["high"] < 0]
+    clear = significant(tested)
+    better, worse = clear[clear["difference"] > 0], clear[clear["difference"] < 0]
     untested = f", {len(rows) - len(tested)} not tested" if len(tested) < len(rows) else ""
     yield (
         f"Of {relations} the best head of {names[1]} {what} {more} at {len(better)}{_named(better)} "
-        f"and {less} at {len(worse)}{_named(worse)} than that of {names[0]} (95 % intervals{untested})."
+        f"and {less} at {len(worse)}{_named(worse)} than that of {names[0]} (p < {SIGNIFICANT}, {CORRECTED}{untested})."
     )
 
 
@@ -190,17 +195,31 @@ def _labels(table: pd.DataFrame) -> Iterator[str]:
         yield f"A and B have the same number of heads for each of {same} labels."
 
 
-def _intervals(table: pd.DataFrame) -> Iterator[str]:
-    """How many differences of heads stand out, beside the number expected if nothing differs."""
-    known = table.dropna(subset=["low", "high"])
-    scope = "head" if (known["scope"] == "head").any() else "model"
-    for name, rows in known[known["scope"] == scope].groupby("table", sort=False):
-        clear = int(((rows["low"] > 0) | (rows["high"] < 0)).sum())
-        what = "of single heads" if scope == "head" else "of means over heads"
-        how = "" if rows["paired"].all() else ", unpaired"
+def significant(rows: pd.DataFrame) -> pd.DataFrame:
+    """The differences that are beyond chance, however many were tested beside them."""
+    return rows[rows["p_adjusted"] < SIGNIFICANT]
+
+
+def _tested_over(manifest: Mapping[str, Any]) -> Iterator[str]:
+    """What was resampled in A and in B, by corpus."""
+    for corpus, about in manifest["corpora"].items():
+        a, b = about.get("resampled", (None, None))
+        if a and b:
+            both = a if a == b else f"{a} in A and {b} in B"
+            how = "which both saw" if about["paired"] and a == b else "paired" if about["paired"] else "unpaired"
+            yield f"Differences on the {KINDS[corpus].called if corpus in KINDS else corpus}: over {both}, {how}."
+
+
+def _counts(table: pd.DataFrame) -> Iterator[str]:
+    """How many differences of heads are beyond chance."""
+    tested = table.dropna(subset="p_adjusted")
+    scope = "head" if (tested["scope"] == "head").any() else "model"
+    what = "of single heads" if scope == "head" else "of means over heads"
+    for (name, column), rows in tested[tested["scope"] == scope].groupby(["table", "column"], sort=False):
+        called = name if column == TABLES[str(name)].measures[0].name else f"{name}, {column}"
         yield (
-            f"Table {name}: {clear:,} of {len(rows):,} differences {what} have a 95 % interval that excludes 0{how}; "
-            f"about {CHANCE * len(rows):,.0f} would by chance."
+            f"Table {called}: {len(significant(rows)):,} of {len(rows):,} differences {what} are significant "
+            f"(p < {SIGNIFICANT}, {CORRECTED})."
         )
 
 

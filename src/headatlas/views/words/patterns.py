@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pandas as pd
 
 from headatlas.studies.entropy import BROAD
+from headatlas.studies.labels import labels_of
 from headatlas.studies.positions import NEXT, PREVIOUS
 from headatlas.studies.token_kinds import CLS, PERIOD_COMMA, SEP
 from headatlas.tables import records
@@ -52,13 +53,10 @@ def characteristic_heads(
     return chosen
 
 
-def main_labels(labelled: pd.DataFrame) -> dict[tuple[int, int], str]:
-    """One label per labelled head: where most of its attention goes, else what it is most often right about.
-
-    A head without a label that is in a state is called after that.
-    """
+def main_labels(behaviours: pd.DataFrame) -> dict[tuple[int, int], str]:
+    """One label per labelled head: where most of its attention goes, else what it is most often right about."""
+    labelled = labels_of(behaviours)
     surface = labelled["label"].isin([pattern.label for pattern in SHOWN])
-    ranked = labelled.assign(surface=surface, does=labelled["kind"] == "label")
-    ranked = ranked.sort_values(["does", "surface", "strength"], ascending=False)
+    ranked = labelled.assign(surface=surface).sort_values(["surface", "strength"], ascending=False)
     first = ranked.drop_duplicates(["layer", "head"])
     return {(row["layer"], row["head"]): row["label"] for row in records(first)}

@@ -1,25 +1,27 @@
 """The causal test of a head's job: does the model need the head where the head attends to something meaningful?
 
 A head was found that tracks a relation: it attends from a word to its object, say. Here it is removed, and the masked
-language model loss is taken on words that stand in the relation and on words like them that do not (`match_words`),
-each word masked whole in an input of its own. The loss of a word is the mean over its tokens, in nats.
+language model loss is taken on words that stand in the relation and on words like them that do not (`causal_words`),
+each word masked whole in an input of its own. The loss of a word is the mean over its tokens, in nats. Either end of
+the relation is hidden in turn: the word that attends, whose query is then that of the mask, and the word that is
+attended to. A head is removed in two ways: its output is zero, which later layers otherwise never see, or its mean.
 
-- effect = (rise of the loss on words in the relation) - (rise on matched words), of the head;
-- control_effect = the same, mean over other heads of the same layer, drawn by the seed;
-- lead = effect - control_effect, with its bootstrap interval over sentences; the p value is that of a sign-flip test
-  over sentences of the null hypothesis that lead is not above 0.
+- effect = (rise of the loss on words in the relation) - (rise on matched words);
+- lead = effect of the head found - mean effect of all other heads of its layer, tested over documents or sentences;
+- place = where its effect stands among those of all heads of its layer (`statistics.places`).
 
-A matched word has the same part of speech or, if the corpus gives none, is about as frequent (the same power of two).
-It comes from the same sentence if possible, else from another, and is never used twice. Words without a match are
-counted and not used.
+A lead alone says little about the head: with enough words, any head that differs from the mean of the others leads or
+trails surely. Its place alone is 1 in one of as many cases as the layer has heads. So relations are named as needing
+their head only if the heads found, all relations together, stand further in front than heads shuffled within layers;
+of those, the ones that stand first and lead, under zero and mean ablation alike (`needed_relations`).
 """
 
 from __future__ import annotations
 
-import random
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -28,105 +30,74 @@ import pandas as pd
 import torch
 
 from headatlas.commands.ablate.options import FEWEST_PAIRS, AblateOptions
-from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replaying, find_replacement
+from headatlas.commands.ablate.passes import Floats, HeadRemoval, Replaying, find_replacement
 from headatlas.commands.ablate.task import ExampleBatch
 from headatlas.commands.ablate.task_run import NO_TABLES, SIGNIFICANT, TaskResult
 from headatlas.commands.ablate.tasks import NEEDS
+from headatlas.commands.ablate.tasks.causal_words import (
+    ENDS,
+    CausalCorpus,
+    MatchedWords,
+    Relation,
+    Word,
+    coreferent_words,
+    dependency_words,
+)
 from headatlas.commands.ablate.tasks.token_prediction import TokenPrediction, require_language_model
-from headatlas.corpora.coreference.read import read_coreference
-from headatlas.corpora.treebanks.read import read_treebank
-from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
 from headatlas.encoding.masking import IGNORED
-from headatlas.encoding.mention_segments import mention_segments
+from headatlas.encoding.segments import document_of
 from headatlas.encoding.shards import Shard
-from headatlas.encoding.template import SPECIAL
-from headatlas.encoding.word_segments import WordSegment, parsed_segments
+from headatlas.encoding.word_segments import WordSegment
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import CorpusError, SettingError
 from headatlas.models.model import Model
-from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import Atlas, open_atlas
-from headatlas.statistics.paired import holm
-from headatlas.statistics.resampling import percentile_interval, permutation_p_value, poisson_weights, signs
-from headatlas.studies.coreference_baselines import antecedents
-from headatlas.studies.dependencies import READINGS
+from headatlas.statistics.paired import holm, paired_changes
+from headatlas.statistics.places import Choice, joint_places
+from headatlas.statistics.resampling import FEWEST_DOCUMENTS
 
-CANDIDATES = "preceding"  # mentions: the coreference heads compared with the paper choose among these
+KINDS = ("zero", "mean")
+FINEST = 10  # steps of a p value below what the smallest one, corrected, must reach
 
 
 def run_causal(model: Model, files: Mapping[str, list[Path]], options: AblateOptions, pieces: RunPart) -> TaskResult:
-    """Test every relation that has enough words with a match; count the rest."""
+    """Test both ends of every relation that have enough words with a match; count the rest."""
     require_language_model(model, "masked", "causal")
     atlas = _open_atlas_of(model, options.atlas or "")
-    readers = {"treebank": _dependency_words, "coreference": _coreferent_words}
+    readers = {"treebank": dependency_words, "coreference": coreferent_words}
     corpora = [readers[name](model, atlas, files[name], options) for name in readers if name in files]
     shard = Shard.parse(options.shard) if options.shard else None
     left_out: Counter[str] = Counter()
-    rows = []
+    effects: list[Effects] = []
     replaying = Replaying()
     for corpus in corpora:
         left_out.update(corpus.left_out)
-        matched = corpus.match_words(options)
-        tested = [relation for relation in corpus.relations if len(matched[relation.name].pairs) >= FEWEST_PAIRS]
-        left_out["relation_with_few_matched_words"] += len(corpus.relations) - len(tested)
-        sizes = {name: corpus.count_tokens(words) for name, words in matched.items()}
-        total = sum(sizes[relation.name] for relation in tested)
-        with TokenProgress(f"causal: {corpus.name}", total, show=options.progress) as bar:
-            for number, relation in enumerate(tested):
-                if shard is not None and not shard.holds(relation.name):
-                    continue
-                words = matched[relation.name]
-                left_out["word_without_match"] += words.unmatched
-                of_relation = pieces.part(f"{corpus.name}-{number:04}")
-                rows.append(try_relation(model, corpus.segments, relation, words, options, replaying, of_relation))
-                bar.advance(sizes[relation.name], relation.name)
-    if shard is not None:  # its pieces are kept; the table needs all relations
+        tested = []
+        for relation, ends in zip(corpus.relations, corpus.match_words(options), strict=True):
+            enough = {end: words for end, words in ends.items() if len(words.pairs) >= FEWEST_PAIRS}
+            left_out["end_of_a_relation_with_few_matched_words"] += len(ENDS) - len(enough)
+            left_out["word_without_match"] += sum(words.unmatched for words in enough.values())
+            if enough:
+                tested.append((relation, enough))
+        sizes = [_count_tokens(corpus, ends) for _, ends in tested]
+        with TokenProgress(f"causal: {corpus.name}", sum(sizes), show=options.progress) as bar:
+            for number, ((relation, ends), size) in enumerate(zip(tested, sizes, strict=True)):
+                if shard is None or shard.holds(relation.name):
+                    of_relation = pieces.part(f"{corpus.name}-{number:04}")
+                    effects += relation_effects(model, corpus, relation, ends, options, replaying, of_relation)
+                    bar.advance(size, relation.name)
+    if shard is not None:  # its pieces are kept; the tables need all relations
         return NO_TABLES
-    if not rows:
+    if not effects:
         raise CorpusError(
             f"No relation has {FEWEST_PAIRS} words with a word like them outside it. Give a larger treebank or corpus."
         )
-    table = pd.DataFrame(rows)
-    table = table.assign(p_holm=holm(table["p_value"].to_numpy(dtype=np.float64)))  # corrected for all relations
-    needed = sorted(table.loc[table["p_holm"] < SIGNIFICANT, "relation"])
+    tables = causal_tables(effects, options)
     about = {"segments": sum(len(corpus.segments) for corpus in corpora)}
     omitted = {reason: count for reason, count in left_out.items() if count}
-    summary: dict[str, Any] = {"relations": len(table), "needed": needed}
-    return TaskResult({"causal": table}, about, omitted, summary)
-
-
-@dataclass(frozen=True)
-class CausalCorpus:
-    """Segments, their words' parts of speech, and the relations to test in them."""
-
-    name: str
-    segments: Sequence[WordSegment]
-    tags: Sequence[Sequence[str]]
-    relations: Sequence[RelationWords]
-    left_out: Counter[str] = field(default_factory=Counter)
-
-    @property
-    def usable(self) -> list[Word]:
-        """Words that have a token."""
-        return [
-            (number, int(word))
-            for number, segment in enumerate(self.segments)
-            for word in np.unique(segment.words[segment.words != SPECIAL])
-        ]
-
-    def match_words(self, options: AblateOptions) -> dict[str, MatchedWords]:
-        """Match the words of every relation."""
-        class_of, usable = word_classes(self.segments, self.tags), self.usable
-        return {
-            relation.name: match_words(relation, usable, class_of, most=options.words, seed=options.seed)
-            for relation in self.relations
-        }
-
-    def count_tokens(self, words: MatchedWords) -> int:
-        """Tokens of the inputs in which these words are masked."""
-        return sum(len(self.segments[word[0]]) for pair in words.pairs for word in pair)
+    return TaskResult(tables, about, omitted, summarise(tables))
 
 
 def _open_atlas_of(model: Model, folder: str | Path) -> Atlas:
@@ -141,55 +112,9 @@ def _open_atlas_of(model: Model, folder: str | Path) -> Atlas:
     return atlas
 
 
-def _dependency_words(model: Model, atlas: Atlas, files: Sequence[Path], options: AblateOptions) -> CausalCorpus:
-    """Dependents of each relation that the atlas has a best head for."""
-    if "dependency_best" not in atlas.tables:
-        raise SettingError(f"{atlas.folder}: no treebank was surveyed, so no head was found for any relation.")
-    left_out: Counter[str] = Counter()
-    trees = list(read_treebank(files, options.format_of("treebank"), left_out))
-    sample = parsed_segments(trees, model.tokenizer, max_tokens=options.max_tokens)
-    tags = {tree.id: tree.tags for tree in trees}
-    words: dict[str, set[Word]] = {}
-    for number, segment in enumerate(sample.segments):
-        for word, (relation, head) in enumerate(zip(segment.relations, segment.heads, strict=True)):
-            if head != ROOT:
-                words.setdefault(sample.relations[relation], set()).add((number, word))
-    relations = [
-        RelationWords(name, layer, head, frozenset(words.get(name, ())))
-        for name, layer, head in _best_heads(atlas.tables["dependency_best"], "relation")
-        if name not in READINGS
-    ]
-    left_out.update(sample.left_out)
-    tags_of_segments = [tags[segment.id] for segment in sample.segments]
-    return CausalCorpus("treebank", sample.segments, tags_of_segments, relations, left_out)
-
-
-def _coreferent_words(model: Model, atlas: Atlas, files: Sequence[Path], options: AblateOptions) -> CausalCorpus:
-    """Head words of mentions that have an antecedent, by type of mention."""
-    if "coreference_best" not in atlas.tables:
-        raise SettingError(f"{atlas.folder}: no coreference was surveyed, so no head was found for it.")
-    left_out: Counter[str] = Counter()
-    documents = read_coreference(files, options.format_of("coreference"), left_out)
-    sample = mention_segments(documents, model.tokenizer, max_tokens=options.max_tokens, windows=True)
-    words: dict[str, set[Word]] = {}
-    for number, segment in enumerate(sample.segments):
-        for mention, same in zip(segment.mentions, antecedents(segment.mentions), strict=True):
-            if same:
-                for kind in ("all", mention.type):
-                    words.setdefault(kind, set()).add((number, mention.head))
-    best = atlas.tables["coreference_best"]
-    relations = [
-        RelationWords(f"coreference:{name}", layer, head, frozenset(words.get(name, ())))
-        for name, layer, head in _best_heads(best[best["candidates"] == CANDIDATES], "mention_type")
-    ]
-    left_out.update(sample.left_out)
-    tags = [segment.tags for segment in sample.segments]
-    return CausalCorpus("coreference", sample.segments, tags, relations, left_out)
-
-
-def _best_heads(best: pd.DataFrame, name: str) -> list[tuple[str, int, int]]:
-    """Name, layer and head (from 0) of each row."""
-    return [(row[name], int(row["layer"]) - 1, int(row["head"]) - 1) for row in best.to_dict("records")]
+def _count_tokens(corpus: CausalCorpus, ends: Mapping[str, MatchedWords]) -> int:
+    """Tokens of the inputs in which the words at both ends, and their matches, are masked."""
+    return sum(len(corpus.segments[word[0]]) for words in ends.values() for pair in words.pairs for word in pair)
 
 
 class WordPrediction(TokenPrediction):
@@ -216,17 +141,75 @@ class WordPrediction(TokenPrediction):
         super().__init__(model, batches)
 
 
+@dataclass(frozen=True)
+class Effects:
+    """Of all heads of a layer on the words at one end of a relation, removed in one way."""
+
+    relation: Relation
+    end: str
+    kind: str
+    matched: MatchedWords
+    units: Sequence[str]  # the document or sentence of each pair
+    unit: str  # which of the two
+    rises: Floats  # of the loss, [pairs, in relation or matched, H]
+
+    @property
+    def choice(self) -> Choice:
+        """The head found, among the mean effects of all heads of its layer."""
+        return Choice(self.relation.layer, self.relation.head, self.of_pairs.mean(0))
+
+    @property
+    def of_pairs(self) -> Floats:
+        """[pairs, H]."""
+        effects: Floats = self.rises[:, 0] - self.rises[:, 1]
+        return effects
+
+
+def relation_effects(
+    model: Model,
+    corpus: CausalCorpus,
+    relation: Relation,
+    ends: Mapping[str, MatchedWords],
+    options: AblateOptions,
+    replaying: Replaying | None = None,
+    pieces: RunPart = UNSAVED,
+) -> list[Effects]:
+    """Remove every head of a relation's layer in turn, in each way.
+
+    replaying: what earlier relations have found out about the model's passes. A piece is one way of removing.
+    """
+    words = sorted({word for matched in ends.values() for pair in matched.pairs for word in pair})
+    row_of = {word: row for row, word in enumerate(words)}
+    effects = []
+    for kind in dict.fromkeys((*KINDS, options.kind)):
+
+        def make(kind: str = kind) -> Arrays:
+            return {"nats": loss_rises(model, corpus.segments, words, relation.layer, kind, options, replaying)}
+
+        rises = pieces.compute_once(kind, make)["nats"]  # [words, H]
+        for end, matched in ends.items():
+            of_pairs = rises[[[row_of[word] for word in pair] for pair in matched.pairs]]
+            inputs = [corpus.segments[word[0]] for word, _ in matched.pairs]
+            documents = [document_of(segment) for segment in inputs]
+            enough = len(set(documents)) >= FEWEST_DOCUMENTS
+            units, unit = (documents, "document") if enough else ([segment.id for segment in inputs], "sentence")
+            effects.append(Effects(relation, end, kind, matched, units, unit, of_pairs))
+    return effects
+
+
 def loss_rises(
     model: Model,
     segments: Sequence[WordSegment],
     words: Sequence[Word],
-    heads: Sequence[HeadPlace],
+    layer: int,
+    kind: Any,
     options: AblateOptions,
     replaying: Replaying | None = None,
 ) -> Floats:
-    """By how much each word's loss rises without each head: [words, heads]."""
+    """By how much each word's loss rises without each head of a layer: [words, H]."""
     task = WordPrediction(model, segments, words, batch_tokens=options.batch_tokens)
-    replacement = find_replacement(task, options.kind, "encoder", options.seed)
+    replacement = find_replacement(task, kind, "encoder", options.seed)
+    heads = [place for place in model.shapes["encoder"].places if place[0] == layer]
     plain, without = HeadRemoval(task, "encoder", replacement, options.batch_tokens, replaying).scores(heads)
     place = {name: row for row, name in enumerate(task.ids)}
     rows = [place[f"{segment}.{word}"] for segment, word in words]
@@ -234,126 +217,95 @@ def loss_rises(
     return rises
 
 
-def control_heads(relation: RelationWords, shape: HeadShape, count: int, seed: int) -> list[HeadPlace]:
-    """Other heads of the relation's layer; all of them if there are fewer."""
-    others = [head for head in range(shape.heads[relation.layer]) if head != relation.head]
-    drawn = random.Random(f"{seed} control {relation.name}").sample(others, min(count, len(others)))
-    return [(relation.layer, head) for head in sorted(drawn)]
+def causal_tables(effects: Sequence[Effects], options: AblateOptions) -> dict[str, pd.DataFrame]:
+    """One row per relation, end and way of removing; the same for every head of the layers; and the joint test."""
+    most_rows = max(Counter(effect.kind for effect in effects).values())
+    resamplings = max(options.bootstrap, math.ceil(FINEST * most_rows / SIGNIFICANT))
+    drawing = {"seed": options.seed, "resamplings": resamplings}
+    table = pd.DataFrame([causal_row(effect, **drawing) for effect in effects])
+    heads = pd.concat([_every_head(effect) for effect in effects], ignore_index=True)
+    groups: dict[tuple[str, str], list[Choice]] = {}
+    for effect in effects:
+        groups.setdefault((effect.end, effect.kind), []).append(effect.choice)
+    places = pd.DataFrame(
+        [
+            {
+                "end": end,
+                "kind": kind,
+                "relations": len(choices),
+                **vars(joint_places(choices, seed=options.seed, permutations=resamplings)),
+            }
+            for (end, kind), choices in groups.items()
+        ]
+    )
+    return {"causal": _corrected(table), "causal_heads": heads, "causal_places": _corrected(places)}
 
 
-def try_relation(
-    model: Model,
-    segments: Sequence[WordSegment],
-    relation: RelationWords,
-    matched: MatchedWords,
-    options: AblateOptions,
-    replaying: Replaying | None = None,
-    pieces: RunPart = UNSAVED,
-) -> dict[str, object]:
-    """Make a row of the table, without the correction for several relations.
+def _corrected(table: pd.DataFrame) -> pd.DataFrame:
+    """Add p values corrected for all rows of the same way of removing."""
+    corrected = table.groupby("kind")["p_value"].transform(lambda column: holm(column.to_numpy(dtype=np.float64)))
+    before = list(table.columns[: list(table.columns).index("p_value") + 1])
+    return table.assign(p_holm=corrected)[[*before, "p_holm", *table.columns[len(before) :]]]
 
-    replaying: what earlier relations have found out about the model's passes. A piece is all of a relation.
-    """
-    controls = control_heads(relation, model.shapes["encoder"], options.controls, options.seed)
-    words = [word for pair in matched.pairs for word in pair]
-    heads = [(relation.layer, relation.head), *controls]
 
-    def make() -> Arrays:
-        return {"nats": loss_rises(model, segments, words, heads, options, replaying)}
-
-    rises = pieces.compute_once("rises", make)["nats"]
-    of_head = rises[:, 0].reshape(-1, 2)  # [pairs, in relation or matched]
-    control = rises[:, 1:].mean(1).reshape(-1, 2)
-    effect, control_effect = of_head[:, 0] - of_head[:, 1], control[:, 0] - control[:, 1]
-    units, unit = np.unique([segments[word[0]].id for word, _ in matched.pairs], return_inverse=True)
-    low, high, p_value = lead_statistics(effect - control_effect, unit, list(units), options.seed, options.bootstrap)
+def causal_row(effect: Effects, *, seed: int, resamplings: int) -> dict[str, object]:
+    """A row of the table, without the correction for several relations."""
+    relation, of_pairs, choice = effect.relation, effect.of_pairs, effect.choice
+    others = np.delete(of_pairs, relation.head, axis=1)
+    lead = of_pairs[:, relation.head] - (others.mean(1) if others.size else 0.0)
+    ids = [f"{segment}.{word}" for (segment, word), _ in effect.matched.pairs]
+    tested = paired_changes(lead[:, None], ids, seed=seed, resamplings=resamplings, units=effect.units)
     return {
         "relation": relation.name,
+        "end": effect.end,
+        "kind": effect.kind,
         "layer": relation.layer + 1,
         "head": relation.head + 1,
-        "kind": options.kind,
-        "change": of_head[:, 0].mean(),
-        "matched_change": of_head[:, 1].mean(),
-        "effect": effect.mean(),
-        "control_effect": control_effect.mean(),
-        "lead": (effect - control_effect).mean(),
-        "low": low,
-        "high": high,
-        "p_value": p_value,
-        "count": len(matched.pairs),
-        "sentences": len(units),
-        "controls": len(controls),
+        "direction": relation.direction,
+        "change": effect.rises[:, 0, relation.head].mean(),
+        "matched_change": effect.rises[:, 1, relation.head].mean(),
+        "effect": of_pairs[:, relation.head].mean(),
+        "control_effect": others.mean() if others.size else 0.0,
+        "best_other": others.mean(0).max() if others.size else np.nan,
+        "lead": lead.mean(),
+        "low": tested.low[0],
+        "high": tested.high[0],
+        "p_value": tested.p_value[0],
+        "place": int(choice.places[relation.head]),
+        "heads": of_pairs.shape[1],
+        "p_place": choice.p_value,
+        "count": len(of_pairs),
+        "unit": effect.unit,
+        "units": len(set(effect.units)),
+        "same_input": effect.matched.same_input,
     }
 
 
-def lead_statistics(
-    lead: Floats, unit: np.ndarray[tuple[int], np.dtype[np.int64]], units: Sequence[str], seed: int, resamplings: int
-) -> tuple[float, float, float]:
-    """Ends of the interval of the mean lead, and the p value of its being above 0; lead: [pairs], unit: [pairs]."""
-    sums: Floats = np.bincount(unit, lead).astype(np.float64)
-    counts = np.bincount(unit)
-    weights = poisson_weights(units, resamplings, seed).astype(np.float64)  # [units, R]
-    totals = counts @ weights
-    drawn = totals > 0
-    low, high = percentile_interval((sums @ weights)[drawn] / totals[drawn])
-    flipped: Floats = sums @ signs(units, resamplings, seed).astype(np.float64)
-    observed = float(sums.sum())
-    return float(low), float(high), permutation_p_value(observed - 1e-9 * abs(observed), flipped)
+def _every_head(effect: Effects) -> pd.DataFrame:
+    """The effect of each head of the layer, whichever was found."""
+    values, relation = effect.choice.values, effect.relation
+    return pd.DataFrame(
+        {
+            "relation": relation.name,
+            "end": effect.end,
+            "kind": effect.kind,
+            "layer": relation.layer + 1,
+            "head": np.arange(len(values)) + 1,
+            "effect": values,
+        }
+    )
 
 
-Word = tuple[int, int]  # segment and word, from 0
+def needed_relations(causal: pd.DataFrame, places: pd.DataFrame) -> list[tuple[str, str]]:
+    """Relations with the end at which they need their head, whichever way it is removed."""
+    joint = places.set_index(["end", "kind"])["p_holm"] < SIGNIFICANT
+    passed = (causal["p_holm"] < SIGNIFICANT) & (causal["lead"] > 0) & (causal["place"] == 1)
+    passed &= np.array([bool(joint[end, kind]) for end, kind in zip(causal["end"], causal["kind"], strict=True)])
+    every_way = passed.groupby([causal["relation"], causal["end"]], sort=True).all()
+    return [(str(relation), str(end)) for relation, end in every_way.index[every_way]]
 
 
-@dataclass(frozen=True)
-class MatchedWords:
-    """Pairs of a word in the relation and a word like it; the number of words without a match."""
-
-    pairs: tuple[tuple[Word, Word], ...]
-    unmatched: int
-
-
-@dataclass(frozen=True)
-class RelationWords:
-    """A relation, the head found for it (layer and head, from 0), and the words that stand in it."""
-
-    name: str
-    layer: int
-    head: int
-    words: frozenset[Word]
-
-
-def word_classes(segments: Sequence[WordSegment], tags: Sequence[Sequence[str]]) -> Callable[[Word], str]:
-    """What must agree for two words to match: the tag or, without tags, the band of frequency."""
-    counts = Counter(text.lower() for segment in segments for text in segment.text)
-
-    def class_of(word: Word) -> str:
-        segment, place = word
-        return tags[segment][place] or f"band {counts[segments[segment].text[place].lower()].bit_length()}"
-
-    return class_of
-
-
-def match_words(
-    relation: RelationWords, usable: Iterable[Word], class_of: Callable[[Word], str], *, most: int, seed: int
-) -> MatchedWords:
-    """Up to `most` words of a relation, drawn by the seed, each with a match among the usable words outside it."""
-    rng = random.Random(f"{seed} match {relation.name}")
-    outside: dict[str, dict[int, list[Word]]] = defaultdict(lambda: defaultdict(list))  # class -> segment -> words
-    inside = []
-    for word in sorted(usable):
-        if word in relation.words:
-            inside.append(word)
-        else:
-            outside[class_of(word)][word[0]].append(word)
-    chosen = sorted(rng.sample(inside, min(most, len(inside))))
-    pairs: list[tuple[Word, Word]] = []
-    for word in chosen:
-        alike = outside[class_of(word)]
-        if not alike:
-            continue
-        segment = word[0] if word[0] in alike else rng.choice(sorted(alike))
-        match = alike[segment].pop(rng.randrange(len(alike[segment])))
-        if not alike[segment]:
-            del alike[segment]
-        pairs.append((word, match))
-    return MatchedWords(tuple(pairs), len(chosen) - len(pairs))
+def summarise(tables: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
+    """What the manifest says."""
+    needed = needed_relations(tables["causal"], tables["causal_places"])
+    return {"relations": int(tables["causal"]["relation"].nunique()), "needed": needed}

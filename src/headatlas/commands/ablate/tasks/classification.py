@@ -100,6 +100,14 @@ class Classification(Task):
         super().__init__(model, batches, text_cut_to_fit=cut)
         self.about |= {"classes": list(classes), "head": "linear, trained here" if head else "the checkpoint's own"}
 
+    def again(self, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path) -> Classification:
+        """Classify other texts by the same classifier."""
+        texts = read_labelled(files["data"], list_names(options.columns))
+        sizes = {"max_tokens": options.max_tokens, "batch_tokens": options.batch_tokens}
+        task = type(self)(self.model, draw(texts, options.examples, options.seed), head=self._head, **sizes)
+        task.about |= {"trained_on": self.about["trained_on"], "available": len(texts)}
+        return task
+
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Cross-entropy: [E]."""
         return cross_entropy(self._logits(examples), examples.targets["classes"], reduction="none")

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -28,6 +29,7 @@ from headatlas.corpora.treebanks.label_sets import labels_of
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import make_batch, plan_batches
+from headatlas.encoding.segments import document_of
 from headatlas.encoding.word_segments import ParsedSegment, parsed_segments
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.attention import observing
@@ -42,6 +44,14 @@ from headatlas.store.stored_model import stored_sentences
 from headatlas.store.word_maps import unit_index
 
 
+class _Known(NamedTuple):
+    """What is known of the treebank that a probe was trained on."""
+
+    relations: frozenset[str]
+    punctuation: Collection[str]
+    about: dict[str, Any]  # for the manifest
+
+
 class ProbeParsing(Task):
     """Heads of words, found by a trained probe in the model's attention."""
 
@@ -50,6 +60,7 @@ class ProbeParsing(Task):
     measures = ("uas", "log_likelihood")
     like_loss = "log_likelihood"
     replayable = False
+    _known: _Known
     why_not_replayable = "the probe reads the maps of all layers, so all are run"
 
     @classmethod
@@ -58,35 +69,44 @@ class ProbeParsing(Task):
         if model.is_encoder_decoder:  # the probe reads the attention of all layers, so there must be one kind of it
             raise ModelError(f"The task probe needs an encoder or a decoder, but {model.name} has both.")
         refuse_same_files({"train": files["treebank"], "eval": files["eval"]}, "Give another file with --eval.")
-        treebank_format = options.format_of("treebank")
         store = extract(
             model,
             treebank=files["treebank"],
             out=scratch / "maps",
             max_tokens=options.max_tokens,
             batch_tokens=options.batch_tokens,
-            format={"treebank": treebank_format},
+            format={"treebank": options.format_of("treebank")},
             progress=options.progress,
         )
         sentences = Sentences(store, None, model.device)
         train, held_out = hold_out(len(sentences), options.seed)
         heads = store.index.shape.total
         probe, fitted = fit(lambda: AttentionProbe(heads), sentences, train, held_out, TrainingSettings(), options.seed)
+        known = _Known(
+            frozenset(name for example in store.examples for name in example.relations or ()),
+            labels_of(stored_sentences(store)).punct,
+            {"trained_on": len(train), "epochs": fitted.epochs, "held_out_loss": float(fitted.held_out[0])},
+        )
+        return cls._scored_on(model, files["eval"], probe, known, options)
+
+    def again(self, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path) -> ProbeParsing:
+        """Score the same probe on other sentences."""
+        return self._scored_on(self.model, files["eval"], self._probe, self._known, options)
+
+    @classmethod
+    def _scored_on(
+        cls, model: Model, files: Sequence[Path], probe: AttentionProbe, known: _Known, options: AblateOptions
+    ) -> ProbeParsing:
         left_out: Counter[str] = Counter()
-        trees = read_treebank(files["eval"], treebank_format, left_out)
+        trees = read_treebank(files, options.format_of("treebank"), left_out)
         encoded = parsed_segments(trees, model.tokenizer, max_tokens=options.max_tokens)
-        if not set(encoded.relations) & {name for example in store.examples for name in example.relations or ()}:
+        if not known.relations.intersection(encoded.relations):
             raise SettingError("--treebank and --eval have no relation in common. Give two parts of one treebank.")
         segments = draw(encoded.segments, options.examples, options.seed)
-        punctuation = labels_of(stored_sentences(store)).punct
-        task = cls(model, segments, encoded.relations, punctuation, probe, batch_tokens=options.batch_tokens)
+        task = cls(model, segments, encoded.relations, known.punctuation, probe, batch_tokens=options.batch_tokens)
+        task._known = known
         task.left_out = dict(left_out) | encoded.left_out | task.left_out
-        task.about |= {
-            "available": len(encoded.segments),
-            "trained_on": len(train),
-            "epochs": fitted.epochs,
-            "held_out_loss": float(fitted.held_out[0]),
-        }
+        task.about |= {"available": len(encoded.segments), **known.about}
         return task
 
     def __init__(
@@ -118,7 +138,8 @@ class ProbeParsing(Task):
                 counted[row, : segment.size] = torch.from_numpy(~passed_over[segment.relations])
             targets = {"heads": heads, "counted": counted, "units": units.index}
             ids = tuple(scored[index].id for index in indices)
-            batches.append(ExampleBatch(ids, model.inputs(batch), torch.arange(len(ids)), targets))
+            documents = tuple(document_of(scored[index]) for index in indices)
+            batches.append(ExampleBatch(ids, model.inputs(batch), torch.arange(len(ids)), targets, documents))
         super().__init__(model, batches, sentence_of_punctuation=len(segments) - len(scored))
 
     @contextmanager

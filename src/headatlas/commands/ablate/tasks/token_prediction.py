@@ -22,7 +22,7 @@ from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.masking import IGNORED, Masker
-from headatlas.encoding.segments import Segment, sample_segments
+from headatlas.encoding.segments import Segment, document_of, sample_segments
 from headatlas.errors import ModelError
 from headatlas.models.language_model import logits_at
 from headatlas.models.model import Model
@@ -115,7 +115,8 @@ class SegmentPrediction(TokenPrediction):
         for batch in iterate_batches(long_enough, plan_batches(long_enough, batch_tokens), model.kinds, model.pad_id):
             inputs, labels = encode(batch)
             ids = tuple(segment.id for segment in batch.segments)
-            batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
+            documents = tuple(map(document_of, batch.segments))
+            batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}, documents))
         super().__init__(model, batches, segment_of_one_token=len(segments) - len(long_enough))
 
     @staticmethod

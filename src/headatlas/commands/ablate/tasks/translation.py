@@ -1,21 +1,29 @@
 """Translation, or any other rewriting, by an encoder-decoder: how good is what it writes?
 
-The model writes greedily. Scores are those of single sentences, 0 to 100, by sacrebleu: `chrf` (Popović 2015) and
-`bleu` with effective order. Their means are not the corpus-level figures of the same name. The loss is the mean
-negative log-likelihood of the reference's tokens, each given those before it.
+The measures are those of the corpus, 0 to 100, by sacrebleu with its own settings: `bleu` (Papineni et al. 2002) and
+`chrf` (Popović 2015). Both are computed from counts that are summed over texts (matching n-grams, lengths), so each
+text brings its counts, and the score of all is divided among the texts by the jackknife (`jackknife_shares`): the mean
+of their shares is the score of the corpus, and resampling shares resamples texts. The loss is the mean negative
+log-likelihood of the reference's tokens, each given those before it.
+
+The model writes greedily or with beams, at most LONGEST_RATIO tokens per token of the source and LONGEST_EXTRA more: a
+model without one of its heads may otherwise repeat itself until the limit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
 from headatlas.commands.ablate.options import AblateOptions
+from headatlas.commands.ablate.passes import Floats
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.commands.ablate.tasks.encoded_texts import encode_texts, pad_texts
@@ -27,11 +35,16 @@ from headatlas.corpora.translations import read_translations
 from headatlas.encoding.batches import plan_batches
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import ModelError
+from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.pretrained import require_package
+from headatlas.models.stacks import Stack
+from headatlas.statistics.jackknife import jackknife_shares, shares_beside
+
+LONGEST_RATIO, LONGEST_EXTRA = 2, 10
 
 # A model's other settings remain: the token to begin with, tokens never to write.
-_GREEDILY = {"num_beams": 1, "do_sample": False, "early_stopping": False, "length_penalty": 1.0, "max_length": None}
+_SEARCH = {"do_sample": False, "early_stopping": False, "length_penalty": 1.0, "max_length": None}
 
 
 def require_sacrebleu() -> Any:
@@ -44,28 +57,36 @@ class Translation(Task):
 
     name = "translation"
     needs = NEEDS[name]
-    measures = ("chrf", "bleu")
+    measures = ("bleu", "chrf")
     like_loss = "chrf"
     replayable = False
+    copyable = True
 
     @classmethod
     def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, _scratch: Path) -> Translation:
         """Make the task from tables of sources and targets."""
         texts = draw(read_translations(files["data"], list_names(options.columns)), options.examples, options.seed)
-        return cls(model, texts, max_tokens=options.max_tokens, batch_tokens=options.batch_tokens)
+        sizes = {"max_tokens": options.max_tokens, "batch_tokens": options.batch_tokens}
+        return cls(model, texts, **sizes, beams=options.beams)
 
-    def __init__(self, model: Model, texts: Sequence[TranslatedText], *, max_tokens: int, batch_tokens: int) -> None:
+    def __init__(
+        self, model: Model, texts: Sequence[TranslatedText], *, max_tokens: int, batch_tokens: int, beams: int = 1
+    ) -> None:
         if model.task_head != "sequence-to-sequence":
             raise ModelError(
                 f"The task {self.name} needs an encoder-decoder with its language model head (such as T5ForConditional"
                 f"Generation), but {model.name} is {type(model.network).__name__}."
             )
         metrics = require_sacrebleu().metrics
-        self._metrics = (metrics.CHRF(), metrics.BLEU(effective_order=True))
+        self._metrics = {"bleu": metrics.BLEU(), "chrf": metrics.CHRF()}
         self._references = {text.id: text.target for text in texts}
-        self._most_written = max_tokens
+        self._beams = beams
         sources, cut_sources = encode_texts(model, [(text.source,) for text in texts], max_tokens)
         targets, cut_targets = encode_texts(model, [(text.target,) for text in texts], max_tokens, written=True)
+        self._most_written = {
+            text.id: min(max_tokens, LONGEST_RATIO * len(source) + LONGEST_EXTRA)
+            for text, source in zip(texts, sources, strict=True)
+        }
         batches = []
         for indices in plan_batches(sources, batch_tokens):
             inputs, wanted = (pad_texts(model, segments, indices) for segments in (sources, targets))
@@ -73,6 +94,20 @@ class Translation(Task):
             ids = tuple(texts[index].id for index in indices)
             batches.append(ExampleBatch(ids, inputs, torch.arange(len(ids)), {"labels": labels}))
         super().__init__(model, batches, text_cut_to_fit=cut_sources + cut_targets)
+        self.about |= {"beams": beams, "sacrebleu": require_sacrebleu().__version__}
+
+    @contextmanager
+    def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
+        """Within this context the heads are gated; the beams of a text, which follow one another, share its gates."""
+
+        def change(layer: int, output: Tensor) -> Tensor:
+            if gates.inputs is None or len(output) == gates.inputs:
+                return gates(layer, output)
+            folded = output.reshape(gates.inputs, -1, *output.shape[2:])  # [texts, beams * Q, H, D]
+            return gates(layer, folded).view_as(output)
+
+        with self.model.changing_outputs(change, stack):
+            yield
 
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each reference: [E]."""
@@ -84,16 +119,42 @@ class Translation(Task):
         return means_by(losses[chosen], torch.nonzero(chosen)[:, 0], len(examples))
 
     def scores(self, examples: ExampleBatch) -> Tensor:
-        """chrF and BLEU of each text as it is written: [E, 2]."""
-        names = ("input_ids", "attention_mask")
-        written = self.model.network.generate(
-            **{name: examples.inputs[name] for name in names},
-            **_GREEDILY,
-            max_new_tokens=self._most_written,
-        )
-        texts = self.model.tokenizer.batch_decode(written, skip_special_tokens=True)
-        scores = [
-            [metric.sentence_score(text, [self._references[name]]).score for metric in self._metrics]
-            for name, text in zip(examples.ids, texts, strict=True)
+        """The counts of each text as it is written, of both measures side by side: [E, counts]."""
+        counts = [
+            [
+                count
+                for metric in self._metrics.values()
+                for count in metric._extract_corpus_statistics([text], [[self._references[name]]])[0]
+            ]
+            for name, text in zip(examples.ids, self.write(examples), strict=True)
         ]
-        return torch.tensor(scores, device=self.model.device)
+        return torch.tensor(counts, dtype=torch.float64, device=self.model.device)
+
+    def write(self, examples: ExampleBatch) -> list[str]:
+        """What the model writes for each text."""
+        limits = [self._most_written[name] for name in examples.ids]
+        written = self.model.network.generate(
+            **{name: examples.inputs[name] for name in ("input_ids", "attention_mask")},
+            **_SEARCH,
+            num_beams=self._beams,
+            max_new_tokens=max(limits),
+        )
+        rows = [row[: 1 + limit] for row, limit in zip(written, limits, strict=True)]  # the first token is given
+        return list(self.model.tokenizer.batch_decode(rows, skip_special_tokens=True))
+
+    def pooled(self, scores: Floats, plain: Floats | None = None) -> Floats:
+        """Each text's share in BLEU and chrF of all texts, from their counts."""
+        sizes = [2 + 2 * self._metrics["bleu"].max_ngram_order]
+        shares = []
+        for place, metric in enumerate(self._metrics.values()):
+            counts, score = np.split(scores, sizes, axis=-1)[place], _scorer(metric)
+            if plain is None:
+                shares.append(jackknife_shares(counts, score))
+            else:
+                shares.append(shares_beside(counts, np.split(plain, sizes, axis=-1)[place], score))
+        return np.stack(shares, axis=-1)
+
+
+def _scorer(metric: Any) -> Callable[[Floats], float]:
+    """A metric as a function of the counts of a corpus."""
+    return lambda counts: float(metric._compute_score_from_stats([int(count) for count in counts]).score)

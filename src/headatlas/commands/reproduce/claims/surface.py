@@ -236,7 +236,7 @@ SURFACE = (
     Claim(6, "section 3.2", "a token that stands twice in 128 gets 1/64 of even attention", ("token_kinds.expected",),
           f"within {100 * SAME_SHARE:g} points", _expected, "1/64", decided_by="corpus", lacking=CLS_SEP),
     Claim(7, "section 3.2", "periods and commas are the commonest tokens but for the", ("common_tokens",),
-          "the same three tokens", _commonest, "the , .", decided_by="corpus", lacking="--wikipedia"),
+          "the same three tokens", _commonest, "the , .", decided_by="corpus", lacking="a survey that counts tokens"),
     Claim(9, "section 3.2", "[SEP] itself attends almost only to [SEP]", ("token_kinds",),
           "each mean of layers 6-10 surely above 90 %", _in_the_middle("sep_to_sep", 0.9), "over 90 %",
           lacking=CLS_SEP),

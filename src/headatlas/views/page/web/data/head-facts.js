@@ -9,7 +9,8 @@ export const DIRECTIONS = { dependent_to_head: "dependent → head", head_to_dep
 const MOST_RELATIONS = 6;
 
 /**
- * Labels with their heads, the strongest first; labels of more heads before others.
+ * Labels with their heads, the strongest first; labels of more heads before others. States, such as broad, are not
+ * among them: untrained heads are in them too.
  * @param {Map<string, Frame>} frames @param {Heads} heads
  * @returns {Behaviour[]}
  */
@@ -21,7 +22,7 @@ export function behavioursOf(frames, heads) {
   for (const row of frame.sorted(frame.where(), "strength", true)) {
     const index = heads.index(frame.get("layer")[row], frame.get("head")[row]);
     const label = frame.get("label")[row];
-    if (index < 0 || label === null) continue;
+    if (index < 0 || label === null || isState(frame.get("kind")?.[row])) continue;
     labelled.set(label, [...(labelled.get(label) ?? []), index]);
   }
   return [...labelled].map(([label, list]) => ({ label, heads: list })).sort((a, b) => b.heads.length - a.heads.length);
@@ -49,14 +50,14 @@ export function bestHeads(frames, measureOf) {
 }
 
 /**
- * The labels of a head with what supports them, the strongest first; null if heads were not labelled.
+ * The labels and states of a head with what supports them, the strongest first; null if heads were not labelled.
  * @param {Atlas} atlas @param {number} index
  */
 export function evidenceOf({ frames, heads }, index) {
   const frame = frames.get("behaviours");
   if (!frame?.has("layer", "head", "label", "strength")) return null;
   const rows = frame.sorted(rowsOf(frame, heads, index), "strength", true);
-  return frame.records(rows).map(({ label, evidence }) => ({ label, evidence: evidence ?? "" }));
+  return frame.records(rows).map(({ label, evidence, kind }) => ({ label, evidence: evidence ?? "", state: isState(kind) }));
 }
 
 /**
@@ -165,6 +166,11 @@ export function describeHead({ heads, measureOf, behaviours }, index, measureId)
   const labels = behaviours.filter((behaviour) => behaviour.heads.includes(index)).map(({ label }) => label);
   const value = measure && !Number.isNaN(measure.values[index]) ? [measure.format(measure.values[index])] : [];
   return [`Head ${heads.name(index)}`, ...value, ...labels];
+}
+
+/** Whether a row of the behaviours says how a head attends, and not what it does. @param {unknown} kind */
+function isState(kind) {
+  return kind === "state";
 }
 
 /** Who attends: → the dependent to its head, ← the head to its dependent. @param {string} direction */

@@ -19,12 +19,15 @@ export function gainShares(gains) {
 }
 
 /**
- * The share in which task `first` lies below `second`; null if they were not compared.
+ * Where task `first` lies, seen from `second`: below or above it, not settled, or not compared.
  * @param {Row[]} order @param {string} first @param {string} second
  */
-export function shareBelow(order, first, second) {
-  const forward = order.find(({ below, above }) => below === first && above === second);
-  if (forward) return forward.share;
-  const backward = order.find(({ below, above }) => below === second && above === first);
-  return backward && backward.share !== null ? 1 - backward.share : null;
+export function placeBeside(order, first, second) {
+  const ends = [first, second];
+  const row = order.find(({ below, above }) => ends.includes(below) && ends.includes(above));
+  if (!row || row.withheld) return { text: "not compared", title: row?.withheld ?? "" };
+  const number = (/** @type {number | null} */ value) => (value === null ? "" : value.toFixed(2));
+  const title = `${number(row.difference)} (${number(row.low)} to ${number(row.high)}), p ${row.p_holm?.toFixed(3)}`;
+  if (!row.settled) return { text: "not settled", title };
+  return { text: row.below === first ? "below" : "above", title };
 }

@@ -1,6 +1,6 @@
-/** The order of tasks over layers as a table: how often the task of a row lies below that of a column. */
+/** The order of tasks over layers as a table: whether the task of a row lies below that of a column. */
 
-import { shareBelow } from "../data/layers.js";
+import { placeBeside } from "../data/layers.js";
 import { spaced } from "../data/measures.js";
 import { element } from "../dom.js";
 
@@ -8,17 +8,19 @@ import { element } from "../dom.js";
 export function orderTable(order, summary, measure) {
   const ranked = summary.filter((row) => row[measure] !== null).sort((a, b) => a[measure] - b[measure]);
   /** @param {string} text */
-  const number = (text) => element("td", { class: "number", text });
-  const titles = ["task", spaced(measure), ...ranked.map(({ task }) => `below ${task}`)];
+  const number = (text, title = "") => element("td", { class: "number", text, title });
+  const titles = ["task", spaced(measure), ...ranked.map(({ task }) => `beside ${task}`)];
   const head = element("tr", {}, ...titles.map((text, place) => element("th", { class: place ? "number" : "", text })));
   const rows = ranked.map((row) => {
-    const shares = ranked.map(({ task }) => (task === row.task ? null : shareBelow(order, row.task, task)));
+    const places = ranked.map(({ task }) =>
+      task === row.task ? { text: "", title: "" } : placeBeside(order, row.task, task),
+    );
     return element(
       "tr",
       {},
       element("td", { text: row.task }),
       number(row[measure].toFixed(2)),
-      ...shares.map((share) => number(share === null ? "" : share.toFixed(3))),
+      ...places.map(({ text, title }) => number(text, title)),
     );
   });
   return element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows));

@@ -80,8 +80,8 @@ function behaviours(atlas, index) {
   const labels = evidenceOf(atlas, index);
   if (!labels) return null;
   if (!labels.length) return section("Behaviour", remark("None found."));
-  const items = labels.map(({ label, evidence }) => {
-    const chip = element("span", { class: "chip", text: label });
+  const items = labels.map(({ label, evidence, state }) => {
+    const chip = element("span", state ? { text: `State: ${label} ` } : { class: "chip", text: label });
     return element("li", {}, chip, element("span", { class: "evidence", text: evidence }));
   });
   return section("Behaviour", element("ul", { class: "plain" }, ...items));

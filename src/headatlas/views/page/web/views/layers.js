@@ -21,7 +21,9 @@ const ABOUT_MIX =
   "and the layers below it, as a share of all gains; below the line it lowers the score. Solid line: centre of " +
   "gravity; dashed line: expected layer; shaded: 95 % intervals.";
 const ABOUT_ORDER =
-  "The share of bootstrap samples, over texts and seeds, in which the task of the row lies below that of the column.";
+  "Where the task of the row lies beside that of the column. Settled: p < 0.05, two-sided, over trainings on " +
+  "resampled texts, corrected over all pairs. Not compared: one of the two does not beat its majority answer, or " +
+  "they were trained on unequal numbers of targets.";
 
 export const layersView = view("layers", "Layers", "Layers", ({ atlas, palette, stageWidth, node }) => {
   const tables = layerTables(atlas);

@@ -1,0 +1,179 @@
+"""What `ablate` says of a task: each sentence with its interval and its control, and no head that could be chance."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import pandas as pd
+
+from headatlas.commands.ablate.labelled import ANY
+from headatlas.commands.ablate.task_run import SIGNIFICANT
+from headatlas.studies.findings import Finding, heads_in
+from headatlas.tables import records
+from headatlas.wording import counted, percent
+
+HALF_REMOVED = 0.5  # of the heads: the point of the curves that is put into words
+_UNITS: dict[str, Literal["share", "nats"]] = {
+    "accuracy": "share",
+    "f1": "share",
+    "uas": "share",
+    "log_likelihood": "nats",
+    "margin": "nats",
+}
+
+
+def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Finding]:
+    """Which heads are needed, and which do harm; if none, how large a change could have been found. rows: of a task."""
+    measure = str(rows["measure"].iloc[0])
+    main = rows[rows["measure"] == measure]
+    significant = main[main["p_value"] < SIGNIFICANT].sort_values("change")
+    total, units = summary["heads"], counted(summary["units"], summary["unit"])
+    test = f"p < {SIGNIFICANT:g} corrected for {total} heads, {units} resampled"
+    for chosen, verbs in (
+        (significant[significant["change"] < 0], ("is needed", "are needed")),
+        (significant[significant["change"] > 0], ("does harm", "do harm")),
+    ):
+        if len(chosen):
+            claim = f"{len(chosen)} of {total} heads {verbs[len(chosen) > 1]}"
+            yield Finding(claim, len(chosen), unit="count", heads=heads_in(chosen), evidence=(test,))
+    if significant.empty:
+        claim = f"No head is needed and none does harm at p < {SIGNIFICANT:g}, corrected for {total} heads"
+        yield Finding(claim, evidence=(_power(summary, measure),))
+    elif (fall := -float(significant["change"].iloc[0])) > 0:
+        most = records(significant)[0]
+        yield Finding(
+            f"Without head {most['layer']}-{most['head']}, {_words(measure)} falls most, by {_amount(fall, measure)}",
+            fall,
+            (-most["high"], -most["low"]),
+            {"median head": -float(main["change"].median())},
+            unit=_unit(measure),
+            heads=heads_in(significant.head(1)),
+        )
+
+
+def _power(summary: Mapping[str, Any], measure: str) -> str:
+    units = counted(summary["units"], summary["unit"])
+    if summary["findable"] is None:
+        return f"with {units} no change could be found, however large"
+    return f"with {units} only changes above {_amount(summary['findable'], measure)} could be found"
+
+
+def agreement_findings(summary: Mapping[str, Any]) -> Iterator[Finding]:
+    """How far importance agrees with what removing a head does, beside its agreement with itself."""
+    change = summary["importance_and_change"]
+    if change is None:
+        return
+    halves, harm = summary["importance_of_halves"], summary["importance_and_harm"]
+    measured = summary["harm_measured_by"].replace("_", " ")
+    evidence = (
+        [f"with the fall alone, signed: {harm['value']:.2f}, {harm['low']:.2f} to {harm['high']:.2f}"] if harm else []
+    )
+    evidence += [] if halves is None else [f"importance on two halves of the data: {halves:.2f}"]
+    yield Finding(
+        f"Importance agrees with the size of the change of {measured}: Spearman {change['value']:.2f}",
+        change["value"],
+        (change["low"], change["high"]),
+        unit="number",
+        evidence=("permuted heads 0.00", *evidence),
+    )
+
+
+def curve_findings(curve: pd.DataFrame, removable: pd.DataFrame, order: str = "importance") -> Iterator[Finding]:
+    """What is left with half of the heads, and how many can go. Both tables: of one task."""
+    measure = str(curve["measure"].iloc[0])
+    main = curve[curve["measure"] == measure]
+    share = float(main.loc[main["share"] >= HALF_REMOVED, "share"].min())
+    at = {row["order"]: row for row in records(main[main["share"] == share])}
+    row, random = at[order], at["random"]
+    whole = float(main.loc[main["share"] == 0, "score"].iloc[0])
+    yield Finding(
+        f"With {percent(share)} of the heads removed, least important first, {_words(measure)} is "
+        f"{_amount(row['score'], measure)}",
+        float(row["score"]),
+        (float(row["low"]), float(row["high"])),
+        {"all heads": whole},
+        unit=_unit(measure),
+        evidence=(
+            f"random orders {_amount(random['score'], measure)}, "
+            f"{_amount(random['low'], measure)} to {_amount(random['high'], measure)}",
+        ),
+    )
+    counts = {row["order"]: row for row in records(removable[removable["measure"] == measure])}
+    row, random = counts[order], counts["random"]
+    if math.isnan(row["heads_removable"]) or math.isnan(row["low"]):
+        yield Finding(
+            f"{_words(measure).capitalize()} does not fall when all heads are removed, so none can be counted"
+        )
+        return
+    lost = f"{percent(row['tolerance'])} of what heads add to {_words(measure)} is lost"
+    yield Finding(
+        f"{row['heads_removable']:.0f} of {row['heads']} heads can be removed, least important first, before {lost}",
+        float(row["heads_removable"]),
+        (float(row["low"]), float(row["high"])),
+        unit="count",
+        evidence=(
+            f"random orders {random['heads_removable']:.0f}, {random['low']:.0f} to {random['high']:.0f}"
+            if not math.isnan(random["heads_removable"])
+            else "random orders do not lose it",
+        ),
+    )
+
+
+def set_findings(agreement: pd.DataFrame) -> Iterator[Finding]:
+    """Whether the same heads matter on two sets."""
+    for row in records(agreement):
+        if math.isnan(row["spearman"]):
+            continue
+        evidence = [
+            f"heads permuted within layers {row['null_mean']:.2f}, 95th percentile {row['null_high']:.2f}, "
+            f"p = {row['p_value']:.3f}",
+            f"Pearson {row['pearson']:.2f}",
+        ]
+        if not math.isnan(row["halves"]):
+            evidence.append(f"two halves of {row['set_a']} {row['halves']:.2f}")
+        yield Finding(
+            f"Changes of {_words(row['measure'])} on {row['set_a']} and {row['set_b']} correlate over {row['count']} "
+            f"heads: Spearman {row['spearman']:.2f}",
+            row["spearman"],
+            (row["low"], row["high"]),
+            unit="number",
+            evidence=("heads resampled", *evidence),
+        )
+
+
+def label_findings(table: pd.DataFrame) -> Iterator[Finding]:
+    """How many heads have a label, and whether those matter more."""
+    labelled = table[table["label"] == ANY]
+    first = labelled.iloc[0]
+    total = first["labelled"] + first["others"]
+    yield Finding(f"{first['labelled']} of {total} heads have a label in the survey, {first['others']} have none")
+    for row in records(labelled.dropna(subset="lead")):
+        matter = (
+            "more" if row["lead"] > row["null_high"] else "less" if row["lead"] < row["null_low"] else "no more or less"
+        )
+        matter = matter if row["p_holm"] < SIGNIFICANT else "not measurably more or less"
+        yield Finding(
+            f"By {row['measure'].replace('_', ' ')}, heads with a label matter {matter} than others: mean "
+            f"{row['mean_labelled']:.4f}, others {row['mean_others']:.4f}",
+            evidence=(
+                f"difference {row['lead']:+.4f}, labels permuted within layers {row['null_low']:+.4f} to "
+                f"{row['null_high']:+.4f}",
+                f"corrected p = {row['p_holm']:.3f}",
+            ),
+        )
+
+
+def _unit(measure: str) -> Literal["share", "nats", "number"]:
+    return _UNITS.get(measure, "number")
+
+
+def _amount(value: float, measure: str) -> str:
+    """A score or a change with its unit."""
+    unit = _unit(measure)
+    return percent(value) if unit == "share" else f"{value:.2f} nats" if unit == "nats" else f"{value:.2f}"
+
+
+def _words(measure: str) -> str:
+    return measure.replace("_", " ").replace("chrf", "chrF").replace("bleu", "BLEU").replace("uas", "UAS")

@@ -1,0 +1,39 @@
+"""The commonest tokens of a text: a token that stands everywhere gets much attention without any head choosing it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from headatlas.encoding.kinds import TokenKind, kind_table
+from headatlas.encoding.segments import Segment
+from headatlas.encoding.template import SPECIAL
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerBase
+
+MOST_LISTED = 20
+
+
+def common_tokens(segments: Iterable[Segment], tokenizer: PreTrainedTokenizerBase) -> list[dict[str, Any]]:
+    """The commonest tokens, special ones left out, the commonest first; of equally common ones, the lower id.
+
+    Returns:
+        For each its token as the vocabulary spells it, count, share of all tokens that are not special, and whether it
+        is a period or comma.
+    """
+    counts: Counter[int] = Counter()
+    for segment in segments:
+        counts.update(segment.ids[segment.words != SPECIAL].tolist())
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_LISTED]
+    of_id = kind_table(tokenizer).of_id
+    return [
+        {
+            "token": tokenizer.convert_ids_to_tokens(number),
+            "count": count,
+            "share": count / counts.total(),
+            "period_comma": bool(of_id[number] == TokenKind.PERIOD_COMMA),
+        }
+        for number, count in ranked
+    ]
