@@ -53,13 +53,13 @@ def document(atlas: Atlas) -> str:
         "\n".join(f"- {line}" for line in DIFFERENCES),
         "Read were: " + "; ".join(markdown_text(line.rstrip(".")) for line in corpora_read(atlas.manifest)) + ".",
         "## How to read the tables",
-        f"A number is reproduced if the published value lies within our 95 % interval, widened by "
-        f"{MARGINS['table 1']:g} points (table 1), {MARGINS['table 2']:g} points (tables 2 and 3), "
-        f"{MARGINS['nats']:g} nats or {MARGINS['heads']:g} head, and the interval is at most {WIDEST['%']:g} points, {WIDEST['nats']:g} nats or "
-        f"{WIDEST['heads']:g} heads wide. A finding is reproduced if its rule "
+        "A number is reproduced if the published value lies within our 95 % interval, widened by a margin "
+        f"({MARGINS['table 1']:g} points in table 1, {MARGINS['table 2']:g} in tables 2 and 3, "
+        f"{MARGINS['nats']:g} nats, {MARGINS['heads']:g} head), and the interval is at most {WIDEST['%']:g} points, "
+        f"{WIDEST['nats']:g} nats or {WIDEST['heads']:g} heads wide. A finding is reproduced if its rule "
         "([definitions](definitions.md#what-counts-as-reproduced)) holds beyond its interval. Neither counts if random "
-        "weights meet the rule too (\\*); it is then not decided. *fresh*: weights drawn anew; *shuffled*: the entries "
-        "of every matrix permuted.",
+        "weights meet the rule too (\\*); it is then not decided. *fresh*: weights drawn anew; *shuffled*: the "
+        "entries of every matrix permuted.",
         "## Findings and numbers of the text",
         *_rows(table[run & ~corpus & ~in_tables]),
         "## Tables 1 to 3",

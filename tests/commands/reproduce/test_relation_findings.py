@@ -128,3 +128,15 @@ def test_without_words_there_is_nothing_to_say():
     lacking = {"probes": table[~table["probe"].str.contains("words")]}
     for question in (probing.above_baselines, probing.above_random, probing.near_structural):
         assert question(lacking) is None
+
+
+@pytest.mark.parametrize(("rank", "named", "holds"), [(1, True, True), (2, True, False), (1, False, False)])
+def test_the_probe_weighs_the_head_for_determiners(rank, named, holds):
+    row = {"probe": "attention_words", "weights": "pretrained", "relation": "det", "layer": 8, "head": 11}
+    table = pd.DataFrame([row | {"rank": rank, "named": named, "p_holm": 0.01}])
+    found = probing.weighs_det({"probe_relation_heads": table})
+    assert shown(found) == (holds, f"8-11 (rank {rank} alone, p = 0.010)")
+    assert probing.weighs_det({"probe_relation_heads": table.assign(relation="nn")}) is None
+    random = pd.concat([table, table.assign(weights="random", rank=7)])
+    (theirs,) = probing.of_random_weights({"probe_relation_heads": random}).values()
+    assert probing.weighs_det({"probe_relation_heads": theirs}).ours.startswith("8-11 (rank 7")

@@ -103,9 +103,9 @@ def reproduce(options: ReproduceOptions) -> Atlas:
 
     Surveys the model and the same network with random weights, which takes three times as long as a survey, trains the
     probes, draws the figures, and writes report.md into DIR: each published number and finding beside ours, and whether
-    it is reproduced, differs, is not decided because random weights do the same, or was not run. Without inputs it lists
-    the corpora that the paper used, and free ones that can be used instead. Press Ctrl-C to stop; the same command
-    resumes.
+    it is reproduced, differs, is not decided because random weights do the same, or was not run. Without inputs it
+    lists the corpora that the paper used, and free ones that can be used instead. Press Ctrl-C to stop; the same
+    command resumes.
 
         headatlas reproduce clark2019
         headatlas reproduce clark2019 --wikipedia wiki.txt --ptb-dev dev.conllx

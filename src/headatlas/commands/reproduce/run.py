@@ -13,7 +13,7 @@ import pandas as pd
 from headatlas.choices import Definitions, RandomWeights
 from headatlas.commands.probe.options import WITH_WORDS, probe
 from headatlas.commands.reproduce.claims import CLAIMS, Check, Tables, judge
-from headatlas.commands.reproduce.claims.probes import of_random_weights
+from headatlas.commands.reproduce.claims.probes import PROBES, USED, of_random_weights
 from headatlas.commands.reproduce.document import REPORT, report_text
 from headatlas.commands.reproduce.options import ReproduceOptions
 from headatlas.commands.survey.options import SurveyOptions
@@ -176,5 +176,6 @@ def missing_tables(atlas: Atlas, files: Files) -> dict[str, str]:
     if "gradients" in atlas.manifest["studies_skipped"]:
         missing["gradients"] = "--model with a language model head"
     if "ptb-train" not in files:
-        missing["probes"] = "--ptb-train" if "ptb-dev" in files else "--ptb-train and --ptb-dev"
+        reason = "--ptb-train" if "ptb-dev" in files else "--ptb-train and --ptb-dev"
+        missing |= dict.fromkeys((*PROBES, *USED), reason)
     return missing

@@ -167,7 +167,7 @@ NO_RANDOM = "random weights were not run"
 def judge(claim: Claim, tables: Tables, random: Mapping[str, Tables], missing: Mapping[str, str]) -> Check:
     """The verdict on a claim. random: the tables of random networks by kind; missing: why tables are not there."""
     lacking = [name.partition(".")[0] for name in claim.tables if not _has(tables, name)]
-    reasons = [missing.get(name, claim.lacking) for name in lacking]
+    reasons = [missing.get(name) or claim.lacking or f"the table {name}" for name in lacking]
     answer = None if reasons else claim.ask(tables)
     if answer is None:
         return _row(claim, "not run", None, {}, reasons[0] if reasons else claim.lacking)

@@ -15,7 +15,6 @@ def _elsewhere(number: int, place: str, item: str, lacking: str, published: str 
 
 ELSEWHERE = (
     _elsewhere(8, "section 3.2", "the uncased model is alike", "headatlas compare, with a survey of the other model"),
-    _elsewhere(30, "section 5", "for a determiner and its noun the probe weighs the head for det", "headatlas probe"),
     _elsewhere(35, "section 7", "heads with a known behaviour matter most", "headatlas ablate --atlas"),
     _elsewhere(36, "figures 1 and 5", "heads at work on single sentences", "a reader: the figures are drawn"),
     _elsewhere(37, "lecture", "tasks are solved in the order of the classical pipeline", "headatlas layers"),

@@ -10,7 +10,7 @@ from headatlas.tables import records
 from headatlas.views.published.compare import NAMES, summarise_probes
 from headatlas.views.published.tables import published_probes
 
-PROBES = ("probes",)
+PROBES, USED = ("probes",), ("probe_relation_heads",)
 FAR_BELOW = 0.2
 NEAR = 0.1
 BOTH, RANDOM = ("attention_words", "pretrained"), ("attention_words", "random")
@@ -42,8 +42,8 @@ def _reader(key: Name) -> Callable[[Tables], Estimate | None]:
 
 def of_random_weights(tables: Tables) -> Tables:
     """The tables of the probes as if random weights were the model."""
-    random = tables["probes"].query("weights == 'random'").assign(weights="pretrained")
-    return {"probes": random} if len(random) else {}
+    of_network = {name: tables[name].query("weights == 'random'") for name in (*PROBES, *USED) if name in tables}
+    return {name: table.assign(weights="pretrained") for name, table in of_network.items() if len(table)}
 
 
 def above_baselines(tables: Tables) -> Answer | None:
@@ -82,7 +82,20 @@ def _edges(row: dict[Any, Any]) -> Estimate:
     return Estimate(value, *(value + 100 * (row[end] - row["score"]) for end in ("low", "high")))
 
 
+def weighs_det(tables: Tables) -> Answer | None:
+    """Is the head that the probe uses most for determiners the one that finds them best by itself?"""
+    table = tables["probe_relation_heads"]
+    rows = records(table[(table["probe"] == BOTH[0]) & (table["weights"] == BOTH[1]) & (table["relation"] == "det")])
+    if not rows:
+        return None
+    heads = [f"{row['layer']}-{row['head']} (rank {row['rank']} alone, p = {row['p_holm']:.3f})" for row in rows]
+    return Answer(all(row["named"] and row["rank"] == 1 for row in rows), ", ".join(heads))
+
+
 SECTION_5 = (
+    Claim(30, "section 5", "for a determiner and its noun the probe weighs the head for det", USED,
+          "with every seed the head used most is the best one alone, and surely above the offset", weighs_det,
+          lacking="--glove"),
     Claim(29, "section 5", "attention and words together do better than every baseline", PROBES,
           "its interval above those of all baselines", above_baselines, "77 and 58", decided_by="comparison",
           lacking="--glove"),
