@@ -37,6 +37,8 @@ GOAL = 0.92  # least coverage of an interval that is called 95 %
 MOST_ERRORS = 1.6  # times the stated level: more than that is not the chance of a few hundred runs
 DOCUMENTS = (20, 60, 200)
 CORRELATIONS = (0.1, 0.25)  # of segments of one document
+MARGIN = 2.5  # standard errors: of some thirty rows of few runs, one is that low by chance
+ENOUGH = 200  # runs, for a row to be the lowest coverage
 REPLICATES = 1000
 HEADS = 72
 
@@ -61,7 +63,8 @@ class Row:
         if self.warned:
             return True
         if self.stated > 0.5:
-            return self.measured >= GOAL
+            error = (self.stated * (1 - self.stated) / self.runs) ** 0.5
+            return self.measured >= GOAL or self.measured + MARGIN * error >= self.stated
         return bool(self.measured <= MOST_ERRORS * self.stated + 2 * np.sqrt(self.stated / self.runs))
 
 
@@ -69,7 +72,7 @@ def measure(quick: bool) -> Result:
     """Print the table; the result is the lowest coverage."""
     rows = list(calibrate(quick))
     print(markdown(rows), flush=True)
-    lowest = min(row.measured for row in rows if row.stated > 0.5 and not row.warned)
+    lowest = min(row.measured for row in rows if row.stated > 0.5 and row.runs >= ENOUGH)
     failed = [f"{row.what}, {row.setting}" for row in rows if not row.holds]
     return Result("calibration", lowest, GOAL, at_least=True, also={"failed": failed}, also_holds=not failed)
 
@@ -84,7 +87,7 @@ def markdown(rows: list[Row]) -> str:
 def calibrate(quick: bool) -> Iterator[Row]:
     """Simulate every interval and test."""
     rng = np.random.default_rng(0)
-    runs = 100 if quick else 1000
+    runs = 200 if quick else 1000
     for documents in DOCUMENTS:
         for correlation in CORRELATIONS:
             for skewed in (False, True):

@@ -21,6 +21,7 @@ Floats = NDArray[np.float64]
 CONDITIONS = 72
 SHARED = 0.5  # of the variance, between conditions that are correlated, or between the examples of one document
 LEVELS = (0.05, 0.01)
+NORMAL_90 = 1.6449  # the 95th percentile
 IN_DOCUMENT = 10  # examples
 
 
@@ -38,7 +39,7 @@ CHANGES: dict[str, Callable[[Floats], Floats]] = {
     "Student's t with 3 degrees of freedom": lambda normal: np.asarray(stdtrit(3, _share(normal))),
     "exponential": lambda normal: -np.log1p(-_share(normal)) - 1,
     "lognormal": lambda normal: np.exp(normal) - np.exp(0.5),
-    "right or wrong, 10 % changed": lambda normal: 1.0 * (_share(normal) < 0.05) - 1.0 * (_share(normal) > 0.95),
+    "right or wrong, 10 % changed": lambda normal: np.sign(normal) * (np.abs(normal) > NORMAL_90),
 }
 """How changes of mean 0 are distributed, made from standard normal numbers."""
 

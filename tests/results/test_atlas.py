@@ -38,10 +38,12 @@ def test_every_study_has_a_schema_and_keeps_it(tables):
 
 def test_the_promised_columns():
     columns = {name: table.names for name, table in TABLES.items()}
-    assert columns["positions"] == ["layer", "head", "offset", "value", "low", "high", "count", "control"]
-    assert columns["token_kinds"] == ["layer", "head", "kind", "value", "low", "high", "count", "control"]
+    beside = ["low", "high", "count", "expected", "control"]
+    assert columns["positions"] == ["layer", "head", "offset", "value", *beside]
+    assert columns["token_kinds"] == ["layer", "head", "kind", "value", *beside]
     assert columns["entropy"] == ["layer", "head", "source", "nats", "low", "high", "uniform_nats", "count", "control"]
-    assert columns["gradients"] == columns["token_kinds"]
+    assert columns["gradients"] == [name for name in columns["token_kinds"] if name != "expected"]
+    assert columns["token_kinds_layers"] == ["layer", "kind", "value", "low", "high", "control"]
     assert columns["head_distances"] == ["layer_a", "head_a", "layer_b", "head_b", "value", "per_token", "count"]
     assert columns["head_map"] == ["layer", "head", "x", "y", "cluster"]
     assert columns["behaviours"] == ["layer", "head", "label", "strength", "evidence", "kind"]

@@ -28,11 +28,11 @@ def tidy(heads: Sequence[int], column: str, keys: Sequence[object], largest: flo
 
 
 def token_kinds(heads: Sequence[int]) -> pd.DataFrame:
-    return tidy(heads, "kind", KINDS)
+    return tidy(heads, "kind", KINDS).assign(expected=0.02)
 
 
 def positions(heads: Sequence[int]) -> pd.DataFrame:
-    return tidy(heads, "offset", (-1, 0, 1))
+    return tidy(heads, "offset", (-1, 0, 1)).assign(expected=0.008)
 
 
 def gradients(heads: Sequence[int]) -> pd.DataFrame:

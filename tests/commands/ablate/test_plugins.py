@@ -95,7 +95,7 @@ def test_a_task_of_another_package_is_listed_and_runs(install, tiny_folder, tmp_
     install()
     assert AblateOptions.help_of("task", "").endswith("; copying.")
     found = run(tiny_folder, tmp_path / "out", task=["copying", "masked-lm"])
-    assert set(found.tables) == {"ablation", "importance", "removal_curve"}
+    assert set(found.tables) == {"ablation", "importance", "removal_curve", "removable_heads"}
     for name in found.tables:
         assert list(found.tables[name]["task"].unique()) == ["copying", "masked-lm"], name
     assert found.manifest["plugins"] == {"copying-heads": "1.2"}

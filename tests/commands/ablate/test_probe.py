@@ -116,7 +116,7 @@ def test_from_treebanks_to_tables(tiny_folder, parts, tmp_path):
         out=tmp_path / "out",
         **QUICK,
     )
-    assert set(found.tables) == {"ablation", "importance", "removal_curve"}
+    assert set(found.tables) == {"ablation", "importance", "removal_curve", "removable_heads"}
     assert set(found.tables["ablation"]["measure"]) == {"uas", "log_likelihood"}
     about = found.manifest["corpora"]["probe"]
     assert about["examples"] == 10

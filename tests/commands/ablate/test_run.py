@@ -10,9 +10,10 @@ import pandas as pd
 import pytest
 
 from headatlas import merge, survey
-from headatlas.commands.ablate.options import ablate
+from headatlas.commands.ablate.options import AblateOptions, ablate
 from headatlas.commands.ablate.passes import HeadRemoval
 from headatlas.commands.ablate.report import report_ablate
+from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
 from headatlas.results.comparison import open_results
@@ -70,7 +71,12 @@ def test_the_tables_of_several_tasks(two_tasks):
     assert len(tables["removal_curve"]) == 3 * 2 * 4 * 3, "tasks, measures, orders, steps"
     for name in tables:
         assert tables[name].equals(pd.read_parquet(two_tasks.folder / "tables" / f"{name}.parquet"))
-        assert not tables[name].drop(columns=["first_half", "second_half"], errors="ignore").isna().any().any()
+        may_be_empty = [
+            "first_half",
+            "second_half",
+            *(("heads_removable", "low", "high") if "removable" in name else ()),
+        ]
+        assert not tables[name].drop(columns=may_be_empty, errors="ignore").isna().any().any()
     curve = tables["removal_curve"]
     ends = curve[curve["share"] == 1].groupby(["task", "measure"])["score"]
     assert (ends.max() - ends.min() < 1e-6).all(), "all orders end without any head"
@@ -97,6 +103,43 @@ def test_the_same_command_opens_what_is_there_and_another_is_refused(two_tasks, 
     with pytest.raises(AtlasError, match="holds other results"):
         ablate(bert, **again)
     assert open_results(two_tasks.folder).tables["ablation"].equals(two_tasks.tables["ablation"])
+
+
+def test_other_sets_of_a_task_and_labels_of_a_survey(bert, data, surveyed, tmp_path):
+    other = tmp_path / "other.tsv"
+    rows = (data / "labelled.tsv").read_text(encoding="utf-8").splitlines()
+    other.write_text("\n".join([rows[0], *rows[:0:-1]]).replace("river", "sea") + "\n", encoding="utf-8")
+    options = {"task": "classification", "data": data / "labelled.tsv", "also": {"sea": other}, "atlas": surveyed}
+    results = ablate(bert, examples=12, out=tmp_path / "out", **options, **QUICK)
+    manifest, tables = results.manifest, results.tables
+    assert list(manifest["summary"]) == ["classification", "classification:sea"]
+    about = manifest["corpora"]["classification:sea"]
+    assert [file["file"] for file in about["files"]] == [str(other)]
+    assert about["trained_on"] == manifest["corpora"]["classification"]["trained_on"] == 12
+    assert set(tables["ablation"]["task"]) == {"classification", "classification:sea"}
+    assert set(tables) >= {"set_changes", "set_agreement", "label_importance"}
+    assert len(tables["set_changes"]) == 2 * 8, "measures, heads"
+    (row,) = tables["set_changes"].query("measure == 'accuracy' and layer == 2 and head == 3").to_dict("records")
+    of_head = tables["ablation"].query("measure == 'accuracy' and layer == 2 and head == 3").set_index("task")["change"]
+    assert [row["change_a"], row["change_b"]] == of_head.tolist()
+    assert set(tables["label_importance"]["label"]) >= {"any label"}
+    written = {path.name for path in write_figures(results, tmp_path, ["svg"])}
+    assert "set_changes.svg" in written
+    report = list(
+        report_ablate(results, AblateOptions(bert, **options | {"out": tmp_path}), DrawingOptions(figures=False))
+    )
+    assert any("heads have a label in the survey" in line for line in report)
+    assert not any("largest losses" in line for line in report)
+
+
+def test_documents_are_resampled_where_there_are_twenty(bert, tmp_path):
+    text = tmp_path / "documents.txt"
+    lines = [f"the dog ran by the river {word}\nshe sat there {word}\n" for word in ("a", "the", "old", "cat") * 6]
+    text.write_text("\n".join(lines), encoding="utf-8")
+    for examples, unit in ((24, "document"), (19, "example")):
+        out = ablate(bert, task="masked-lm", text=text, examples=examples, curves=False, out=tmp_path / unit, **QUICK)
+        assert set(out.tables["ablation"]["unit"]) == {unit}
+        assert out.manifest["summary"]["masked-lm"]["unit"] == unit
 
 
 def test_figures_are_drawn(two_tasks, tmp_path):
@@ -263,6 +306,9 @@ def test_families_that_cannot_be_gated_are_refused(tiny_folder, tmp_path):
         ({"heads": ["first"]}, SettingError, "is not a valid head"),
         ({"kind": "none"}, SettingError, 'Invalid value "none" for --kind'),
         ({"train_share": 1.0}, SettingError, "--train-share must lie between 0 and 1"),
+        ({"tolerance": 1.0}, SettingError, "--tolerance must lie between 0 and 1"),
+        ({"also": {"": "a.txt"}}, SettingError, "Write NAME=FILE, for example mismatched=dev.tsv."),
+        ({"task": "causal", "also": {"b": "a.txt"}}, SettingError, "--also needs exactly one task, and not causal"),
         ({"steps": 0}, SettingError, "--steps must be at least 1"),
         ({"words": 19}, SettingError, "--words must be at least 20, not 19."),
         ({"attention": "cross"}, SettingError, "has no cross attention"),

@@ -32,8 +32,9 @@ def make_segment(name, document, seed, size=9):
 SEGMENTS = [make_segment(f"0.{n}.0", f"0.{n // 2}", n, 9 - n % 3) for n in range(8)]
 
 
-def seen(segments, sizes=(8,), **options):
+def seen(segments, sizes=(8,), resampled_by="input", **options):
     study = Keyphrases(replicates=50, **options)
+    study.resampled_by = resampled_by
     study.start(HeadShape((HEADS,) * LAYERS))
     rest = list(segments)
     for size in sizes:
@@ -90,7 +91,7 @@ def test_parts_merge_to_the_whole_and_states_come_back():
 
 
 def test_windows_of_one_document_are_drawn_together():
-    study = seen(SEGMENTS)
+    study = seen(SEGMENTS, resampled_by="document")
     counts = study.state()["drawn_count"][:, 0]
     assert (counts % 2 == 0).all()
     assert len(set(counts)) > 1

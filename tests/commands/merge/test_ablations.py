@@ -45,7 +45,7 @@ def test_the_tables_are_those_of_the_single_run(runs, tmp_path, monkeypatch):
 
     monkeypatch.setattr(HeadRemoval, "_without", no_more)
     found = run(tmp_path / "all")
-    assert set(found.tables) == set(whole.tables) == {"ablation", "importance", "removal_curve"}
+    assert set(found.tables) == set(whole.tables) == {"ablation", "importance", "removal_curve", "removable_heads"}
     for name in whole.tables:
         pd.testing.assert_frame_equal(found.tables[name], whole.tables[name], rtol=1e-9, atol=1e-12)
     assert found.manifest["summary"] == whole.manifest["summary"]

@@ -188,6 +188,8 @@ def test_too_few_sentences_are_refused(found, tmp_path):
         ({"model": "x", "sentences": 5}, "--sentences must be at least 20"),
         ({"model": "x", "seeds": 0}, "--seeds must be at least 1"),
         ({"model": "x", "control": "fresh", "probes": ["distances"]}, "--control trains attention probes"),
+        ({"model": "x", "pair": ["the"]}, "--pair has an odd number of words"),
+        ({"model": "x", "pair": ["the", "cat"], "probes": ["attention"]}, "--pair asks the probe attention_words"),
         ({"model": "x", "format": {"treebank": "penn"}}, "--format treebank=penn is not available"),
     ],
 )

@@ -6,7 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from headatlas.views.figures.ablation import ablation_figure, causal_figure, importance_figure, removal_figure
+from headatlas.views.figures.ablation import (
+    ablation_figure,
+    causal_figure,
+    importance_figure,
+    removal_figure,
+    sets_figure,
+)
 
 
 def ablation(heads=4, tasks=("masked-lm",)):
@@ -94,6 +100,16 @@ def test_importance_is_drawn_as_it_is():
     assert np.asarray(axes.images[0].get_array()).ravel().tolist() == list(range(12))
 
 
+def test_two_sets_are_points_in_a_panel_per_measure():
+    rows = ablation()[["measure", "layer", "head", "change"]].rename(columns={"change": "change_a"})
+    table = rows.assign(set_a="classification", set_b="classification:other", change_b=-rows["change_a"])
+    panels = [axes for axes in sets_figure(table).axes if axes.get_xlabel() == "classification"]
+    assert [axes.get_title(loc="left").partition(":")[0] for axes in panels] == ["log likelihood", "accuracy"]
+    points = panels[0].collections[0].get_offsets()
+    assert points.tolist() == table[table["measure"] == "log_likelihood"][["change_a", "change_b"]].to_numpy().tolist()
+    assert "Spearman -1.00" in panels[0].get_title(loc="left")
+
+
 def test_curves_have_a_panel_a_task_and_one_for_all():
     assert len(removal_figure(curve("masked-lm")).axes) == 1
     figure = removal_figure(curve("masked-lm", "minimal-pairs"))
@@ -112,7 +128,7 @@ def test_the_causal_figure_has_a_line_a_relation_and_a_panel_an_end_and_kind():
     half = pd.DataFrame(rows, columns=columns).assign(control_effect=0.1, best_other=0.15)
     half = half.assign(low=half["lead"] - 0.1, high=half["lead"] + 0.1)
     ends = [("attending", "zero"), ("attending", "mean"), ("attended", "zero"), ("attended", "mean")]
-    figure = causal_figure(pd.concat([half.assign(end=end, kind=kind) for end, kind in ends], ignore_index=True))
+    figure = causal_figure(pd.concat([half.assign(end=ends[place][0], kind=ends[place][1]) for place in (0, 2, 1, 3)]))
     assert [axes.get_title(loc="left") for axes in figure.axes] == [
         f"{end} word hidden, {kind} ablation" for end, kind in ends
     ]

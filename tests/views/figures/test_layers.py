@@ -92,6 +92,17 @@ def test_entropy_from_cls_is_left_out_where_there_is_none(absent):
     assert legend_labels(axes) == ["from all tokens"]
 
 
+def test_what_uniform_attention_gives_each_kind_is_a_line_of_its_colour():
+    table = token_kinds(heads_of(2, 2))
+    table["expected"] = table["kind"].map({"cls": 0.01, "sep": 0.02, "period_comma": 0.08})
+    axes = token_kinds_figure(table).axes[0]
+    dashed = {line.get_color(): line.get_ydata()[0] for line in axes.lines if line.get_linestyle() == "--"}
+    means = {line.get_label(): line.get_color() for line in axes.lines if line.get_linestyle() == "-"}
+    assert [dashed[means[kind]] for kind in ("[CLS]", "[SEP]", "periods and commas")] == pytest.approx(
+        [0.01, 0.02, 0.08]
+    )
+
+
 def test_uniform_entropy_is_drawn_and_labelled():
     for axes in entropy_figure(entropy(heads_of(2, 2))).axes:
         assert any(np.allclose(line.get_ydata(), np.log(128)) for line in axes.lines)

@@ -30,6 +30,7 @@ from headatlas.statistics.paired import bootstrap_means, resampled_means
 from headatlas.statistics.resampling import percentile_interval
 
 Order = Sequence[HeadPlace]
+LEAST_FALLING = 0.975  # of resamples: in these the score must fall without any head, else no head is counted
 
 
 def ranked(values: Floats, heads: Sequence[HeadPlace]) -> Order:
@@ -69,7 +70,8 @@ class RemovalCurves:
         bar: TokenProgress | None = None,
     ) -> None:
         self._task, self._stack, self._replacement = task, stack, replacement
-        self._steps, self._seed, self._resamplings = steps, seed, resamplings
+        self._steps, self._seed = steps, seed
+        self._drawing = {"seed": seed, "resamplings": resamplings}
         self._tolerance = tolerance
         self._shape: HeadShape = task.model.shapes[stack]
         self._half, self._pieces, self._bar = halves_of(task, seed), pieces, bar
@@ -84,35 +86,34 @@ class RemovalCurves:
 
     def add(self, name: str, orders: tuple[Order, Order], plain: Floats) -> None:
         """A curve whose order each half of the examples has from the other; plain: [E, measures]."""
-        drawing = {"seed": self._seed, "resamplings": self._resamplings}
         curve = []
         for gone in self._shares:
             scores = self._scores(name, orders, gone) if gone else plain
-            low, high = bootstrap_means(scores, self._task.ids, units=self._units.of_examples, **drawing)
+            low, high = bootstrap_means(scores, self._task.ids, units=self._units.of_examples, **self._drawing)
             self._note(name, gone, scores.mean(0), low, high)
             curve.append(scores)
         points = np.stack(curve, 1)  # [E, points, measures]
-        replicates = resampled_means(points.reshape(len(points), -1), self._units.of_examples, **drawing)
-        drawn = heads_removable(replicates.reshape(-1, *points.shape[1:]), self._shares, self._tolerance)
-        self._note_removable(name, points.mean(0)[None], *percentile_interval(drawn, self._units.count))
+        drawn = self._resampled(points.reshape(len(points), -1)).reshape(-1, *points.shape[1:])
+        low, high = percentile_interval(self._count(drawn), self._units.count)
+        self._note_removable(name, self._count(points.mean(0)[None])[0], low, high, plain - curve[-1])
 
     def add_random(self, orders: int, plain: Floats) -> None:
         """The mean of several random orders; low and high are the lowest and the highest of them."""
         rng = np.random.default_rng([self._seed, 7])
         drawn = [[self.heads[place] for place in rng.permutation(self._shape.total)] for _ in range(orders)]
+        without = self._scores("random", (drawn[0], drawn[0]), self._shape.total)  # every order ends alike
         curves = []
         for gone in self._shares:
-            if gone in (0, self._shape.total):  # every order removes the same
-                each = [(self._scores("random", (drawn[0], drawn[0]), gone) if gone else plain).mean(0)]
+            if gone in (0, self._shape.total):
+                each = [(without if gone else plain).mean(0)] * orders
             else:
                 each = [
                     self._scores(f"random-{number}", (order, order), gone).mean(0) for number, order in enumerate(drawn)
                 ]
             self._note("random", gone, np.mean(each, 0), np.min(each, 0), np.max(each, 0))
-            curves.append(np.stack(each * (orders // len(each))))
-        points = np.stack(curves, 1)  # [orders, points, measures]
-        counts = heads_removable(points, self._shares, self._tolerance)
-        self._note_removable("random", points, counts.min(0), counts.max(0))
+            curves.append(np.stack(each))
+        counts = self._count(np.stack(curves, 1))  # [orders, measures]
+        self._note_removable("random", counts.mean(0), counts.min(0), counts.max(0), plain - without)
 
     def table(self) -> pd.DataFrame:
         """task, measure, order, share, heads_removed, score, low, high, count."""
@@ -161,15 +162,22 @@ class RemovalCurves:
         }
         self._frames.append(pd.DataFrame(frame))
 
-    def _note_removable(self, order: str, curves: Floats, low: Floats, high: Floats) -> None:
-        """curves: [several, points, measures]."""
+    def _count(self, curves: Floats) -> Floats:
+        return heads_removable(curves, self._shares, self._tolerance)
+
+    def _resampled(self, values: Floats) -> Floats:
+        return resampled_means(values, self._units.of_examples, **self._drawing)
+
+    def _note_removable(self, order: str, count: Floats, low: Floats, high: Floats, fall: Floats) -> None:
+        """Add a row per measure; empty where the fall [E, measures] without any head is not reliable."""
+        falls = np.mean(self._resampled(fall) > 0, axis=0) >= LEAST_FALLING
         frame = {
             "task": self._task.title,
             "measure": list(self._task.measures),
             "order": order,
-            "heads_removable": heads_removable(curves, self._shares, self._tolerance).mean(0),
-            "low": low,
-            "high": high,
+            "heads_removable": np.where(falls, count, np.nan),
+            "low": np.where(falls, low, np.nan),
+            "high": np.where(falls, high, np.nan),
             "tolerance": self._tolerance,
             "heads": self._shape.total,
         }

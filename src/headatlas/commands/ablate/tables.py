@@ -82,7 +82,7 @@ REMOVABLE_HEADS = Table(
         Value(
             "heads_removable",
             "heads removed where the curve first falls by that amount, between its points by a line; "
-            "for random, the mean over the orders; empty if the score does not fall",
+            "for random, the mean over the orders; empty unless 97.5 % of resamples fall without any head",
             "number",
         ),
         *interval("its 95 % bootstrap interval over units; for random, the range of the orders", "heads_removable"),

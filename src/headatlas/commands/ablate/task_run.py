@@ -72,7 +72,7 @@ def run_task(
     gradients, plain, without = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
     single = RemovedOne(heads, task.pooled(plain), task.pooled(without, plain))
     drawing = {"seed": options.seed, "resamplings": options.bootstrap}
-    tested = tested_changes(task, single, **drawing)
+    tested = head_changes(task, single, **drawing)
     tables = {
         "ablation": ablation_table(task, options.kind, single, tested),
         "importance": importance_table(task, gradients, shape, **drawing),
@@ -188,7 +188,7 @@ class RemovedOne:
         return changes
 
 
-def tested_changes(task: Task, single: RemovedOne, *, seed: int, resamplings: int) -> list[PairedChanges]:
+def head_changes(task: Task, single: RemovedOne, *, seed: int, resamplings: int) -> list[PairedChanges]:
     """Of each measure, the changes without each head."""
     drawing = {"seed": seed, "resamplings": resamplings}
     return [

@@ -6,6 +6,7 @@ And the causal test: one line per relation, the head found for it beside other h
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -94,19 +95,18 @@ def causal_figure(causal: pd.DataFrame, _labels: Mapping[str, str] | None = None
     One panel per end that is hidden and way of removing. The line is the 95 % interval of the difference between the
     head found and the mean of the others of its layer.
     """
-    panels = list(causal.groupby(["end", "kind"], sort=False))
+    ends, kinds = (list(dict.fromkeys(causal[key])) for key in ("end", "kind"))
+    panels = [
+        (end, kind, causal[(causal["end"] == end) & (causal["kind"] == kind)]) for end, kind in product(ends, kinds)
+    ]
     order = causal.groupby("relation")["lead"].mean().sort_values(kind="stable").index
-    columns = causal["kind"].nunique()
-    lines = -(-len(panels) // columns)
     height = 0.9 + 0.19 * len(order)
-    figure = Figure(figsize=(1.6 + 2.9 * columns, 0.5 + height * lines), layout="constrained")
-    all_axes = figure.subplots(lines, columns, squeeze=False, sharex=True)
-    for axes in all_axes.ravel()[len(panels) :]:
-        axes.set_visible(False)
-    for axes, ((end, kind), rows) in zip(all_axes.ravel(), panels, strict=False):
+    figure = Figure(figsize=(1.6 + 2.9 * len(kinds), 0.5 + height * len(ends)), layout="constrained")
+    all_axes = figure.subplots(len(ends), len(kinds), squeeze=False, sharex=True)
+    for axes, (end, kind, rows) in zip(all_axes.ravel(), panels, strict=True):
         _relations(axes, rows.set_index("relation").reindex([name for name in order if name in set(rows["relation"])]))
         axes.set_title(f"{end} word hidden, {kind} ablation", loc="left")
-        if kind != causal["kind"].iloc[0]:
+        if kind != kinds[0]:
             axes.tick_params(labelleft=False)
     for axes in all_axes[-1]:
         axes.set_xlabel("rise of the loss in the relation\nless that on matched words (nats)")
@@ -128,7 +128,7 @@ def _relations(axes: Axes, rows: pd.DataFrame) -> None:
     leading = ((rows["p_holm"] < SIGNIFICANT) & (rows["lead"] > 0) & (rows["place"] == 1)).to_numpy()
     for chosen, face, label in (
         (leading, BLUE, f"the head found for it: first, and leads (p < {SIGNIFICANT:g})"),
-        (~leading, "white", "the head found for it: not so"),
+        (~leading, "white", "the head found for it: otherwise"),
     ):
         if chosen.any():
             axes.scatter(rows["effect"][chosen], places[chosen], s=22, facecolor=face, edgecolor=BLUE, label=label)

@@ -63,8 +63,9 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
     figure, drawn = _panels(panels, token_kinds)
     for axes, series in drawn:
         _draw(axes, series, "mean attention", most=1.0)
-        for group in series:
+        for group in series if EXPECTED in token_kinds else ():
             axes.axhline(group.points[EXPECTED].mean(), color=group.colour, linewidth=0.7, linestyle=DASHED, zorder=1)
+    drawn[-1][0].set_xlabel("layer (dashed lines: uniform attention)")
     return figure
 
 

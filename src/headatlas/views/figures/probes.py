@@ -190,7 +190,7 @@ def _draw_mix(axes: Axes, rows: pd.DataFrame, summary: pd.Series[float] | None) 
             axes.axvspan(max(low, layer[0] - 0.5), min(high, layer[-1] + 0.5), color=INK, alpha=0.08, linewidth=0)
     caption = (
         f"F1 {100 * summary['score']:.1f}\ncentre {summary['centre_of_gravity']:.2f}\n"
-        f"expected {summary['expected_layer']:.2f}\nKL {summary['kl']:.2f}"
+        f"expected {format(summary['expected_layer'], '.2f') if narrow else '?'}\nKL {summary['kl']:.2f}"
         if summary["lead_low"] > 0
         else f"{100 * summary['accuracy']:.0f} % right,\nmajority {100 * summary['majority']:.0f} %"
     )
