@@ -176,7 +176,7 @@ def _split(tables: Tables) -> Estimate:
 
 SYNTAX = (
     number(17, "section 4.1", "words that the tokenizer splits into pieces", 8, "%", ("split_words",), _split,
-           margin=MARGINS["split"], decided_by="corpus", lacking="--ptb-dev"),
+           margin=MARGINS["split"], decided_by="corpus", lacking="a survey that counts split words"),
     Claim(20, "section 4.2", "no single head parses: the best is not much better than a fixed offset", BEST,
           f"surely above the offset, and surely by less than {100 * NOT_MUCH:.0f} points", no_parser, "34.5 and 26.3"),
     Claim(21, "abstract", "heads find det, dobj, pobj and poss with over 75 % accuracy", BEST,
