@@ -13,12 +13,11 @@ from benchmarks.measuring import Result, bare_forward, eager_twin, ratio
 from headatlas.commands.keyphrases.candidates import (
     Candidate,
     between_stop_words,
-    combined,
     find_candidates,
     score_candidates,
 )
-from headatlas.commands.keyphrases.evaluation import by_text_rank, by_yake
 from headatlas.commands.keyphrases.key_words import Document, of_texts, with_keyphrases
+from headatlas.commands.keyphrases.methods import combined, text_rank_weights, yake_rankings
 from headatlas.commands.keyphrases.reading import read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, text_windows
 from headatlas.commands.keyphrases.study import Keyphrases
@@ -78,12 +77,13 @@ def _times(model: Model, documents: list[Document]) -> dict[str, float]:
         for one, weights in zip(some, received, strict=True):
             score_candidates(_candidates(one), combined(weights, [0]))
 
-    methods: dict[str, Callable[[list[Document]], object]] = {
-        "attention": attention,
-        "text_rank": lambda some: [by_text_rank(one, _candidates(one)) for one in some],
-    }
-    if (yake := by_yake()) is not None:
-        methods["yake"] = lambda some: [yake(one, ()) for one in some]
+    def text_rank(some: list[Document]) -> None:
+        for one in some:
+            _by_text_rank(one)
+
+    methods: dict[str, Callable[[list[Document]], object]] = {"attention": attention, "text_rank": text_rank}
+    if yake_rankings([], "keep") is not None:
+        methods["yake"] = lambda some: yake_rankings(some, "keep")
     found = {}
     for name, run in methods.items():
         run(documents[:4])
@@ -91,6 +91,11 @@ def _times(model: Model, documents: list[Document]) -> dict[str, float]:
         run(documents)
         found[name] = round(1000 * (time.perf_counter() - start) / len(documents), 1)
     return found
+
+
+def _by_text_rank(document: Document) -> None:
+    candidates = _candidates(document)
+    score_candidates(candidates, text_rank_weights(document, candidates))
 
 
 def _candidates(document: Document) -> list[Candidate]:

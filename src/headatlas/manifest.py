@@ -34,6 +34,8 @@ class HeadsChosen(TypedDict):
     pooling: str  # how the column of a word becomes one number: mean or max
     rows: str  # which rows of the column count: all or text
     origin: str  # named, shipped, or found on N training documents
+    scoring: dict[str, Any]  # method -> sum or mean over the words of a phrase; sum where training did not decide
+    on_training: dict[str, Any]  # the scores by which heads and scoring were chosen
 
 
 class BeforeAndAfter(TypedDict, total=False):

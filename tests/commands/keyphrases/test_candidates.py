@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -9,8 +12,11 @@ from hypothesis import strategies as st
 from headatlas.commands.keyphrases.candidates import (
     MOST_WORDS,
     between_stop_words,
+    candidate_lengths,
     find_candidates,
     is_stop_word,
+    score_candidates,
+    spans_by,
     with_tagger,
 )
 from headatlas.commands.keyphrases.phrases import Words, split_words
@@ -26,6 +32,30 @@ def test_runs_end_at_stop_words_signs_adverbs_numbers_and_lines():
         "We propose deep networks, quickly trained on 12 graph kernels\nGaussian processes for image retrieval"
     )
     assert found == ["deep networks", "trained", "graph kernels", "Gaussian processes", "image retrieval"]
+
+
+def test_report_words_are_excluded_or_kept():
+    kept = partial(between_stop_words, report_words="keep")
+    assert texts("We propose deep networks and report results", kept) == ["propose deep networks", "report results"]
+    assert texts("We propose deep networks and report results") == ["deep networks"]
+    assert list(spans_by(None)) == ["exclude", "keep"]
+
+
+def test_a_word_has_the_length_of_its_candidate():
+    words = split_words("Graph kernels of trees")
+    found = find_candidates(words, between_stop_words)
+    assert candidate_lengths(words, found).tolist() == [2, 2, 0, 1]
+
+
+@given(st.lists(st.floats(0, 10), min_size=6, max_size=6), st.sampled_from(["sum", "mean"]))
+def test_scores_are_the_sum_or_mean_at_the_best_place(weights, scoring):
+    words = split_words("graph kernels and graph kernels of trees")
+    of_words = np.array([*weights, 1.0])
+    candidates = find_candidates(words, between_stop_words)
+    scored = {one.candidate.text: one.score for one in score_candidates(candidates, of_words, scoring)}
+    pairs = [weights[0] + weights[1], weights[3] + weights[4]]
+    assert scored["graph kernels"] == pytest.approx(max(pairs) / (2 if scoring == "mean" else 1))
+    assert scored["trees"] == pytest.approx(1.0)
 
 
 def test_a_phrase_is_one_candidate_wherever_it_stands():

@@ -13,7 +13,11 @@ def test_heads_phrases_scores_and_places_are_printed(tiny_folder, tmp_path):
         "keyphrases", tiny_folder("bert"), "--train", train, "--data", data, "--out", tmp_path / "out", *options
     )
     assert done.exit_code == 0, done.output
-    for said in ("found on 8 training documents", "F1 of the first 5, 10, 15 phrases", "text_rank", "scalar_mix"):
+    for said in (
+        *("found on 8 training documents", "F1 of the first 5, 10, 15 phrases", "text_rank", "scalar_mix"),
+        *("random_heads", "single sets", "length", "micro", "with report words: keep", "are candidates, the most"),
+        *("of the methods without attention", "cannot be told apart", "shuffled labels"),
+    ):
         assert said in done.output
     assert (tmp_path / "out" / "shaded.html").exists()
     assert (tmp_path / "out" / "figures" / "keyphrase_curve.png").exists()
@@ -24,4 +28,4 @@ def test_a_survey_takes_keyphrases(tiny_folder, tmp_path):
     options = ("--max-tokens", "64", "--bootstrap", "20", "--examples", "2", "--no-figures")
     done = typed("survey", tiny_folder("bert"), "--keyphrases", data, "--out", tmp_path / "atlas", *options)
     assert done.exit_code == 0, done.output
-    assert "keyphrase tokens come first" in done.output
+    assert "No head surely ranks keyphrase tokens better" in done.output, "the weights are random"

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from headatlas.commands.keyphrases.reading import read_keyphrases
+from headatlas.commands.keyphrases.reading import TWO_LISTS, read_keyphrases
 from headatlas.errors import CorpusError
 
 INSPEC = {
@@ -43,6 +43,21 @@ def zip_of(files, path):
 def json_lines(path, *records):
     path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
     return path
+
+
+def test_hard_line_breaks_are_unfolded_in_folders_too_and_two_lists_are_counted(tmp_path):
+    files = {
+        "Inspec/docsutf8/114.txt": "Quantum games\r\nA quantum superposed\n\toperator is studied.\r\n",
+        "Inspec/keys/114.key": "quantum games\nsuperposed\n\toperator\r\ngame theory\r\n",
+        "Inspec/docsutf8/115.txt": "Plain text",
+        "Inspec/keys/115.key": "text\r\nplain text\r\n",
+    }
+    left_out = Counter()
+    folded, plain = read_keyphrases([zip_of(files, tmp_path / "i.zip")], left_out=left_out)
+    assert folded.text == "Quantum games\nA quantum superposed operator is studied."
+    assert folded.keyphrases == ("quantum games", "superposed", "operator", "game theory")
+    assert plain.keyphrases == ("text", "plain text")
+    assert left_out == {TWO_LISTS: 1}
 
 
 @pytest.mark.parametrize("packed", [True, False])

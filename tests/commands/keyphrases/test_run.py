@@ -11,8 +11,9 @@ import headatlas as ha
 from headatlas.commands.keyphrases import finetuning
 from headatlas.commands.keyphrases import word_weights as module
 from headatlas.commands.keyphrases.choosing import shipped
-from headatlas.commands.keyphrases.figures import shaded_html, shaded_svg, write_shaded
+from headatlas.commands.keyphrases.shaded import shaded_html, shaded_svg, write_shaded
 from headatlas.errors import AtlasError, SettingError
+from headatlas.studies.labels import labels_of
 from tests.commands.keyphrases.made_up import corpus
 
 QUICK = {"bootstrap": 20, "device": "cpu", "progress": False, "max_tokens": 64}
@@ -27,8 +28,14 @@ def found(tiny_folder, tmp_path_factory):
 
 def test_every_table_is_there(found):
     tables = found.tables
-    assert set(tables) == {"keyphrases", "keyphrase_words", "keyphrase_scores", "keyphrase_curve", "keyphrase_weights"}
-    assert set(tables["keyphrase_scores"]["method"]) == {"heads", "tf_idf", "text_rank", "position", "yake"}
+    assert set(tables) == {
+        *("keyphrases", "keyphrase_words", "keyphrase_scores", "keyphrase_leads"),
+        *("keyphrase_ranking", "keyphrase_curve", "keyphrase_weights"),
+    }
+    others = {"all_heads", "random_heads", "uniform", "length", "tf_idf", "text_rank", "position", "yake"}
+    for table, methods in (("keyphrase_scores", {"heads"} | others), ("keyphrase_leads", others)):
+        by_setting = tables[table].groupby("report_words")["method"].agg(set)
+        assert by_setting.to_dict() == {"exclude": methods, "keep": methods}
     assert tables["keyphrase_scores"]["count"].eq(12).all()
     assert tables["keyphrases"].groupby("document")["rank"].max().le(10).all()
     assert tables["keyphrases"]["right"].any()
@@ -43,13 +50,13 @@ def test_every_table_is_there(found):
 def test_scores_are_those_of_the_phrases_that_are_listed(found):
     listed = found.tables["keyphrases"].query("rank <= 5")
     precision = listed.groupby("document")["right"].mean().mean()
-    row = found.tables["keyphrase_scores"].query("method == 'heads' and k == 5")
+    row = found.tables["keyphrase_scores"].query("method == 'heads' and k == 5 and report_words == 'exclude'")
     assert row["precision"].item() == pytest.approx(float(precision))
 
 
 def test_pictures_and_shaded_texts(found):
     names = {path.name for path in ha.write_figures(found, formats=("svg",))}
-    assert {"keyphrase_scores.svg", "keyphrase_curve.svg"} <= names
+    assert {"keyphrase_scores.svg", "keyphrase_curve.svg", "keyphrase_ranking.svg"} <= names
     page = write_shaded(found).read_text(encoding="utf-8")
     assert page.count("<h2>") == 12
     assert "<u>" in page
@@ -163,7 +170,7 @@ def test_behaviours_of_a_survey_stand_beside_the_weights(tiny_folder, tmp_path):
     atlas = ha.survey(model, text=ha.sample_text(), segments=4, examples=1, studies=["positions", "entropy"],
                       out=tmp_path / "atlas", **QUICK)  # fmt: skip
     made = ha.keyphrases(model, train=train, data=data, atlas=atlas.folder, out=tmp_path / "out", **QUICK)
-    known = {(row.layer, row.head) for row in atlas.tables["behaviours"].itertuples()}
+    known = {(row.layer, row.head) for row in labels_of(atlas.tables["behaviours"]).itertuples()}
     weights = made.tables["keyphrase_weights"]
     assert {(row.layer, row.head) for row in weights[weights["behaviours"] != ""].itertuples()} == known
     with pytest.raises(AtlasError, match="holds the results of keyphrases, not a survey"):

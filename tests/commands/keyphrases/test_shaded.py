@@ -8,7 +8,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import pytest
 
-from headatlas.commands.keyphrases.figures import shaded_html, shaded_svg, write_shaded
+from headatlas.commands.keyphrases.shaded import shaded_html, shaded_svg, write_shaded
 from headatlas.errors import AtlasError
 
 

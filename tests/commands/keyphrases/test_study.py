@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from sklearn.metrics import average_precision_score
 
 from headatlas.commands.keyphrases.segments import KeyphraseSegment
-from headatlas.commands.keyphrases.study import Keyphrases
+from headatlas.commands.keyphrases.study import Keyphrases, best_head_finding
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.resampling import fold_of
 from headatlas.studies.study import LayerMap
@@ -26,7 +27,8 @@ def make_segment(name, document, seed, size=9):
     counted = np.ones(size, dtype=np.bool_)
     counted[size - 2 :] = False
     text = tuple("abcdefghi"[:size])
-    return KeyphraseSegment(name, ids, np.zeros_like(ids), words, text, document, 0, tags, counted)
+    lengths = rng.integers(0, 4, size=size)
+    return KeyphraseSegment(name, ids, np.zeros_like(ids), words, text, document, 0, tags, counted, lengths)
 
 
 SEGMENTS = [make_segment(f"0.{n}.0", f"0.{n // 2}", n, 9 - n % 3) for n in range(8)]
@@ -77,6 +79,59 @@ def test_the_table_is_that_of_a_loop(pooling, rows):
             assert row["second_half"] == pytest.approx(expected[halves == 1, 1].mean(), rel=1e-5)
             assert row["low"] <= row["average_precision"] <= row["high"]
     assert (table["count"] == len(SEGMENTS)).all()
+
+
+def test_length_and_shuffled_labels_stand_beside():
+    study = seen(SEGMENTS)
+    table = table_of(study)
+    lengths = [
+        average_precision_score((segment.tags > 0)[segment.counted], segment.lengths[segment.counted])
+        for segment in SEGMENTS
+    ]
+    np.testing.assert_allclose(table["length"], np.mean(lengths), rtol=1e-5)
+    assert not np.allclose(table["shuffled"], table["average_precision"])
+
+
+def test_the_best_head_of_a_half_is_scored_on_the_other():
+    frames = seen(SEGMENTS).frames()
+    heads, best = frames["keyphrase_heads"], frames["keyphrase_best"].set_index("chosen_on")
+    halves = np.array([fold_of(segment.document, 0) for segment in SEGMENTS])
+    lengths = np.array(
+        [
+            average_precision_score((segment.tags > 0)[segment.counted], segment.lengths[segment.counted])
+            for segment in SEGMENTS
+        ]
+    )
+    for half, other, fold in (("first", "second", 1), ("second", "first", 0)):
+        chosen = heads.loc[heads[f"{half}_half"].idxmax()]
+        row = best.loc[half]
+        assert (
+            row[["layer", "head", "pooling", "rows"]].tolist() == chosen[["layer", "head", "pooling", "rows"]].tolist()
+        )
+        assert row["held_out"] == pytest.approx(chosen[f"{other}_half"])
+        assert row["lead"] == pytest.approx(chosen[f"{other}_half"] - lengths[halves == fold].mean(), rel=1e-4)
+        assert row["lead_low"] <= row["lead"] <= row["lead_high"]
+        assert row["shuffled"] == heads["shuffled"].max()
+
+
+def best_rows(**values):
+    usual = {"layer": 5, "head": 4, "held_out": 0.5, "low": 0.45, "high": 0.55, "lead": 0.1, "shuffled": 0.3}
+    return pd.DataFrame([{"chosen_on": half, **usual, **values} for half in ("first", "second")])
+
+
+@pytest.mark.parametrize(
+    ("values", "named"),
+    [({"lead_low": 0.05}, True), ({"lead_low": -0.01}, False), ({"lead_low": 0.05, "shuffled": 0.46}, False)],
+)
+def test_a_head_is_named_only_beyond_length_and_shuffled_labels(values, named):
+    heads = pd.DataFrame({"length": [0.4], "key_share": [0.2]})
+    finding = best_head_finding(best_rows(**values), heads)
+    sentence = str(finding)
+    assert ("head 5-4" in sentence) == named
+    assert finding.heads == (((5, 4),) if named else ())
+    assert sentence.startswith("Ranked by" if named else "No head surely ranks")
+    for said in ("0.50 (95 % CI 0.45 to 0.55;", "length of the phrase between stop words 0.40", "chance 0.20"):
+        assert said in sentence
 
 
 def test_parts_merge_to_the_whole_and_states_come_back():

@@ -9,16 +9,12 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from headatlas.commands.keyphrases.candidates import (
-    between_stop_words,
-    combined,
-    find_candidates,
-    score_candidates,
-)
+from headatlas.commands.keyphrases.candidates import between_stop_words, find_candidates, score_candidates
 from headatlas.commands.keyphrases.choosing import shipped
+from headatlas.commands.keyphrases.methods import combined
 from headatlas.commands.keyphrases.phrases import is_sign
 from headatlas.commands.keyphrases.segments import text_windows
-from headatlas.commands.keyphrases.word_weights import encode_documents, word_weights
+from headatlas.commands.keyphrases.word_weights import encode_documents, uniform_weights, word_weights
 from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import make_batch
@@ -67,6 +63,30 @@ def test_words_receive_what_their_tokens_do(family, pooling, rows, load_tiny):
     model = load_tiny(family)
     for one, found in zip(DOCUMENTS, weights_of(model, DOCUMENTS, pooling=pooling, rows=rows), strict=True):
         np.testing.assert_allclose(found, by_hand(model, one, pooling, rows), atol=1e-5)
+
+
+@pytest.mark.parametrize("rows", ["all", "text"])
+@pytest.mark.parametrize("pooling", ["mean", "max"])
+@pytest.mark.parametrize("family", ["bert", "gpt2"])
+def test_uniform_attention_is_that_of_an_even_map(family, pooling, rows, load_tiny):
+    model = load_tiny(family)
+    causal = model.default_stack == "decoder"
+    options = {"pooling": pooling, "rows": rows, "stack": model.default_stack}
+    segments = encode_documents(DOCUMENTS, model.tokenizer, 64, Counter())
+    even = uniform_weights(DOCUMENTS, segments, **options)
+    for one, segment, found in zip(DOCUMENTS, segments, even, strict=True):
+        size = len(segment)
+        expected = np.zeros(len(one.words))
+        for token, word in enumerate(segment.words):
+            if word < 0:
+                continue
+            column = [
+                1 / (row + 1 if causal else size)
+                for row in range(size)
+                if (rows == "all" or segment.words[row] >= 0) and (row >= token or not causal)
+            ]
+            expected[word] = expected[word] + sum(column) if pooling == "mean" else max(expected[word], *column, 0)
+        np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
 def test_in_windows_every_word_has_a_weight(load_tiny):

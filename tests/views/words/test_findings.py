@@ -188,8 +188,8 @@ def test_nothing_to_hold_out_is_said_in_words():
         "Head 1-1 picks an antecedent among the preceding mentions for 100 % of mentions (too few documents to hold "
         "any out; nearest with the same head word 55 %)."
     ]
-    keyphrases = pd.DataFrame({"layer": [1], "head": [1], "first_half": [0.4], "second_half": [np.nan]})
-    assert findings({"keyphrase_heads": keyphrases}) == [
+    keyphrases = {"keyphrase_heads": pd.DataFrame({"layer": [1], "head": [1]}), "keyphrase_best": pd.DataFrame()}
+    assert findings(keyphrases) == [
         "No head can be chosen for keyphrases: there are too few documents to choose it on half of them."
     ]
 

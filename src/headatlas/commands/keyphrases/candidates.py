@@ -1,30 +1,32 @@
-"""Which stretches of a text may be keyphrases, and how they are scored by attention.
+"""Which stretches of a text may be keyphrases, and how weights of words rank them.
 
 Without a tagger: the longest runs of words between stop words, signs and line breaks, of at most five words. Stop words
-are scikit-learn's and the words with which reports are written (`report_words.txt`); adverbs in -ly and numbers alone
-end a run too.
+are scikit-learn's and, unless they are kept, the words with which abstracts and reports are written
+(`report_words.txt`); adverbs in -ly and numbers alone end a run too.
 With a spaCy pipeline: the longest runs of adjectives and nouns that end in a noun, as most of the field has it.
 
-A word's weight is the mean over the chosen heads of what it receives. A candidate's score is the sum over its words, at
-the place where that is largest.
+A candidate's score is the sum, or the mean, of the weights of its words, at the place where that is largest. The sum
+prefers long phrases: with equal weights it ranks by length.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.commands.keyphrases.phrases import Stems, Words
-from headatlas.commands.keyphrases.word_weights import WordWeights
 from headatlas.errors import SettingError
 
 MOST_WORDS = 5
 Floats = NDArray[np.float64]
+Scoring = Literal["sum", "mean"]
+ReportWords = Literal["exclude", "keep"]
 
 
 @dataclass(frozen=True)
@@ -51,12 +53,21 @@ def find_candidates(words: Words, spans: Spans) -> list[Candidate]:
     ]
 
 
-def between_stop_words(words: Words) -> Iterator[tuple[int, int]]:
+def candidate_lengths(words: Words, candidates: Sequence[Candidate]) -> NDArray[np.int64]:
+    """Of each word, how many words the candidate has that it stands in; 0 if it stands in none."""
+    lengths = np.zeros(len(words), dtype=np.int64)
+    for candidate in candidates:
+        for start, end in candidate.places:
+            lengths[start:end] = end - start
+    return lengths
+
+
+def between_stop_words(words: Words, report_words: ReportWords = "exclude") -> Iterator[tuple[int, int]]:
     """The runs of words between stop words."""
-    yield from _runs([not is_stop_word(word) for word in words.words], words.lines)
+    yield from _runs([not is_stop_word(word, report_words) for word in words.words], words.lines)
 
 
-def is_stop_word(word: str) -> bool:
+def is_stop_word(word: str, report_words: ReportWords = "exclude") -> bool:
     """Whether a word, sign or number cannot be part of a keyphrase.
 
     >>> [word for word in "We propose neural networks ( 1999 ) .".split() if not is_stop_word(word)]
@@ -67,8 +78,16 @@ def is_stop_word(word: str) -> bool:
         not any(letter.isalpha() for letter in plain)
         or len(plain) < 2
         or plain in _stop_words()
+        or (report_words == "exclude" and plain in words_of_reports())
         or (plain.endswith("ly") and len(plain) > 4)
     )
+
+
+def spans_by(pipeline: str | None) -> dict[ReportWords, Spans]:
+    """How candidates are made, by what becomes of report words. A tagger does not know them and keeps them."""
+    if pipeline:
+        return {"keep": with_tagger(pipeline)}
+    return {"exclude": between_stop_words, "keep": partial(between_stop_words, report_words="keep")}
 
 
 @cache
@@ -101,17 +120,15 @@ class Scored:
     score: float
 
 
-def combined(weights: WordWeights, heads: Sequence[int]) -> Floats:
-    """What each word receives from the chosen heads on average: [words]. weights: [words, heads]."""
-    mean: Floats = weights[:, list(heads)].astype(np.float64).mean(1)
-    return mean
-
-
-def score_candidates(candidates: Sequence[Candidate], weights: Floats) -> list[Scored]:
-    """The candidates with their scores, the best first; equal scores in the order of the text."""
+def score_candidates(candidates: Sequence[Candidate], weights: Floats, scoring: Scoring = "sum") -> list[Scored]:
+    """The candidates with their scores, the best first; equal scores in the order of the text. weights: [words]."""
     sums = np.concatenate([[0.0], np.cumsum(weights)])
-    scores = (max(sums[end] - sums[start] for start, end in candidate.places) for candidate in candidates)
-    scored = [Scored(candidate, float(score)) for candidate, score in zip(candidates, scores, strict=True)]
+    scored = []
+    for candidate in candidates:
+        score = max(
+            (sums[end] - sums[start]) / (end - start if scoring == "mean" else 1) for start, end in candidate.places
+        )
+        scored.append(Scored(candidate, float(score.round(12))))  # equal sums tie, whatever the last digits say
     return sorted(scored, key=lambda phrase: (-phrase.score, phrase.candidate.places[0]))
 
 
@@ -131,5 +148,10 @@ def _runs(inside: Sequence[bool], lines: Sequence[int]) -> Iterator[tuple[int, i
 def _stop_words() -> frozenset[str]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-    report_words = (files("headatlas.commands.keyphrases") / "report_words.txt").read_text(encoding="utf-8")
-    return frozenset(ENGLISH_STOP_WORDS).union(report_words.split())
+    return frozenset(ENGLISH_STOP_WORDS)
+
+
+@cache
+def words_of_reports() -> frozenset[str]:
+    """The words of `report_words.txt`."""
+    return frozenset((files(__package__) / "report_words.txt").read_text(encoding="utf-8").split())

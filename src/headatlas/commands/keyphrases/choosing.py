@@ -1,33 +1,37 @@
 """Which heads score the candidates: those named, those found on training documents, or those that ship for a model.
 
 To find them, heads are ranked by the average precision with which what a word receives tells keyphrases on the training
-documents; of the first 1, 2, 3 and more heads, the number with the best F1 of ten phrases there is taken.
-`shipped/NAME.json` holds the outcome for an embedded model, with the corpus it was found on.
+documents. Of the first 1, 2, 3 and more heads, with candidates scored by the sum and by the mean over their words, the
+pair with the best F1 of ten phrases there is taken. Every other method is scored by sum or mean as the training
+documents have it, too. `shipped/NAME.json` holds the outcome for an embedded model, with the corpus it was found on;
+`scripts/ship_keyphrase_heads.py` makes it from a finished run.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.resources import files
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
-from headatlas.commands.keyphrases.candidates import Candidate, combined, score_candidates
-from headatlas.commands.keyphrases.combination import KeyWords, ranked_heads
-from headatlas.commands.keyphrases.evaluation import precision_recall_f1
+from headatlas.commands.keyphrases.candidates import Scoring
+from headatlas.commands.keyphrases.combination import KeyWords, head_precisions
+from headatlas.commands.keyphrases.evaluation import mean_f1
 from headatlas.commands.keyphrases.key_words import OUTSIDE, Document, tag_words
+from headatlas.commands.keyphrases.methods import DECIDED, Texts, combined, rank_candidates, word_weightings
 from headatlas.commands.keyphrases.phrases import is_sign
 from headatlas.commands.keyphrases.word_weights import WordWeights
 from headatlas.commands.shared.heads import parse_heads
+from headatlas.manifest import HeadsChosen
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 
 SHIPPED = frozenset({"embedded"})
 TRIED = (1, 2, 3, 5, 8, 12, 18)
-CUT = 10  # phrases of a document, by whose F1 the number of heads is chosen
+SCORINGS: tuple[Scoring, ...] = get_args(Scoring)
 
 
 @dataclass(frozen=True)
@@ -38,10 +42,24 @@ class HeadChoice:
     pooling: str
     rows: str
     origin: str
+    scoring: Mapping[str, Scoring] = field(default_factory=dict)  # by method; sum where it was not decided
+    on_training: Mapping[str, Any] = field(default_factory=dict)  # the scores that decided
 
-    def names(self, shape: HeadShape) -> list[str]:
-        """The heads as people write them."""
-        return [f"{layer}-{head}" for layer, head in (shape.numbered[number] for number in self.heads)]
+    def record(self, shape: HeadShape) -> HeadsChosen:
+        """What the manifest says."""
+        return {
+            "names": head_names(self.heads, shape),
+            "pooling": self.pooling,
+            "rows": self.rows,
+            "origin": self.origin,
+            "scoring": dict(self.scoring),
+            "on_training": dict(self.on_training),
+        }
+
+
+def head_names(heads: Sequence[int], shape: HeadShape) -> list[str]:
+    """Heads by number from 0 as people write them."""
+    return [f"{layer}-{head}" for layer, head in (shape.numbered[number] for number in heads)]
 
 
 def named(names: Sequence[str], shape: HeadShape, model: str, pooling: str, rows: str) -> HeadChoice:
@@ -54,43 +72,59 @@ def shipped(model: Model) -> HeadChoice | None:
     """The heads that ship for a model; None if there are none, or for other weights."""
     if model.name not in SHIPPED:
         return None
-    place = files("headatlas.commands.keyphrases") / "shipped" / f"{model.name}.json"
+    place = files(__package__) / "shipped" / f"{model.name}.json"
     record: Mapping[str, Any] = json.loads(place.read_text(encoding="utf-8"))
     if record["weights_sha256"] != model.source.get("weights_sha256") or model.source.get("random_weights"):
         return None
-    shape = model.shapes[model.default_stack]
-    choice = named(record["heads"], shape, model.name, record["pooling"], record["rows"])
-    return HeadChoice(choice.heads, choice.pooling, choice.rows, f"shipped, found on {record['found_on']}")
+    choice = named(record["names"], model.shapes[model.default_stack], model.name, record["pooling"], record["rows"])
+    origin = f"shipped, found on {record['found_on']}"
+    return HeadChoice(choice.heads, choice.pooling, choice.rows, origin, record["scoring"], record["on_training"])
 
 
-def found_on(
-    documents: Sequence[Document],
-    weights: Sequence[WordWeights],
-    candidates: Sequence[Sequence[Candidate]],
-    pooling: str,
-    rows: str,
-) -> HeadChoice:
-    """The heads with which training documents get the best phrases."""
-    order = ranked_heads(key_words(documents, weights))
-    scores = {
-        size: phrase_f1(documents, weights, candidates, order[:size].tolist()) for size in TRIED if size <= len(order)
+def find_heads(train: Texts, shape: HeadShape, pooling: str, rows: str, seed: int) -> HeadChoice:
+    """The heads and the scoring with which training documents get the best phrases."""
+    precisions = head_precisions(key_words(train.documents, train.received))
+    order = np.argsort(-precisions, kind="stable").tolist()
+    tried: dict[str, dict[str, float]] = {scoring: {} for scoring in SCORINGS}
+    for size in (size for size in TRIED if size <= len(order)):
+        weights = [combined(received, order[:size]) for received in train.received]
+        for scoring in SCORINGS:
+            tried[scoring][str(size)] = mean_f1([rank_candidates(train, weights, scoring)], train.documents)
+    best = max(
+        ((size, scoring) for scoring in SCORINGS for size in tried[scoring]), key=lambda pair: tried[pair[1]][pair[0]]
+    )
+    heads = tuple(order[: int(best[0])])
+    return decide_scoring(
+        HeadChoice(
+            heads,
+            pooling,
+            rows,
+            f"found on {len(train.documents):,} training documents",
+            on_training={
+                "average_precision": dict(zip(head_names(heads, shape), precisions[list(heads)].tolist(), strict=True)),
+                "f1_by_number_of_heads": tried,
+            },
+        ),
+        train,
+        seed,
+    )
+
+
+def decide_scoring(choice: HeadChoice, train: Texts, seed: int) -> HeadChoice:
+    """Score the candidates of each method by the sum or the mean over words, whichever is better on these documents."""
+    weightings = word_weightings(train, choice.heads, seed)
+    f1 = {
+        method: {
+            scoring: mean_f1(
+                [rank_candidates(train, weights, scoring) for weights in weightings[method]], train.documents
+            )
+            for scoring in SCORINGS
+        }
+        for method in DECIDED
     }
-    best = max(scores, key=lambda size: (scores[size], -size))
-    return HeadChoice(tuple(order[:best].tolist()), pooling, rows, f"found on {len(documents):,} training documents")
-
-
-def phrase_f1(
-    documents: Sequence[Document],
-    weights: Sequence[WordWeights],
-    candidates: Sequence[Sequence[Candidate]],
-    heads: Sequence[int],
-) -> float:
-    """Mean F1 over documents of the first CUT phrases by these heads."""
-    scores = []
-    for document, received, of_text in zip(documents, weights, candidates, strict=True):
-        phrases = [phrase.candidate.stems for phrase in score_candidates(of_text, combined(received, heads))]
-        scores.append(precision_recall_f1(phrases, document.gold, CUT)[2])
-    return float(np.mean(scores))
+    scoring = {method: max(SCORINGS, key=lambda name: f1[method][name]) for method in DECIDED}
+    on_training = {**choice.on_training, "f1_by_scoring": f1}
+    return HeadChoice(choice.heads, choice.pooling, choice.rows, choice.origin, scoring, on_training)
 
 
 def key_words(documents: Sequence[Document], weights: Sequence[WordWeights]) -> KeyWords:

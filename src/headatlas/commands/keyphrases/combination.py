@@ -61,7 +61,7 @@ def combine_heads(train: KeyWords, test: KeyWords, *, seed: int, resamplings: in
     """Fit on some documents and score on others."""
     from sklearn.linear_model import LogisticRegression
 
-    order = ranked_heads(train)
+    order = np.argsort(-head_precisions(train), kind="stable")
     fitted = _features(train.weights)
     centre, spread = fitted.mean(0), fitted.std(0)
     spread[spread == 0] = 1.0
@@ -78,12 +78,11 @@ def combine_heads(train: KeyWords, test: KeyWords, *, seed: int, resamplings: in
     return Combination(curve, rank, model.coef_[0][rank], share)  # the last regression is that on all heads
 
 
-def ranked_heads(words: KeyWords) -> NDArray[np.int64]:
-    """Heads by the average precision of all words ranked by what they receive, the best first."""
+def head_precisions(words: KeyWords) -> Floats:
+    """The average precision of all words ranked by what they receive from each head: [heads]."""
     from sklearn.metrics import average_precision_score
 
-    scores = [average_precision_score(words.key, column) for column in words.weights.T]
-    return np.argsort(-np.array(scores), kind="stable")
+    return np.array([average_precision_score(words.key, column) for column in words.weights.T])
 
 
 def scalar_mix(features: Floats, key: NDArray[np.bool_]) -> Floats:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headatlas.commands.keyphrases import FILES
-from headatlas.commands.keyphrases.reading import KeyphraseFormat, read_keyphrases
+from headatlas.commands.keyphrases.reading import TWO_LISTS, KeyphraseFormat, read_keyphrases
 from headatlas.corpora.files import name_files
 from headatlas.engine.corpora import Corpus, CorpusKind, Gold, Reading
 from headatlas.wording import counted
@@ -47,6 +47,7 @@ class KeyphraseCorpus(CorpusKind):
             "keyphrases": sample.keyphrases,
             "keyphrases_in_text": sample.found,
             "documents_in_windows": sample.in_windows,
+            "documents_with_two_lists": left_out.pop(TWO_LISTS, 0),
         }
         return Corpus(sample.segments, about, {**left_out, **sample.left_out})
 
@@ -80,7 +81,8 @@ def shorten_document(segment: KeyphraseSegment, most_tokens: int) -> KeyphraseSe
     from headatlas.encoding.word_segments import first_words, whole_sentences
 
     size = whole_sentences(segment, most_tokens)
-    return replace(segment, **first_words(segment, size), tags=segment.tags[:size], counted=segment.counted[:size])
+    by_word = {name: getattr(segment, name)[:size] for name in ("tags", "counted", "lengths")}
+    return replace(segment, **first_words(segment, size), **by_word)
 
 
 def _as_keyphrases(segment: Segment) -> KeyphraseSegment:

@@ -1,141 +1,100 @@
-"""How good the phrases are: precision, recall and F1 of the first k, beside those of methods without a model.
+"""How good the phrases are: precision, recall and F1 of the first k of each method, and the lead of the chosen heads.
 
-As the field has it: exact match of stems, means over documents. All keyphrases of a document count, also those that do
-not occur in its text and so cannot be found there.
-
-The other methods rank by place, TF-IDF, TextRank and YAKE. All but YAKE, which has candidates of its own, rank the
-candidates that heads rank. TF-IDF takes its document frequencies from the documents at hand (stems, smoothed, as
-scikit-learn counts). TextRank (Mihalcea and Tarau 2004) ranks the words of candidates by PageRank over their
-neighbourhood in the text. Both score a candidate by the sum over its words.
+As the field has it: exact match of stems. All keyphrases of a document count, also those that do not occur in its text
+and so cannot be found there. F1 is averaged over documents (macro), or computed from the counts of all documents
+together (micro). Of a method with variants, such as sets of random heads, all scores are means over the variants.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from headatlas.commands.keyphrases.candidates import Candidate, Scored
+from headatlas.commands.keyphrases.candidates import ReportWords
 from headatlas.commands.keyphrases.key_words import Document
-from headatlas.commands.keyphrases.phrases import Stems, phrase_stems
-from headatlas.commands.keyphrases.tables import KEYPHRASE_SCORES
+from headatlas.commands.keyphrases.leads import simultaneous_leads
+from headatlas.commands.keyphrases.methods import Rankings
+from headatlas.commands.keyphrases.phrases import Stems
+from headatlas.commands.keyphrases.tables import KEYPHRASE_LEADS, KEYPHRASE_SCORES
 from headatlas.statistics.paired import bootstrap_means
+from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 CUTS = (5, 10, 15)
-DAMPING = 0.85
-NEIGHBOURS = 2  # words within this distance among candidates' words are linked
-Ranked = list[Stems]  # the best first
+CUT = 10  # phrases of a document, by whose F1 heads are chosen and methods compared in words
+Floats = NDArray[np.float64]
 
 
-def precision_recall_f1(phrases: Sequence[Stems], gold: Collection[Stems], k: int) -> tuple[float, float, float]:
-    """Scores of the first k phrases, or of all if there are fewer."""
+def count_right(phrases: Sequence[Stems], gold: Collection[Stems], k: int) -> tuple[int, int, int]:
+    """How many of the first k phrases (or of all, if fewer) are right, how many those are, and how many are given."""
     first = list(dict.fromkeys(phrases))[:k]
-    right = sum(phrase in gold for phrase in first)
-    precision = right / len(first) if first else 0.0
-    recall = right / len(gold) if gold else 0.0
-    return precision, recall, 2 * precision * recall / (precision + recall) if right else 0.0
+    return sum(phrase in gold for phrase in first), len(first), len(gold)
 
 
-def score_table(
-    rankings: Mapping[str, Sequence[Sequence[Stems]]], documents: Sequence[Document], *, seed: int, resamplings: int
-) -> pd.DataFrame:
-    """Every method at every cut, the interval of F1 over documents. rankings: method -> a ranking of each document."""
+def precision_recall_f1(counts: Floats) -> Floats:
+    """Scores [..., 3] of counts [..., 3] as `count_right` makes them; 0 where nothing is right."""
+    right, listed, gold = np.moveaxis(np.asarray(counts, dtype=np.float64), -1, 0)
+    shares = (right / np.maximum(whole, 1) for whole in (listed, gold, (listed + gold) / 2))
+    return np.stack(list(shares), -1)
+
+
+def document_counts(rankings: Rankings, documents: Sequence[Document], k: int) -> Floats:
+    """The counts of every variant and document: [V, D, 3]."""
+    return np.array(
+        [
+            [count_right(ranking, document.gold, k) for ranking, document in zip(variant, documents, strict=True)]
+            for variant in rankings
+        ],
+        dtype=np.float64,
+    )
+
+
+def mean_f1(rankings: Rankings, documents: Sequence[Document]) -> float:
+    """Mean over variants and documents of the F1 of the first CUT phrases."""
+    return float(precision_recall_f1(document_counts(rankings, documents, CUT))[..., 2].mean())
+
+
+def score_tables(
+    rankings: Mapping[ReportWords, Mapping[str, Rankings]],
+    documents: Sequence[Document],
+    *,
+    seed: int,
+    resamplings: int,
+) -> dict[str, pd.DataFrame]:
+    """Every method at every cut, and the lead of the heads over each. rankings: report words -> method -> rankings."""
     ids = [document.id for document in documents]
-    rows: list[tuple[object, ...]] = []
-    for method, of_documents in rankings.items():
-        pairs = list(zip(of_documents, documents, strict=True))
+    weights = poisson_weights(ids, resamplings, seed).T.astype(np.float64)  # [R, D]
+    scores: list[tuple[object, ...]] = []
+    leads: list[tuple[object, ...]] = []
+    for report_words, methods in rankings.items():
         for k in CUTS:
-            scores = np.array([precision_recall_f1(ranking, document.gold, k) for ranking, document in pairs])
-            low, high = bootstrap_means(scores[:, 2:], ids, seed=seed, resamplings=resamplings)
-            rows.append((method, k, *scores.mean(0).tolist(), low.item(), high.item(), len(ids)))
-    return pd.DataFrame(rows, columns=KEYPHRASE_SCORES.names)
+            f1 = {}
+            for method, of_method in methods.items():
+                counts = document_counts(of_method, documents, k)
+                by_document = precision_recall_f1(counts).mean(0)  # [D, 3]
+                f1[method] = by_document[:, 2]
+                low, high = bootstrap_means(by_document[:, 2:], ids, seed=seed, resamplings=resamplings)
+                micro, ends = _micro_f1(counts, weights, len(ids))
+                spread = precision_recall_f1(counts)[..., 2].mean(1)  # [V]
+                ends_of_sets = (spread.min(), spread.max()) if len(spread) > 1 else (np.nan, np.nan)
+                macro = by_document.mean(0).tolist()
+                row = (*macro, low.item(), high.item(), micro, *ends, *ends_of_sets, len(ids))
+                scores.append((report_words, method, k, *row))
+            others = [method for method in methods if method != "heads"]
+            differences = np.stack([f1["heads"] - f1[method] for method in others], 1)
+            lead = simultaneous_leads(differences, ids, seed=seed, resamplings=resamplings)
+            columns = zip(others, lead.mean, lead.low, lead.high, lead.p_value, strict=True)
+            leads += [(report_words, method, k, *values, len(ids)) for method, *values in columns]
+    return {
+        "keyphrase_scores": pd.DataFrame(scores, columns=KEYPHRASE_SCORES.names),
+        "keyphrase_leads": pd.DataFrame(leads, columns=KEYPHRASE_LEADS.names),
+    }
 
 
-def rank_all(
-    documents: Sequence[Document], candidates: Sequence[Sequence[Candidate]], scored: Sequence[Sequence[Scored]]
-) -> tuple[dict[str, list[Ranked]], dict[str, str]]:
-    """Rank the candidates of every document by every method; return the methods that cannot run, and why, too."""
-    methods = {"tf_idf": by_tf_idf(documents), "text_rank": by_text_rank, "position": by_position}
-    skipped = {}
-    if (yake := by_yake()) is not None:
-        methods["yake"] = yake
-    else:
-        skipped["yake"] = "the package yake is not installed (pip install yake)."
-    rankings = {"heads": [[phrase.candidate.stems for phrase in phrases] for phrases in scored]}
-    for name, rank in methods.items():
-        rankings[name] = [rank(document, of_text) for document, of_text in zip(documents, candidates, strict=True)]
-    return rankings, skipped
-
-
-def by_position(_document: Document, candidates: Sequence[Candidate]) -> Ranked:
-    """Rank candidates as they occur in the text."""
-    return [candidate.stems for candidate in sorted(candidates, key=lambda candidate: candidate.places[0])]
-
-
-def by_tf_idf(documents: Sequence[Document]) -> Callable[[Document, Sequence[Candidate]], Ranked]:
-    """A ranking by TF-IDF, with the document frequencies of these documents."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
-    def stems_of(document: Document) -> Stems:
-        return document.words.stems()
-
-    fitted = TfidfVectorizer(analyzer=stems_of, norm=None).fit(documents)
-
-    def rank(document: Document, candidates: Sequence[Candidate]) -> Ranked:
-        row = fitted.transform([document]).toarray()[0]
-        scores = {stem: row[fitted.vocabulary_[stem]] for stem in set(stems_of(document))}
-        return ranked(candidates, [sum(scores[stem] for stem in candidate.stems) for candidate in candidates])
-
-    return rank
-
-
-def by_text_rank(document: Document, candidates: Sequence[Candidate]) -> Ranked:
-    """Rank candidates by the PageRank of their words."""
-    text = document.words.stems()
-    inside = sorted(
-        {place for candidate in candidates for start, end in candidate.places for place in range(start, end)}
-    )
-    names = sorted({text[place] for place in inside})
-    number = {name: place for place, name in enumerate(names)}
-    links = np.zeros((len(names), len(names)))
-    for order, place in enumerate(inside):
-        for other in inside[order + 1 : order + NEIGHBOURS]:
-            if other - place < NEIGHBOURS and text[place] != text[other]:
-                links[number[text[place]], number[text[other]]] += 1
-    rank = dict(zip(names, page_rank(links + links.T), strict=True))
-    return ranked(candidates, [sum(rank[stem] for stem in candidate.stems) for candidate in candidates])
-
-
-def page_rank(links: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The stationary shares of a walk along the links that restarts anywhere now and then: [n]. links: [n, n]."""
-    even = 1 / max(len(links), 1)
-    totals = links.sum(1, keepdims=True)
-    steps = np.divide(links, totals, out=np.full_like(links, even), where=totals > 0)
-    shares: NDArray[np.float64] = np.linalg.solve(
-        np.eye(len(links)) - DAMPING * steps.T, np.full(len(links), (1 - DAMPING) * even)
-    )
-    return shares.round(12)  # words with the same links tie, whatever the last digits say
-
-
-def by_yake() -> Callable[[Document, Sequence[Candidate]], Ranked] | None:
-    """A ranking by YAKE (Campos et al. 2020) with its usual settings; None if it is not installed."""
-    try:
-        import yake
-    except ImportError:
-        return None
-    extractor: Any = yake.KeywordExtractor(lan="en", n=3, top=40)
-
-    def rank(document: Document, _candidates: Sequence[Candidate]) -> Ranked:
-        phrases = (phrase_stems(phrase) for phrase, _ in extractor.extract_keywords(document.text))
-        return list(dict.fromkeys(phrases))
-
-    return rank
-
-
-def ranked(candidates: Sequence[Candidate], scores: Sequence[float]) -> Ranked:
-    """Candidates by falling score; equal scores in the order of the text."""
-    order = sorted(range(len(candidates)), key=lambda place: (-scores[place], candidates[place].places[0]))
-    return [candidates[place].stems for place in order]
+def _micro_f1(counts: Floats, weights: Floats, units: int) -> tuple[float, tuple[float, float]]:
+    """F1 of all documents together, mean over variants, and its interval. counts: [V, D, 3]; weights: [R, D]."""
+    drawn = precision_recall_f1(np.einsum("rd,vdc->rvc", weights, counts))[..., 2].mean(1)
+    low, high = percentile_interval(drawn, units)
+    return float(precision_recall_f1(counts.sum(1))[:, 2].mean()), (float(low), float(high))

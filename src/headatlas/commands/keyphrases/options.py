@@ -66,6 +66,9 @@ class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
     candidates: Annotated[str | None, Parameter(metavar="PIPELINE")] = None
     """spaCy pipeline, for example en_core_web_sm, to make candidates of adjectives and nouns. Default: runs of words
     between stop words."""
+    report_words: Literal["exclude", "keep"] = "exclude"
+    """Words with which abstracts and reports are written, such as "propose" and "results": exclude them from candidates
+    or keep them. With --data, scores of both are given. A spaCy pipeline keeps them."""
     pooling: Literal["mean", "max"] = "mean"
     """Attention that a word receives: the mean or the maximum of its column."""
     rows: Literal["all", "text"] = "all"
@@ -111,9 +114,10 @@ def keyphrases(options: KeyphraseOptions) -> Results:
     """Find the keyphrases of documents by the attention that their words receive.
 
     The embedded model needs no training; for other models, name heads or give documents to find them on with --train.
-    With --data, phrases are scored beside those of TF-IDF, TextRank, YAKE (if installed) and their order in the text.
-    Writes tables, figures and the texts with their words shaded into DIR. Press Ctrl-C to stop; the same command
-    resumes.
+    With --data, phrases are scored beside those of TF-IDF, TextRank, YAKE (if installed), their length and their order
+    in the text, and beside all heads, random heads and uniform attention; heads are ranked by their attention to
+    keyphrases. Writes tables, figures and the texts with their words shaded into DIR. Press Ctrl-C to stop; the same
+    command resumes.
 
         headatlas keyphrases embedded --text paper.txt
         headatlas keyphrases embedded --data Inspec/Validation

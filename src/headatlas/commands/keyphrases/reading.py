@@ -6,7 +6,9 @@ Three formats are read:
   with phrases separated by semicolons (Hulth 2003). Usually the uncontrolled phrases are used; ``inspec-controlled``
   uses those of the thesaurus;
 - ``folders``: a folder or zip with ``docsutf8/NAME.txt`` and ``keys/NAME.key``, one phrase per line (SemEval-2010 and
-  -2017 and others as the LIAAD collection packs them);
+  -2017 and others as the LIAAD collection packs them). A file of phrases may hold two lists, told by a
+  line break of another kind between them: so LIAAD's Inspec joins the uncontrolled phrases and the terms of the
+  thesaurus. Both are used, and such documents are counted;
 - ``jsonl``: a JSON object per line with ``text``, optionally ``title``, and ``keyphrases``, a list.
 
 ``auto`` tells them apart by the names of the files.
@@ -29,6 +31,7 @@ KeyphraseFormat = Literal["auto", "inspec", "inspec-controlled", "folders", "jso
 KEYPHRASE_FORMATS: tuple[str, ...] = get_args(KeyphraseFormat)
 _INSPEC_KEYS = {"inspec": ".uncontr", "inspec-controlled": ".contr"}
 _TEXTS, _KEYS = "docsutf8", "keys"
+TWO_LISTS = "document_with_two_lists"  # under this name they are counted
 
 
 @dataclass(frozen=True)
@@ -92,9 +95,10 @@ def _documents(path: Path, number: int, layout: KeyphraseFormat, left_out: Count
         for name, keys in keys_of.items():
             phrases = decode(archive.read(keys), path / keys, left_out) if keys in present else ""
             text = decode(archive.read(name), path / name, left_out)
-            whole = unfolded(text) if inspec else text
             document = f"{number}.{printable(name.stem)}"
-            yield KeyphraseDocument(document, path / name, None, whole, _split(phrases, mark))
+            if not inspec and has_two_lists(phrases):
+                left_out[TWO_LISTS] += 1
+            yield KeyphraseDocument(document, path / name, None, unfolded(text), _split(phrases, mark))
 
 
 def _json_lines(path: Path, number: int) -> Iterator[KeyphraseDocument]:
@@ -112,7 +116,7 @@ def _json_lines(path: Path, number: int) -> Iterator[KeyphraseDocument]:
 
 
 def unfolded(text: str) -> str:
-    """Join the long lines that Inspec breaks, continuing them after a tab.
+    """Join the long lines that Inspec breaks, in whichever format it comes, continuing them after a tab.
 
     >>> unfolded("  A title\\r\\nThe abstract\\n\\tgoes on.\\r\\n")
     'A title\\nThe abstract goes on.'
@@ -124,6 +128,16 @@ def unfolded(text: str) -> str:
         elif line.strip():
             lines.append(line.strip())
     return "\n".join(lines)
+
+
+def has_two_lists(phrases: str) -> bool:
+    """Whether a file of phrases holds two lists, told by a line break of another kind after the first.
+
+    >>> has_two_lists("quantum games\ninitial state\r\ngame theory\r\n"), has_two_lists("a\r\nb\r\n")
+    (True, False)
+    """
+    lines = phrases.strip().splitlines(keepends=True)[:-1]
+    return {line.endswith("\r\n") for line in lines} == {True, False}
 
 
 def _split(phrases: str, mark: str) -> tuple[str, ...]:

@@ -12,23 +12,24 @@ import pandas as pd
 
 from headatlas.commands.keyphrases.candidates import (
     Candidate,
+    ReportWords,
     Scored,
-    between_stop_words,
-    combined,
     find_candidates,
     score_candidates,
-    with_tagger,
+    spans_by,
 )
-from headatlas.commands.keyphrases.choosing import HeadChoice, found_on, key_words, named, shipped
+from headatlas.commands.keyphrases.choosing import HeadChoice, decide_scoring, find_heads, key_words, named, shipped
 from headatlas.commands.keyphrases.combination import Combination, combine_heads
-from headatlas.commands.keyphrases.evaluation import rank_all, score_table
+from headatlas.commands.keyphrases.evaluation import score_tables
 from headatlas.commands.keyphrases.finetuning import tune_and_question
 from headatlas.commands.keyphrases.key_words import OUTSIDE, Document, of_texts, tag_words, with_keyphrases
+from headatlas.commands.keyphrases.methods import Texts, combined, rank_all
 from headatlas.commands.keyphrases.options import KeyphraseOptions
-from headatlas.commands.keyphrases.reading import KeyphraseDocument, read_keyphrases
+from headatlas.commands.keyphrases.ranking import HeadRanking
+from headatlas.commands.keyphrases.reading import TWO_LISTS, KeyphraseDocument, read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment
 from headatlas.commands.keyphrases.tables import KEYPHRASE_WORDS, KEYPHRASES
-from headatlas.commands.keyphrases.word_weights import WordWeights, encode_documents, word_weights
+from headatlas.commands.keyphrases.word_weights import encode_documents, uniform_weights, word_weights
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.corpora.sampling import draw
@@ -36,7 +37,7 @@ from headatlas.corpora.text import read_text
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import SettingError
-from headatlas.manifest import HeadsChosen, Produced
+from headatlas.manifest import Produced
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, check_length, describe_model, model_identity
 from headatlas.models.stacks import HeadShape
@@ -89,7 +90,7 @@ class Corpus:
 
     documents: list[Document]
     segments: list[KeyphraseSegment]
-    candidates: list[list[Candidate]]
+    candidates: dict[ReportWords, list[list[Candidate]]]  # the setting of the options first
     about: dict[str, Any]  # for the manifest
     annotated: list[KeyphraseDocument]  # the same documents with their keyphrases; none of plain text
 
@@ -107,16 +108,37 @@ def _read_corpus(name: str, files: Sequence[Path], model: Model, options: Keyphr
             left_out["document_not_sampled"] = len(available) - len(annotated)
         documents = with_keyphrases(annotated)
     segments = encode_documents(documents, model.tokenizer, max_tokens, left_out)
-    spans = with_tagger(options.candidates) if options.candidates else between_stop_words
+    spans = spans_by(options.candidates)
+    settings = sorted(spans, key=lambda setting: setting != options.report_words)
+    candidates = {
+        setting: [find_candidates(document.words, spans[setting]) for document in documents] for setting in settings
+    }
     about = {
         "kind": "documents",
         "documents": len(documents),
         "words": sum(len(document.words) for document in documents),
         "unknown": count_unknown(segments, model.tokenizer),
         "documents_in_windows": left_out.pop("document_in_windows", 0),
+        **(_describe_gold(documents, candidates[settings[0]], left_out) if annotated else {}),
         "left_out": {reason: count for reason, count in sorted(left_out.items()) if count},
     }
-    return Corpus(documents, segments, [find_candidates(one.words, spans) for one in documents], about, annotated)
+    return Corpus(documents, segments, candidates, about, annotated)
+
+
+def _describe_gold(
+    documents: Sequence[Document], candidates: Sequence[Sequence[Candidate]], left_out: Counter[str]
+) -> dict[str, int]:
+    """How many keyphrases are given, and how many of them can be found at all."""
+    among = (
+        len(document.gold & {candidate.stems for candidate in of_text})
+        for document, of_text in zip(documents, candidates, strict=True)
+    )
+    return {
+        "keyphrases": sum(len(document.gold) for document in documents),
+        "keyphrases_in_text": sum(tag_words(document.words, document.gold)[1] for document in documents),
+        "keyphrases_among_candidates": sum(among),
+        "documents_with_two_lists": left_out.pop(TWO_LISTS, 0),
+    }
 
 
 def _find_phrases(
@@ -128,53 +150,57 @@ def _find_phrases(
     run: RunFolder,
 ) -> tuple[dict[str, pd.DataFrame], Produced]:
     """Make all tables but that of taggers, and what the manifest says. choice: None to find heads on --train."""
+    stack = model.default_stack
+    shape, resampled = model.shapes[stack], {"seed": options.seed, "resamplings": options.bootstrap}
 
-    def weigh(name: str, pooling: str, rows: str) -> list[WordWeights]:
-        return word_weights(
-            model,
-            corpora[name].documents,
-            corpora[name].segments,
-            pooling=pooling,
-            rows=rows,
-            stack=model.default_stack,
-            batch_tokens=options.batch_tokens,
-            run=run.part(name),
-            progress=options.progress,
+    def weigh(name: str, pooling: str, rows: str, ranking: HeadRanking | None = None) -> dict[ReportWords, Texts]:
+        corpus = corpora[name]
+        how: dict[str, Any] = {"pooling": pooling, "rows": rows, "stack": stack}
+        saved: dict[str, Any] = {"run": run.part(name), "ranking": ranking, "progress": options.progress}
+        received = word_weights(
+            model, corpus.documents, corpus.segments, batch_tokens=options.batch_tokens, **how, **saved
         )
+        uniform = uniform_weights(corpus.documents, corpus.segments, **how)
+        return {
+            setting: Texts(corpus.documents, candidates, received, uniform)
+            for setting, candidates in corpus.candidates.items()
+        }
 
-    shape, trained = model.shapes[model.default_stack], corpora.get("train")
-    learned = weigh("train", options.pooling, options.rows) if trained else []
-    if choice is None:
-        train = corpora["train"]
-        choice = found_on(train.documents, learned, train.candidates, options.pooling, options.rows)
+    train = None
+    if "train" in corpora:
+        form = (options.pooling, options.rows)
+        train = next(iter(weigh("train", *form).values()))
+        choice = (
+            decide_scoring(choice, train, options.seed) if choice else find_heads(train, shape, *form, options.seed)
+        )
+    assert choice is not None
     name = "data" if "data" in corpora else "text"
-    read, weights = corpora[name], weigh(name, choice.pooling, choice.rows)
+    ranking = HeadRanking(choice.rows, options.seed) if name == "data" else None
+    settings = weigh(name, choice.pooling, choice.rows, ranking)
+    texts = next(iter(settings.values()))
     scored = [
-        score_candidates(candidates, combined(received, choice.heads))
-        for candidates, received in zip(read.candidates, weights, strict=True)
+        score_candidates(candidates, combined(received, choice.heads), choice.scoring.get("heads", "sum"))
+        for candidates, received in zip(texts.candidates, texts.received, strict=True)
     ]
     tables = {
-        "keyphrases": _phrases_table(read.documents, scored, options.top),
-        "keyphrase_words": _words_table(read.documents, weights, choice.heads, scored, options.top),
+        "keyphrases": _phrases_table(texts.documents, scored, options.top),
+        "keyphrase_words": _words_table(texts, choice.heads, scored, options.top),
     }
     skipped: dict[str, str] = {}
-    drawing = {"seed": options.seed, "resamplings": options.bootstrap}
-    if name == "data":
-        rankings, skipped = rank_all(read.documents, read.candidates, scored)
-        tables["keyphrase_scores"] = score_table(rankings, read.documents, **drawing)
-    if name == "data" and trained:
-        known, asked = key_words(trained.documents, learned), key_words(read.documents, weights)
-        combination = combine_heads(known, asked, **drawing)
+    if ranking:
+        rankings = {}
+        for setting, of_setting in settings.items():
+            rankings[setting], skipped = rank_all(of_setting, choice.heads, choice.scoring, setting, options.seed)
+        tables |= score_tables(rankings, texts.documents, **resampled)
+        if (ranked_heads := ranking.table(shape, **resampled)) is not None:
+            tables["keyphrase_ranking"] = ranked_heads
+    if ranking and train:
+        known, asked = (key_words(part.documents, part.received) for part in (train, texts))
+        combination = combine_heads(known, asked, **resampled)
         points = pd.DataFrame([vars(point) for point in combination.curve])
-        tables["keyphrase_curve"] = points.assign(count=len(read.documents))
+        tables["keyphrase_curve"] = points.assign(count=len(texts.documents))
         tables["keyphrase_weights"] = _weights_table(combination, shape, behaviours)
-    chosen: HeadsChosen = {
-        "names": choice.names(shape),
-        "pooling": choice.pooling,
-        "rows": choice.rows,
-        "origin": choice.origin,
-    }
-    return tables, {"heads_chosen": chosen, "studies_skipped": skipped}
+    return tables, {"heads_chosen": choice.record(shape), "studies_skipped": skipped}
 
 
 def _named_or_shipped(model: Model, options: KeyphraseOptions) -> HeadChoice | None:
@@ -209,16 +235,10 @@ def _phrases_table(documents: Sequence[Document], scored: Sequence[Sequence[Scor
     return pd.DataFrame(rows, columns=KEYPHRASES.names)
 
 
-def _words_table(
-    documents: Sequence[Document],
-    weights: Sequence[WordWeights],
-    heads: Sequence[int],
-    scored: Sequence[Sequence[Scored]],
-    top: int,
-) -> pd.DataFrame:
+def _words_table(texts: Texts, heads: Sequence[int], scored: Sequence[Sequence[Scored]], top: int) -> pd.DataFrame:
     """The first documents word by word."""
     rows: list[tuple[object, ...]] = []
-    for document, received, phrases in list(zip(documents, weights, scored, strict=True))[:SHOWN]:
+    for document, received, phrases in list(zip(texts.documents, texts.received, scored, strict=True))[:SHOWN]:
         tags, _ = tag_words(document.words, document.gold)
         places = [place for phrase in phrases[:top] for place in phrase.candidate.places]
         listed = {word for start, end in places for word in range(start, end)}

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.commands.keyphrases.candidates import between_stop_words, candidate_lengths, find_candidates
 from headatlas.commands.keyphrases.key_words import OUTSIDE, gold_stems, tag_words
 from headatlas.commands.keyphrases.phrases import Words, split_words
 from headatlas.commands.keyphrases.reading import KeyphraseDocument
@@ -34,6 +35,7 @@ class KeyphraseSegment(WordSegment):
     first: int  # the number of its first word in the document
     tags: NDArray[np.int64]  # [size], into TAGS
     counted: NDArray[np.bool_]  # [size], the words that count here and not in a neighbouring window
+    lengths: NDArray[np.int64]  # [size], the number of words of the candidate that each word stands in, or 0
 
 
 @dataclass
@@ -105,6 +107,7 @@ def text_windows(
         tokens = tokens_per_word(encoded, len(words))
         left_out["word_without_tokens"] += int((tokens == 0).sum())
         left_out["word_longer_than_the_model"] += int((tokens > room).sum())
+        lengths = candidate_lengths(words, find_candidates(words, between_stop_words))
         spans = [span for span in windows_of(tokens, room) if tokens[slice(*span)].any()]
         left_out["document_in_windows"] += len(spans) > 1
         for place, (start, end) in enumerate(spans):
@@ -120,6 +123,7 @@ def text_windows(
                 first=start,
                 tags=word_tags[start:end],
                 counted=counted,
+                lengths=lengths[start:end],
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headatlas.tables import ONE_HEAD, Key, Table, Value, interval
+from headatlas.tables import NO_EFFECT, ONE_HEAD, Key, Table, Value, interval
 
 FIGURES = "headatlas.commands.keyphrases.figures"
 DOCUMENT = Key("document", "file and document, by number or its own name")
@@ -17,7 +17,7 @@ KEYPHRASES = Table(
         DOCUMENT,
         Key("rank", "from 1, the best first", "int64"),
         Value("phrase", "as it stands where it stands first", "text"),
-        Value("score", "sum over its words of what they receive from the chosen heads on average"),
+        Value("score", "sum, or mean, over its words of what they receive from the chosen heads on average"),
         Value("right", "whether its stems are those of a given keyphrase; empty where none are given", dtype="boolean"),
     ),
 )
@@ -36,20 +36,73 @@ KEYPHRASE_WORDS = Table(
     ),
 )
 
+REPORT_WORDS = Key(
+    "report_words", "whether words such as propose and results are excluded from candidates: exclude, keep"
+)
+CUT = Key("k", "number of phrases per document", "int64")
+
 KEYPHRASE_SCORES = Table(
     "keyphrase_scores",
-    "How many given keyphrases are among the first 5, 10 and 15, beside other methods?",
+    "How many given keyphrases are among the first 5, 10 and 15, beside other methods and controls?",
     (
-        Key("method", "heads; tf_idf, text_rank, yake; position: as they stand in the text"),
-        Key("k", "number of phrases per document", "int64"),
+        REPORT_WORDS,
+        Key(
+            "method",
+            "heads: the chosen ones; all_heads; random_heads: mean of 20 sets of as many; uniform: even attention; "
+            "length: number of words; tf_idf; text_rank; position: as they stand in the text; yake",
+        ),
+        CUT,
         Value("precision", "share of them that are given, compared by stems; mean over documents", "share"),
         Value("recall", "share of the given ones that are found, also of those not in the text", "share"),
-        F1,
+        Value("f1", "their harmonic mean of a document, 0 to 1; mean over documents (macro)"),
         *F1_INTERVAL,
+        Value("micro_f1", "F1 of the counts of all documents together"),
+        *interval("its 95 % bootstrap interval, over documents", "micro_f1", "micro_low", "micro_high"),
+        Value("lowest", "the least f1 of the sets of random heads; empty for other methods"),
+        Value("highest", "the largest f1 of the sets of random heads; empty for other methods"),
         DOCUMENTS,
     ),
     main="f1",
     figure=("keyphrase_scores", f"{FIGURES}:keyphrase_scores_figure"),
+)
+
+KEYPHRASE_LEADS = Table(
+    "keyphrase_leads",
+    "By how much do the chosen heads score better than each other method, on the same documents?",
+    (
+        REPORT_WORDS,
+        Key("method", "the other method"),
+        CUT,
+        Value("lead", "f1 of the heads less that of the method; negative where the heads lose"),
+        *interval("its 95 % interval, which holds for all methods at once", "lead", "lead_low", "lead_high"),
+        Value("p_value", "two-sided, corrected for all methods", "probability", why_not=NO_EFFECT),
+        DOCUMENTS,
+    ),
+)
+
+LISTS = ("relative_attention", "average_precision", "cross_entropy")
+KEYPHRASE_RANKING = Table(
+    "keyphrase_ranking",
+    "Which heads attend most to the words of keyphrases, and do they beat length and shuffled labels?",
+    (
+        Key("list", "relative_attention, average_precision, or cross_entropy (the lower the better)"),
+        *ONE_HEAD,
+        Key("pooling", "what a token receives: the mean or the max of its column"),
+        Value("name", "layer, head and pooling in one word, counted from 1", "text"),
+        Value("rank", "in the list of this pooling, from 1", "place"),
+        Value("value", "mean over documents"),
+        *interval("its 95 % bootstrap interval, for a head given beforehand", "value"),
+        Value("lead", "by how much it is better than length"),
+        *interval("its 95 % interval, which holds for all heads, poolings and lists", "lead", "lead_low", "lead_high"),
+        Value("p_value", "of the lead, two-sided, corrected for the same", "probability", why_not=NO_EFFECT),
+        Value("length", "what the length of the candidate that a token stands in reaches"),
+        Value("shuffled", "what the best head of the list reaches with shuffled labels, in the best of 20 draws"),
+        Value("named", "whether it is better than both", dtype="boolean"),
+        DOCUMENTS,
+    ),
+    card=None,
+    label="keyphrase ranking: {list}[, {pooling}]",
+    figure=("keyphrase_ranking", f"{FIGURES}:keyphrase_ranking_figure"),
 )
 
 KEYPHRASE_CURVE = Table(

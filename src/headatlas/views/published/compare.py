@@ -124,6 +124,7 @@ def compare_coreference(heads: pd.DataFrame, best: pd.DataFrame, baselines: pd.D
         accuracy = best_heads(heads, best, reading)[[*keys, "accuracy"]].rename(columns={"accuracy": reading})
         ours = ours.merge(accuracy, "left", keys)
     frame = pd.concat([ours, baselines.rename(columns={"baseline": "method"})], ignore_index=True)
+    frame = frame[frame["mention_type"].isin(MENTION_TYPES)]
     frame = frame.merge(published_coreference(), "outer", keys, suffixes=("", "_published"))
     for key, order in zip(keys, (MENTION_TYPES, tuple(METHODS)), strict=True):
         frame[key] = pd.Categorical(frame[key], order)
