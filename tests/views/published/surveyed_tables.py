@@ -66,7 +66,7 @@ def coreference() -> pd.DataFrame:
 
 
 def _correct(layer: int, head: int, kind: str, candidates: str) -> int:
-    if candidates != "preceding":
+    if candidates != "words":
         return 90 - 10 * layer
     return 80 if (layer, head, kind) == (1, 2, "proper") else 20 * layer + head
 
