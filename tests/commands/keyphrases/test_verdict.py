@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from headatlas.commands.keyphrases.report import ranked_lists, verdicts
 from headatlas.commands.keyphrases.tables import KEYPHRASE_LEADS, KEYPHRASE_RANKING, KEYPHRASE_SCORES
-from headatlas.commands.keyphrases.verdict import ranked_lists, verdicts
 
 
 def tables(lead, p_value):

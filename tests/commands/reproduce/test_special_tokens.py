@@ -7,8 +7,7 @@ import pytest
 
 from headatlas.commands.reproduce.claims import judge
 from headatlas.commands.reproduce.claims.coreference import COREFERENCE
-from headatlas.commands.reproduce.claims.dependencies import SYNTAX
-from headatlas.commands.reproduce.claims.special_tokens import SPECIAL_TOKENS
+from headatlas.commands.reproduce.claims.dependencies import SPECIAL_TOKENS, SYNTAX
 from tests.commands.reproduce.test_relation_findings import PUBLISHED_RULES, mentions
 from tests.commands.reproduce.test_tables import as_published
 
