@@ -77,10 +77,11 @@ def _times(model: Model, documents: list[Document]) -> dict[str, float]:
         for one, weights in zip(some, received, strict=True):
             score_candidates(_candidates(one), combined(weights, [0]))
 
-    methods: dict[str, Callable[[list[Document]], object]] = {
-        "attention": attention,
-        "text_rank": lambda some: [_by_text_rank(one) for one in some],
-    }
+    def text_rank(some: list[Document]) -> None:
+        for one in some:
+            _by_text_rank(one)
+
+    methods: dict[str, Callable[[list[Document]], object]] = {"attention": attention, "text_rank": text_rank}
     if yake_rankings([], "keep") is not None:
         methods["yake"] = lambda some: yake_rankings(some, "keep")
     found = {}

@@ -23,7 +23,7 @@ def test_scores_are_counts(sentences):
     places = [4, 1, 0, 3]
     greedy, tree = ([random_tree(SIZES[place], rng) for place in places] for _ in range(2))
     found = attach(Predicted(greedy, tree, np.zeros(4)), sentences, places, {"punct"})
-    right = {"uas": [], "uas_no_punct": [], "uas_tree": [], "uas_tree_no_punct": []}
+    right = {"uas": [], "uas_no_punct": [], "uas_tree": [], "uas_tree_no_punct": [], "uuas": []}
     by_relation = {}
     for place, heads, others in zip(places, greedy, tree, strict=True):
         example = sentences.examples[place]
@@ -33,6 +33,9 @@ def test_scores_are_counts(sentences):
             if example.relations[word] != "punct":
                 right["uas_no_punct"].append(heads[word] == gold)
                 right["uas_tree_no_punct"].append(others[word] == gold)
+                if gold != -1 and example.relations[gold] != "punct":
+                    joined = {frozenset((one, head)) for one, head in enumerate(others.tolist())}
+                    right["uuas"].append(frozenset((word, gold)) in joined)
             by_relation.setdefault(example.relations[word], []).append(heads[word] == gold)
     assert found.scores() == {name: pytest.approx(np.mean(values)) for name, values in right.items()}
     rows = {row["relation"]: row for row in found.by_relation(50, 0)}

@@ -53,6 +53,13 @@ def segments_of(corpus):
     ]
 
 
+def reworded(mention, antecedents, words):
+    """By the definition: two that are not pronouns, and no common head word."""
+    if mention.type == "pronoun" or not [other for other in antecedents if other.type != "pronoun"]:
+        return False
+    return all(words[other.head].lower() != words[mention.head].lower() for other in antecedents)
+
+
 def slow_answers(segments, layers=2, heads=3):
     """(layer, head, type, rule) -> right and asked, word by word."""
     right, asked = {}, {}
@@ -61,7 +68,8 @@ def slow_answers(segments, layers=2, heads=3):
             tokens = [np.flatnonzero(one.words == word) for word in range(one.size)]
             for head, mention in product(range(heads), one.mentions):
                 before = [other for other in one.mentions if other.end <= mention.start]
-                true = {other.head for other in before if other.entity == mention.entity}
+                same = [other for other in before if other.entity == mention.entity]
+                true = {other.head for other in same}
                 if not true:
                     continue
                 choices = {
@@ -75,7 +83,7 @@ def slow_answers(segments, layers=2, heads=3):
                         for word in sorted(words)
                     }
                     best = max(attention, key=lambda word: attention[word])
-                    for kind in ("all", mention.type):
+                    for kind in ("all", mention.type, *(["reworded"] if reworded(mention, same, one.text) else [])):
                         key = (layer + 1, head + 1, kind, rule)
                         right[key] = right.get(key, 0) + (attention[best] > 0 and best in true)
                         asked[key] = asked.get(key, 0) + 1

@@ -23,6 +23,7 @@ from headatlas.errors import ModelError
 from headatlas.models.stacks import HeadShape
 from headatlas.results.tables import TABLES
 from headatlas.studies.dependencies import DIRECTIONS, OFFSETS, Dependencies, instances_of, offsets_right
+from headatlas.studies.dependency_findings import CLITIC, NOUN
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, random_maps, segment, show, table_of
 
@@ -57,39 +58,51 @@ def study(**changes):
 
 
 def predicted_by_hand(weights, segment):
-    """Both predictions of every word from a head's map [n, n], by the definitions; None where there is none."""
-    tokens = [np.flatnonzero(segment.words == word) for word in range(segment.size)]
-    words = np.zeros((segment.size, segment.size))
-    for i, of_i in enumerate(tokens):
-        for j, of_j in enumerate(tokens):
+    """Both predictions of every word from a head's map [n, n], by the definitions; None where there is none.
+
+    And the same with special tokens as candidates, where a special token's prediction counts as None.
+    """
+    places = [np.flatnonzero(segment.words == word) for word in range(segment.size)]
+    places += [[place] for place in np.flatnonzero(segment.words == SPECIAL)]
+    words = np.zeros((len(places), len(places)))
+    for i, of_i in enumerate(places):
+        for j, of_j in enumerate(places):
             if len(of_i) and len(of_j) and i != j:
                 words[i, j] = weights[of_i][:, of_j].sum(1).mean()
-    pick = [[int(np.argmax(row)) if row.max() > 0 else None for row in matrix] for matrix in (words, words.T)]
-    return dict(zip(DIRECTIONS, pick, strict=True))
+    found = {}
+    for direction, matrix in zip(DIRECTIONS, (words, words.T), strict=True):
+        for special, size in ((False, segment.size), (True, len(places))):
+            picks = [int(np.argmax(row[:size])) if row[:size].max() > 0 else None for row in matrix[: segment.size]]
+            found[direction, special] = [None if pick is None or pick >= segment.size else pick for pick in picks]
+    return found
 
 
 def accuracies_by_hand(segments):
-    """correct[relation, layer, head, direction] and count[relation], readings of all included."""
+    """correct[relation, layer, head, direction, special] and count[relation], readings of all included."""
     correct, count = Counter(), Counter()
     batch = batch_of(segments)
     maps = random_maps(batch, LAYERS, HEADS)
     for row, one in enumerate(segments):
         n = len(one)
-        names = []
+        asked = []  # the word that predicts, the true head, and the names under which it counts
         for word in range(one.size):
             is_root = one.heads[word] == ROOT
             relation = RELATIONS[one.relations[word]]
-            names.append(["all"] if is_root else ["all", "all_but_root", relation])
+            names = ["all"] if is_root else ["all", "all_but_root", relation]
             if not is_root and relation != "punct":
-                names[-1].append("all_but_root_punct")
-            count.update(names[-1])
+                names.append("all_but_root_punct")
+            asked.append((one.counts_as[word], one.heads[word], names))
+            if not is_root and one.counts_as[word] != word:
+                asked += [(one.counts_as[word], one.heads[word], [CLITIC]), (word, one.heads[word], [NOUN])]
+        for _, _, names in asked:
+            count.update(names)
         for layer in range(LAYERS):
             for head in range(HEADS):
                 found = predicted_by_hand(maps[layer][row, head, :n, :n].double().numpy(), one)
-                for direction, predicted in found.items():
-                    for word in range(one.size):
-                        if one.heads[word] != ROOT and predicted[one.counts_as[word]] == one.heads[word]:
-                            correct.update((name, layer + 1, head + 1, direction) for name in names[word])
+                for (direction, special), predicted in found.items():
+                    for word, true, names in asked:
+                        if true != ROOT and predicted[word] == true:
+                            correct.update((name, layer + 1, head + 1, direction, special) for name in names)
     return correct, count
 
 
@@ -102,7 +115,9 @@ def test_the_table_is_that_of_the_loop(sizes):
     assert set(table["relation"]) == set(count)
     assert len(table) == len(count) * LAYERS * HEADS * 2
     for row in table.itertuples():
-        assert row.correct == correct[row.relation, row.layer, row.head, row.direction]
+        key = (row.relation, row.layer, row.head, row.direction)
+        assert row.correct == correct[*key, False]
+        assert row.with_special == correct[*key, True] / row.count
         assert row.count == count[row.relation]
         assert row.accuracy == row.correct / row.count
 
@@ -131,7 +146,8 @@ def test_integer_sums_survive_a_checkpoint(tmp_path):
     resumed.start(HeadShape((HEADS,) * LAYERS))
     assert checkpoint.resume({"dependencies": resumed}, 2) == ({0}, {})
     for key, array in first.state().items():
-        assert array.dtype == resumed.state()[key].dtype == np.int32
+        assert array.dtype == resumed.state()[key].dtype
+        assert array.dtype == np.int32 or not key.startswith("dependencies.")
         np.testing.assert_array_equal(array, resumed.state()[key])
 
 

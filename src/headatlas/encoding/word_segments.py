@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SENTENCES_AT_ONCE = 512
 FITTING_TOKENS = 28  # as many as a picture shows well
 SENTENCE_ENDS = frozenset(".?!")
+NO_CLASS = -1
 
 
 @dataclass(frozen=True)
@@ -55,6 +56,8 @@ class ParsedSegment(WordSegment):
     heads: NDArray[np.int32]  # [size], index of each word's head, or ROOT
     relations: NDArray[np.int32]  # [size], into the sample's relations
     counts_as: NDArray[np.int32]  # [size], the word whose prediction counts for this one; nearly always itself
+    classes: NDArray[np.int32] = field(default_factory=lambda: np.zeros(0, np.int32))
+    """[size], coarse part of speech of each word, into the sample's classes, or NO_CLASS; empty if there are none."""
 
 
 @dataclass
@@ -63,6 +66,7 @@ class ParsedSample:
 
     segments: list[ParsedSegment]
     relations: tuple[str, ...]  # sorted, including those of sentences that are left out
+    classes: tuple[str, ...]  # sorted coarse parts of speech; empty if the treebank has none
     documents: int
     words: int
     left_out: dict[str, int] = field(default_factory=dict)  # reason -> how many
@@ -85,7 +89,7 @@ def parsed_segments(
     frame.room(max_tokens)
     sentences = list(sentences)
     relations = tuple(sorted({relation for sentence in sentences for relation in sentence.relations}))
-    number = {relation: index for index, relation in enumerate(relations)}
+    classes = tuple(sorted({name for sentence in sentences for name in sentence.classes} - {""}))
     left_out: Counter[str] = Counter()
     segments = []
     encodings = encode_words((sentence.words for sentence in sentences), tokenizer)
@@ -97,12 +101,13 @@ def parsed_segments(
         else:
             left_out["word_without_tokens"] += len(sentence.words) - len(set(encoded.word_ids))
             stand_ins = counts_as(sentence) if counts_as else range(len(sentence.words))
-            segments.append(_parsed(sentence, encoded, frame, number, stand_ins))
+            segments.append(_parsed(sentence, encoded, frame, relations, classes, stand_ins))
     if not segments:
         raise CorpusError(_why_nothing(left_out, max_tokens))
     return ParsedSample(
         segments,
         relations,
+        classes,
         len({segment.document for segment in segments}),
         sum(segment.size for segment in segments),
         sorted_counts(left_out),
@@ -156,22 +161,36 @@ def tokens_per_word(encoded: Encoding, words: int) -> NDArray[np.int64]:
     return np.bincount(np.asarray(encoded.word_ids, dtype=np.int64), minlength=words)
 
 
+def split_words(segments: Iterable[WordSegment]) -> int:
+    """How many words the tokenizer splits into several pieces."""
+    tokens = (np.bincount(segment.words[segment.words != SPECIAL]) for segment in segments)
+    return sum(int((of_words > 1).sum()) for of_words in tokens)
+
+
 def sorted_counts(left_out: Counter[str]) -> dict[str, int]:
     """The counts that are not 0, by name."""
     return {reason: count for reason, count in sorted(left_out.items()) if count}
 
 
 def _parsed(
-    sentence: Sentence, encoded: Encoding, frame: Frame, number: dict[str, int], counts_as: Sequence[int]
+    sentence: Sentence,
+    encoded: Encoding,
+    frame: Frame,
+    relations: Sequence[str],
+    classes: Sequence[str],
+    counts_as: Sequence[int],
 ) -> ParsedSegment:
+    number_of = {name: number for number, name in enumerate(relations)}
+    class_of = {name: number for number, name in enumerate(classes)}
     return ParsedSegment(
         id=sentence.id,
         **framed_words(encoded, frame, 0, len(sentence.words)),
         text=sentence.words,
         document=sentence.document,
         heads=np.asarray(sentence.heads, dtype=np.int32),
-        relations=np.asarray([number[relation] for relation in sentence.relations], dtype=np.int32),
+        relations=np.asarray([number_of[relation] for relation in sentence.relations], dtype=np.int32),
         counts_as=np.asarray(counts_as, dtype=np.int32),
+        classes=np.asarray([class_of.get(name, NO_CLASS) for name in sentence.classes], dtype=np.int32),
     )
 
 

@@ -18,7 +18,7 @@ from headatlas.probes.attention import Parser
 from headatlas.probes.batches import Sentences
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
-MEASURES = ("uas", "uas_no_punct", "uas_tree", "uas_tree_no_punct")
+MEASURES = ("uas", "uas_no_punct", "uas_tree", "uas_tree_no_punct", "uuas")
 
 
 @dataclass(frozen=True)
@@ -131,6 +131,9 @@ class Attachment:
     punct: NDArray[np.bool_]  # [N]
     right: NDArray[np.bool_]  # [N], greedily
     right_tree: NDArray[np.bool_]  # [N]
+    right_edges: NDArray[
+        np.bool_
+    ]  # [E], edges of the treebank without punctuation: is it in the tree, either way round?
     ids: list[str]
 
     def scores(self) -> dict[str, float]:
@@ -141,6 +144,7 @@ class Attachment:
             "uas_no_punct": _share(self.right[words]),
             "uas_tree": _share(self.right_tree),
             "uas_tree_no_punct": _share(self.right_tree[words]),
+            "uuas": _share(self.right_edges),
         }
 
     def interval(self, replicates: int, seed: int) -> tuple[float, float]:
@@ -178,14 +182,27 @@ def attach(
     true = [(heads or sentences.heads)[place] for place in places]
     relations = np.array([name for place in places for name in sentences.examples[place].relations or ()], dtype=str)
     gold = np.concatenate(true)
+    punct = np.isin(relations, sorted(punctuation))
     return Attachment(
         sentence=np.repeat(np.arange(len(places)), sentences.sizes[list(places)]),
         relation=relations,
-        punct=np.isin(relations, sorted(punctuation)),
+        punct=punct,
         right=np.concatenate(predicted.greedy) == gold,
         right_tree=np.concatenate(predicted.tree) == gold,
+        right_edges=_right_edges(gold, np.concatenate(predicted.tree), punct, sentences.sizes[list(places)]),
         ids=[sentences.examples[place].id for place in places],
     )
+
+
+def _right_edges(
+    gold: NDArray[np.int64], tree: NDArray[np.int64], punct: NDArray[np.bool_], sizes: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """For each true edge between two words that are no punctuation: does the tree join them, in either direction?"""
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)  # of the word's sentence
+    words = np.flatnonzero((gold != ROOT) & ~punct)
+    words = words[~punct[first[words] + gold[words]]]
+    heads = first[words] + gold[words]
+    return np.asarray((tree[words] == gold[words]) | (tree[heads] == words - first[words]))
 
 
 def bootstrap_weights(ids: Sequence[str], replicates: int, seed: int) -> NDArray[np.float64]:

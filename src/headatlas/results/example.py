@@ -121,11 +121,12 @@ class RelationExample:
     relation: str
     layer: int
     head: int
-    direction: str  # dependent_to_head or head_to_dependent: which of the two attends
+    direction: str  # dependent_to_head or head_to_dependent: which of the two attends; or mention_to_antecedent
     words: tuple[str, ...]
     weights: NDArray[np.floating]  # [words, words], row = from
     pairs: tuple[tuple[int, int], ...]  # (dependent, head) in the sentence, words from 0
     accuracy: float | None = None  # share of dependents that the head gets right, 0 to 1
+    remark: str = ""  # for a caption, in place of the accuracy
 
 
 def save_relation_examples(examples: Sequence[RelationExample], path: Path) -> None:

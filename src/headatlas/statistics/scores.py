@@ -115,15 +115,19 @@ class Scores:
 
     def p_value(self, baseline: int | None = None) -> float:
         """Of the best candidate's lead over a baseline, by default the best one."""
-        if not self.count:
-            return math.nan
+        observed, largest = self.lead_test(baseline)
+        return permutation_p_value(observed, largest) if self.count else math.nan
+
+    def lead_test(self, baseline: int | None = None) -> tuple[float, NDArray[np.float64]]:
+        """The statistic of that test, NaN without instances, and the largest of any candidate in each permutation."""
         baseline = self.best_baseline if baseline is None else baseline
         rival = self._of_baselines(self.flipped)[:, baseline, None]
         permuted = self._of_candidates(self.flipped) - rival  # [permutations, candidates]
         observed = self.right - self.baselines_right[baseline]
         spread = np.sqrt(np.mean(np.square([*permuted, observed], dtype=np.float64), axis=0))
         spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
-        return permutation_p_value((observed / spread)[self.best], (permuted / spread).max(1))
+        statistic = float((observed / spread)[self.best]) if self.count else math.nan
+        return statistic, (permuted / spread).max(1)
 
     def _around(self, right: Integers, drawn: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of accuracies, which hold them: the added instances alone could move one past its end."""

@@ -8,15 +8,16 @@ word of one of its true antecedents? The paper leaves open among which words; th
 - ``words``: among all other words.
 
 A head word is never its own candidate. Where all candidates have attention exactly 0 the head is wrong. Counted by the
-type of the mention. Baselines are rules without a model (see `coreference_baselines`). Intervals and tests resample
-documents.
+type of the mention, and for those *reworded*: no pronoun, at least one antecedent that is none either, and none with
+the same head word, so that only a head that knows synonyms, or luck, finds them. Baselines are rules without a model
+(see `coreference_baselines`). Intervals and tests resample documents. The length of a link is the distance of the two
+head words; of a mention, that of the nearest antecedent.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -24,60 +25,36 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.corpora.coreference.mentions import MENTION_TYPES
+from headatlas.corpora.coreference.mentions import MENTION_TYPES, Mention
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
+from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import WordIndex, segments_of, word_index
+from headatlas.studies import coreference_findings
 from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
+from headatlas.studies.coreference_findings import (
+    ALL_LINKS,
+    COREFERENCE,
+    COREFERENCE_BASELINES,
+    COREFERENCE_BEST,
+    COREFERENCE_LENGTHS,
+    FOUND_AMONG,
+    REWORDED,
+    RIVALS,
+    RULES,
+)
+from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Tables
+from headatlas.studies.link_lengths import SIZE, describe_lengths
+from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, WordStudy, join_layers
-from headatlas.tables import ACCURACY, BEST_HEAD, HELD_OUT, ONE_HEAD, P_VALUE, Key, Table, Value, p_value, records
-from headatlas.wording import percent
 
-RIVAL = "head_match"  # the baseline that a coreference head must beat
-RULES = ("preceding", "mentions", "words")
-
-
-MENTION_TYPE = Key("mention_type", "all, or by the part of speech of its head word: pronoun, proper, nominal")
-CANDIDATES = Key("candidates", "among which the head chooses: words, mentions, or preceding (mentions)")
-MENTIONS = Value("count", "mentions of this type that have an antecedent in the window", "count")
-CHOSEN = (Value("correct", "mentions whose chosen antecedent is a true one", "count"), MENTIONS, *ACCURACY)
-COREFERENCE = Table(
-    "coreference",
-    "How often does a head find an antecedent, by type of mention?",
-    (*ONE_HEAD, MENTION_TYPE, CANDIDATES, *CHOSEN),
-    section="4.3",
-    label="antecedent: {mention_type} among {candidates}",
-    short="{mention_type} among {candidates}",
-    card=None,
-)
-
-COREFERENCE_BEST = Table(
-    "coreference_best",
-    "Which head is best for each type of mention, held out?",
-    (
-        MENTION_TYPE,
-        CANDIDATES,
-        MENTIONS,
-        *BEST_HEAD,
-        *ACCURACY,
-        HELD_OUT,
-        p_value(f"{P_VALUE} the nearest mention", "p_nearest"),
-        p_value(f"{P_VALUE} the nearest with the same head word", "p_head_match"),
-        p_value(f"{P_VALUE} the four sieves", "p_sieves"),
-    ),
-    section="4.3, table 2",
-)
-BASELINE = Key("baseline", "nearest mention; head_match: nearest with the same head word; sieves: four in order")
-COREFERENCE_BASELINES = Table(
-    "coreference_baselines",
-    "How often do simple rules find an antecedent: nearest mention, same head word, four sieves?",
-    (BASELINE, MENTION_TYPE, *CHOSEN),
-    section="4.3, table 2",
-)
+_NOT_PRONOUNS = [name for name in MENTION_TYPES if name != "pronoun"]
+_CATEGORIES = [*((name, False) for name in MENTION_TYPES), *((name, True) for name in _NOT_PRONOUNS)]
+"""Each type of mention, and whether its antecedents have other head words."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +63,7 @@ class Questions:
 
     segment: NDArray[np.int64]  # [N], row of the batch
     head: NDArray[np.int64]  # [N], head word of the mention
-    type: NDArray[np.int64]  # [N], into MENTION_TYPES
+    category: NDArray[np.int64]  # [N], into _CATEGORIES
     true: NDArray[np.bool_]  # [N, W], head words of its antecedents
     candidates: dict[str, NDArray[np.bool_]]  # rule -> [N, W]
     baselines_right: NDArray[np.bool_]  # [N, baselines]
@@ -106,7 +83,8 @@ def questions_of(segments: Sequence[MentionSegment], width: int) -> Questions:
         for mention, before, same in zip(mentions, preceding(mentions), antecedents(mentions), strict=True):
             if not same:
                 continue
-            rows.append((number, mention.head, MENTION_TYPES.index(mention.type)))
+            others_words = is_reworded(mention, [mentions[other] for other in same], segment.text)
+            rows.append((number, mention.head, _CATEGORIES.index((mention.type, others_words))))
             others = np.arange(width) != mention.head
             true.append(_mask(heads[same], width) & others)
             candidates["preceding"].append(_mask(heads[before], width) & others)
@@ -124,25 +102,39 @@ def questions_of(segments: Sequence[MentionSegment], width: int) -> Questions:
     )
 
 
-def heads_right(rows: Tensor, candidates: Tensor, true: Tensor) -> Tensor:
-    """Whether each head selects a true antecedent: [N, H] bool. rows: [N, H, W]; candidates, true: [N, W] bool."""
+def is_reworded(mention: Mention, antecedents: Sequence[Mention], words: Sequence[str]) -> bool:
+    """Whether neither it nor all of its antecedents are pronouns, and no antecedent has its head word."""
+    if mention.type == "pronoun" or all(other.type == "pronoun" for other in antecedents):
+        return False
+    return words[mention.head].lower() not in {words[other.head].lower() for other in antecedents}
+
+
+def heads_right(rows: Tensor, candidates: Tensor, true: Tensor) -> tuple[Tensor, Tensor]:
+    """Whether each head selects a true antecedent, and which word it selects: two of [N, H].
+
+    rows: [N, H, W]; candidates, true: [N, W] bool.
+    """
     largest, place = rows.masked_fill(~candidates[:, None], 0).max(-1)  # [N, H]
-    return true.gather(1, place) & (largest > 0)
+    return true.gather(1, place) & (largest > 0), place
 
 
 class Coreference(WordStudy):
     """How often each head selects an antecedent, by type of mention and rule of candidates, beside the baselines."""
 
     name = "coreference"
-    tables = (COREFERENCE, COREFERENCE_BEST, COREFERENCE_BASELINES)
+    tables = (COREFERENCE, COREFERENCE_BEST, COREFERENCE_BASELINES, COREFERENCE_LENGTHS)
     corpus = "coreference"
+    takes_control = True
+
+    lengths = State(SIZE, dtype=np.int64)
+    found_lengths = State(len(RULES), "all_heads", SIZE, dtype=np.int64)
 
     def start(self, shape: HeadShape) -> None:
         super().start(shape)
         self._heads = shape.numbered
-        self._tallies = self.start_tallies(RULES, len(self._heads), len(BASELINES), len(MENTION_TYPES))
+        self._tallies = self.start_tallies(RULES, len(self._heads), len(BASELINES), len(_CATEGORIES))
         self._asked: tuple[WordIndex, Questions] | None = None
-        self._right: dict[int, dict[str, Tensor]] = {}
+        self._right: dict[int, dict[str, tuple[Tensor, Tensor]]] = {}
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep which heads of the layer are right about which mentions, on their device, until the batch ends."""
@@ -165,17 +157,32 @@ class Coreference(WordStudy):
         documents = [segment.document for segment in segments_of(batch, MentionSegment)]
         if self._asked is not None and len(self._asked[1].head):
             asked = self._asked[1]
-            for rule, tally in self._tallies.items():
-                right = join_layers({layer: right[rule] for layer, right in self._right.items()})
+            self.lengths += np.bincount(_to_nearest(asked).clip(max=SIZE - 1), minlength=SIZE)
+            for number, (rule, tally) in enumerate(self._tallies.items()):
+                right, place = (
+                    join_layers({layer: kept[rule][which] for layer, kept in self._right.items()}) for which in (0, 1)
+                )
                 baselines = torch.from_numpy(asked.baselines_right)
-                tally.add(right, baselines, asked.type, asked.segment, self.units(batch), documents)
+                tally.add(right, baselines, asked.category, asked.segment, self.units(batch), documents)
+                mention, head = np.nonzero(right.cpu().numpy())
+                length = np.abs(place.cpu().numpy()[mention, head] - asked.head[mention])
+                np.add.at(self.found_lengths[number], (head, length.clip(max=SIZE - 1)), 1)
         self._asked = None
         self._right.clear()
 
     def frames(self) -> Frames:
-        """Every head (`coreference`), the best (`coreference_best`), and the rules (`coreference_baselines`)."""
-        frames = {"coreference": self.every_head(), "coreference_best": self.best()}
-        return frames | {"coreference_baselines": self.baselines()}
+        """Every head, the best, the rules without a model, and the lengths of links."""
+        best = self.best()
+        control = self.control.best() if self.control else best.iloc[:0]
+        keys = ["mention_type", "candidates"]
+        columns = control.set_index(keys)[["accuracy", "p_corrected"]].astype(float)
+        columns.columns = ["control", "control_p"]
+        return {
+            "coreference": self.every_head(),
+            "coreference_best": best.join(columns, on=keys)[COREFERENCE_BEST.names],
+            "coreference_baselines": self.baselines(),
+            "coreference_lengths": self.link_lengths(best),
+        }
 
     def every_head(self) -> pd.DataFrame:
         """The accuracy of every head, by type of mention and rule of candidates."""
@@ -188,14 +195,26 @@ class Coreference(WordStudy):
 
     def best(self) -> pd.DataFrame:
         """The best head for each type and rule, with p-values against each baseline."""
+        scored = self._scored()
+        tests = [scores.lead_test(_rival(mention_type, scores)) for _, mention_type, scores in scored]
+        corrected = step_down([observed for observed, _ in tests], [largest for _, largest in tests])
         rows = []
-        for rule, mention_type, scores in self._scored():
-            low, high = scores.intervals
+        for (rule, mention_type, scores), p_corrected in zip(scored, corrected, strict=True):
             best = scores.best
-            values = (scores.accuracy(scores.right[best]), low[best], high[best], scores.held_out())
-            tests = (scores.p_value(baseline) for baseline in range(len(BASELINES)))
-            rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *tests))
-        return pd.DataFrame(rows, columns=COREFERENCE_BEST.names)
+            values = (scores.accuracy(scores.right[best]), *scores.interval(best), scores.held_out())
+            p_values = (scores.p_value(baseline) for baseline in range(len(BASELINES)))
+            rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *p_values, p_corrected))
+        named = [name for name in COREFERENCE_BEST.names if not name.startswith("control")]
+        return pd.DataFrame(rows, columns=named)
+
+    def link_lengths(self, best: pd.DataFrame) -> pd.DataFrame:
+        """How long all links are, and those that the best head finds among each kind of candidates."""
+        counts = {ALL_LINKS: self.lengths}
+        for row in best[best["mention_type"] == "all"].itertuples():
+            head = self._heads.index((int(row.layer), int(row.head)))  # type: ignore[arg-type]
+            counts[FOUND_AMONG[str(row.candidates)]] = self.found_lengths[RULES.index(str(row.candidates)), head]
+        rows = [{"links": name, **describe_lengths(lengths)} for name, lengths in counts.items() if lengths.any()]
+        return COREFERENCE_LENGTHS.from_rows(rows)
 
     def baselines(self) -> pd.DataFrame:
         """How often each rule is right, by type of mention."""
@@ -221,7 +240,9 @@ class Coreference(WordStudy):
 
     def _scored(self) -> list[tuple[str, str, Scores]]:
         """Rule, type and scores: all types together, then each that occurs."""
-        types = {"all": list(range(len(MENTION_TYPES)))} | {name: [n] for n, name in enumerate(MENTION_TYPES)}
+        types = {"all": list(range(len(_CATEGORIES)))}
+        types |= {name: [n for n, (kind, _) in enumerate(_CATEGORIES) if kind == name] for name in MENTION_TYPES}
+        types[REWORDED] = [n for n, (_, reworded) in enumerate(_CATEGORIES) if reworded]
         scored = [
             (rule, name, tally.scores(numbers))
             for rule, tally in self._tallies.items()
@@ -231,36 +252,23 @@ class Coreference(WordStudy):
 
     @classmethod
     def labels(cls, tables: Tables) -> Iterator[Label]:
-        """The best head, if its held-out accuracy is above the interval of the nearest mention with its head word."""
-        rules = tables["coreference_baselines"]
-        rival = rules[(rules["baseline"] == RIVAL) & (rules["mention_type"] == "all")]
-        for row in _best_of_all(tables):
-            bar = rival["high"].item()
-            if row["held_out"] > bar:
-                evidence = (
-                    f"best head for antecedents: right {row['held_out']:.0%} held out, "
-                    f"nearest with the same head word {rival['accuracy'].item():.0%} (at most {bar:.0%})"
-                )
-                yield Label(row["layer"], row["head"], cls.name, row["held_out"], evidence)
+        return coreference_findings.labels(tables)
 
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
-        rules = tables["coreference_baselines"]
-        rule = rules[(rules["baseline"] == RIVAL) & (rules["mention_type"] == "all")]["accuracy"]
-        for row in _best_of_all(tables):
-            missing = pd.isna(row["held_out"])
-            held_out = "too few documents to hold any out" if missing else f"held out {percent(row['held_out'])}"
-            yield (
-                f"Head {row['layer']}-{row['head']} picks an antecedent among the preceding mentions for "
-                f"{percent(row['accuracy'])} of mentions ({held_out}; nearest with the same head word "
-                f"{percent(rule.item())})."
-            )
+    def findings(cls, tables: Tables) -> Iterator[Finding | str]:
+        return coreference_findings.findings(tables)
 
 
-def _best_of_all(tables: Tables) -> list[dict[str, Any]]:
-    """The best head for mentions of all types, among preceding mentions."""
-    best = tables["coreference_best"]
-    return records(best[(best["mention_type"] == "all") & (best["candidates"] == "preceding")])
+def _rival(mention_type: str, scores: Scores) -> int:
+    """The baseline to beat: the better of two; for reworded mentions, where the same head word finds none, of all."""
+    rivals = range(len(BASELINES)) if mention_type == REWORDED else [BASELINES.index(name) for name in RIVALS]
+    return max(rivals, key=lambda baseline: scores.baselines_right[baseline])
+
+
+def _to_nearest(asked: Questions) -> NDArray[np.int64]:
+    """The distance from each mention's head word to that of its nearest antecedent: [N]."""
+    distances = np.abs(np.arange(asked.true.shape[1]) - asked.head[:, None])
+    return np.asarray(np.where(asked.true, distances, asked.true.shape[1]).min(1))
 
 
 def _mask(places: NDArray[np.int64], width: int) -> NDArray[np.bool_]:

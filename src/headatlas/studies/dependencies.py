@@ -12,9 +12,14 @@ clitic in *the dog 's bone*, for *dog*), that holds for heads of the model and f
 
 Baselines predict the word at a fixed offset, -5 to -1 and 1 to 5. As in the paper's code, beyond the last word they
 predict the last, and before the first word the root, so that in ``all`` a baseline of negative offset can be right
-about a root at the beginning.
+about a root at the beginning. Where the treebank has parts of speech, `tag_rules` sets a higher bar.
 
-Intervals and tests resample sentences; see `statistics.scores` for what they mean.
+Special tokens are no candidates. The accuracy with them admitted is given beside (the paper's footnote 3): a word whose
+largest weight goes to a special token, or comes from one, then has no right prediction. See `resting` for how much
+attention goes there. Possessors with a clitic are also scored apart, from the clitic and from the noun itself.
+
+Intervals and tests resample documents, or sentences where documents are few; see `statistics.scores` for what they
+mean. `p_corrected` holds for all rows of the table of best heads together.
 """
 
 from __future__ import annotations
@@ -34,95 +39,26 @@ from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.models.stacks import HeadShape
+from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
+from headatlas.statistics.resampling import fold_of
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import WordIndex, predictions, segments_of, word_index
+from headatlas.studies import dependency_findings
+from headatlas.studies.dependency_findings import CLITIC, NOUN
+from headatlas.studies.dependency_findings import READINGS as READINGS
+from headatlas.studies.dependency_tables import DEPENDENCIES, DEPENDENCY_BEST, DEPENDENCY_LENGTHS, lead_over
+from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Tables
+from headatlas.studies.link_lengths import SIZE, describe_lengths
+from headatlas.studies.resting import RESTING, Resting
+from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, WordStudy, join_layers
-from headatlas.tables import (
-    ACCURACY,
-    BEST_HEAD,
-    HELD_OUT,
-    ONE_HEAD,
-    P_VALUE,
-    Key,
-    Table,
-    Value,
-    interval,
-    p_value,
-    records,
-)
-from headatlas.wording import counted, percent
+from headatlas.studies.tag_rules import TagRules
 
 DIRECTIONS = ("dependent_to_head", "head_to_dependent")
 OFFSETS = (*range(-5, 0), *range(1, 6))
-WORDS_OF_DIRECTION = {"dependent_to_head": "from dependent to head", "head_to_dependent": "from head to dependent"}
-SIGNIFICANT = 0.01  # of tests for many relations
-MOST_RELATIONS = 5
-READINGS = ("all", "all_but_root", "all_but_root_punct")
 _NOWHERE = -2  # neither a word nor ROOT
-
-
-def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.float64]:
-    """By how much a head is right more often than a baseline; 0 where it is not.
-
-    A head that is worse than a fixed offset tells nothing that the offset does not, however far it stays behind. So two
-    models that attend by position alone, each in its own way, have the same lead: none.
-    """
-    return np.maximum(accuracy - baseline, 0)
-
-
-def _add_lead(best: pd.DataFrame) -> pd.DataFrame:
-    """Add how far each relation's best head is above the best fixed offset."""
-    return best.assign(lead=lead_over(best["baseline"].to_numpy(float), best["accuracy"].to_numpy(float)))
-
-
-def _of_another(name: str, about: str) -> Value:
-    """An accuracy that stands beside that of the best head."""
-    return Value(name, about, "accuracy", why_not="they are not measures of the best head")
-
-
-RELATION = Key(
-    "relation", "the treebank's own; or all (no root found), all_but_root, all_but_root_punct (nor punctuation)"
-)
-DIRECTION = Key(
-    "direction",
-    "dependent_to_head or head_to_dependent: which of the two attends",
-    labels={"dependent_to_head": "dependent → head", "head_to_dependent": "head → dependent"},
-    short={"dependent_to_head": "→", "head_to_dependent": "←"},
-)
-DEPENDENTS = Value("count", "dependents with this relation", "count")
-CORRECT = Value("correct", "dependents for which the most attended word is the right one", "count")
-DEPENDENCIES = Table(
-    "dependencies",
-    "How often does a head find the other end of a dependency, for every relation and direction?",
-    (RELATION, *ONE_HEAD, DIRECTION, CORRECT, DEPENDENTS, *ACCURACY),
-    section="4.2",
-    label="{relation}, {direction}",
-    short="{relation} {direction}",
-    card=None,
-)
-DEPENDENCY_BEST = Table(
-    "dependency_best",
-    "Which head is best for each relation, held out, beside the best fixed offset?",
-    (
-        RELATION,
-        DEPENDENTS,
-        *BEST_HEAD,
-        Value(DIRECTION.name, DIRECTION.about, "text"),
-        *ACCURACY,
-        HELD_OUT,
-        _of_another("baseline", "accuracy of always choosing the word at the best fixed offset"),
-        Value("baseline_offset", "that offset from the dependent in words, -1 the word before", "place"),
-        *interval("the 95 % bootstrap interval of that offset's accuracy", "baseline", "baseline_low", "baseline_high"),
-        _of_another("baseline_held_out", "the same, the offset chosen on one half, scored on the other"),
-        p_value(f"{P_VALUE} the baseline"),
-        _of_another("control", "that of the best head of the same network with random weights; empty if not run"),
-    ),
-    section="4.2, table 1, figure 5",
-    prepare=_add_lead,
-    derived=(Value("lead", "how far the best head is above the best fixed offset, 0 where it is not", "accuracy"),),
-)
 
 
 @dataclass(frozen=True)
@@ -134,6 +70,7 @@ class Instances:
     head: NDArray[np.int64]  # [N], the true head, or ROOT
     relation: NDArray[np.int64]  # [N]
     size: NDArray[np.int64]  # [N], words of the sentence
+    word: NDArray[np.int64]  # [N], the word itself
 
 
 def instances_of(segments: Sequence[ParsedSegment]) -> Instances:
@@ -145,16 +82,46 @@ def instances_of(segments: Sequence[ParsedSegment]) -> Instances:
         np.concatenate([segment.heads for segment in segments]).astype(np.int64),
         np.concatenate([segment.relations for segment in segments]).astype(np.int64),
         np.repeat(sizes, sizes),
+        np.concatenate([np.arange(size) for size in sizes]),
     )
 
 
-def heads_right(maps: Tensor, index: WordIndex, words: Instances) -> Tensor:
-    """Whether each head is right about each word, in both directions: [N, H, 2] bool. maps: [B, H, W, W]."""
+def add_possessors(words: Instances, relations: int) -> Instances:
+    """Behind the words, those for which another word's prediction counts, twice: with its prediction, and their own.
+
+    Their relations have the two numbers behind the roots'.
+    """
+    rows = np.flatnonzero((words.predictor != words.word) & (words.head != ROOT))
+    twice = np.concatenate([np.arange(len(words.word)), rows, rows])
+    longer = {name: values[twice] for name, values in vars(words).items()}
+    if len(rows):
+        longer["predictor"][-len(rows) :] = words.word[rows]
+        longer["relation"][-2 * len(rows) :] = np.repeat([relations + 1, relations + 2], len(rows))
+    return Instances(**longer)
+
+
+def categories_of(words: Instances, relations: int) -> NDArray[np.int64]:
+    """The relation of each word, or for roots the number behind the relations: [N]."""
+    return np.where(words.head == ROOT, relations, words.relation)
+
+
+def heads_right(maps: Tensor, index: WordIndex, words: Instances) -> tuple[Tensor, Tensor]:
+    """Whether each head is right about each word, in both directions; and so with special tokens as candidates.
+
+    maps: [B, H, W, W]. Returns two of [N, H, 2] bool.
+    """
     device = maps.device
     segment, predictor = (torch.from_numpy(part).to(device) for part in (words.segment, words.predictor))
     true = torch.from_numpy(np.where(words.head == ROOT, _NOWHERE, words.head)).to(device)
-    both = [by[segment, :, predictor] for by in predictions(maps, index.has_tokens)]  # [N, H]
-    return torch.stack(both, -1) == true[:, None, None]
+    both = predictions(maps, index.has_tokens)  # [B, H, W] each
+    right = torch.stack([by[segment, :, predictor] for by in both], -1) == true[:, None, None]
+    if not index.special:
+        return right, right
+    outdone = [
+        weights[..., index.words :].amax(-1) > weights.gather(-1, by.clamp_min(0).long()[..., None])[..., 0]
+        for weights, by in zip((maps, maps.transpose(-1, -2)), both, strict=True)
+    ]
+    return right, right & ~torch.stack([by[segment, :, predictor] for by in outdone], -1)
 
 
 def offsets_right(words: Instances) -> NDArray[np.bool_]:
@@ -170,10 +137,14 @@ class Dependencies(WordStudy):
     """
 
     name = "dependencies"
-    tables = (DEPENDENCIES, DEPENDENCY_BEST)
+    tables = (DEPENDENCIES, DEPENDENCY_BEST, DEPENDENCY_LENGTHS, RESTING)
     corpus = "treebank"
     takes_control = True
 
+    with_special = State("categories", "candidates", dtype=np.int64)
+    lengths = State("categories", SIZE, dtype=np.int64)
+
+    _classes: tuple[str, ...] = ()
     _punctuation = frozenset({"punct"})  # left out of all_but_root_punct and, as in the paper, of the best heads
     _folds_by = "document"  # what the halves for the held-out choice are made of; or of sentences: few documents
 
@@ -184,66 +155,117 @@ class Dependencies(WordStudy):
     def configure(self, setup: Setup) -> None:
         super().configure(setup)
         self._relations = tuple(setup.corpus["relations"])
+        self._classes = tuple(setup.corpus.get("word_classes", ()))
         self._punctuation = frozenset(punctuation_of(setup.corpus["label_set"]))
         self._least_count, self._folds_by = setup.least_count, setup.corpus["halved_by"]
+
+    def sizes(self, shape: HeadShape) -> dict[str, int]:
+        further = 3  # roots, possessors from the clitic, possessors from the noun
+        return super().sizes(shape) | {
+            "categories": len(self._relations) + further,
+            "candidates": shape.total * len(DIRECTIONS),
+        }
 
     def start(self, shape: HeadShape) -> None:
         super().start(shape)
         self._candidates = [(*head, direction) for head in shape.numbered for direction in DIRECTIONS]
-        categories = len(self._relations) + 1  # the last one: roots
+        categories = len(self.with_special)
         tallies = self.start_tallies([self.name], len(self._candidates), len(OFFSETS), categories)
         self._tally = tallies[self.name]
+        self._tags = self.keep("tags", TagRules(self._classes, categories, len(OFFSETS)))
+        self._resting = self.keep("resting", Resting(self._relations, self._classes, shape.numbered))
         self._words: tuple[WordIndex, Instances] | None = None
-        self._right: dict[int, Tensor] = {}
+        self._right: dict[int, tuple[Tensor, Tensor]] = {}
+        self._to_special: dict[int, Tensor] = {}
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
-        """Keep which heads of the layer are right about which words, on their device, until the batch ends."""
+        """Keep what the layer's heads say about which words, on their device, until the batch ends."""
         if self._words is None:
-            self._words = word_index(layer_map.batch), instances_of(segments_of(layer_map.batch, ParsedSegment))
+            words = instances_of(segments_of(layer_map.batch, ParsedSegment))
+            self._words = word_index(layer_map.batch), add_possessors(words, len(self._relations))
         index, words = self._words[0].to(layer_map.weights.device), self._words[1]
         maps = self.word_maps(layer, layer_map, index)
         with one_thread():
-            self._right[layer] = heads_right(maps, index, words).flatten(1)  # [N, H * 2]
+            right, with_special = heads_right(maps, index, words)
+            self._right[layer] = right.flatten(1), with_special.flatten(1)  # [N, H * 2]
+            segment, word = (torch.from_numpy(part).to(maps.device) for part in (words.segment, words.word))
+            self._to_special[layer] = maps[..., index.words :].sum(-1)[segment, :, word]  # [N, H]
 
     def end_batch(self, batch: Batch) -> None:
         """Add the batch's words to the sums."""
         self.refuse_damaged()
-        segments = segments_of(batch, ParsedSegment)
-        _, words = self._words or (None, instances_of(segments))
+        if self._words is None:
+            return
+        segments, units = segments_of(batch, ParsedSegment), self.units(batch)
+        index, words = self._words
+        category = categories_of(words, len(self._relations))
+        by_document = self._folds_by == "document"
+        documents = [segment.document if by_document else segment.id for segment in segments]
+        baselines = offsets_right(words)
         with one_thread():
-            right = join_layers(self._right)
-        self._tally.add(
-            right,
-            torch.from_numpy(offsets_right(words)),
-            np.where(words.head == ROOT, len(self._relations), words.relation),
-            words.segment,
-            self.units(batch),
-            [segment.document if self._folds_by == "document" else segment.id for segment in segments],
-        )
+            right, with_special = (
+                join_layers({layer: both[which] for layer, both in self._right.items()}) for which in (0, 1)
+            )
+            counts = torch.zeros(self.with_special.shape, dtype=torch.int32, device=right.device)
+            counts.index_add_(0, torch.from_numpy(category).to(right.device), with_special.int())
+            to_special = join_layers(self._to_special)
+        self.with_special += counts.cpu().numpy()
+        self._tally.add(right, torch.from_numpy(baselines), category, words.segment, units, documents)
+        size = sum(segment.size for segment in segments)  # words without the possessors that come twice
+        folds = [fold_of(document, self.seed) for document in documents]
+        self._tags.add(segments, category[:size], folds, baselines[:size])
+        has_tokens = index.has_tokens.cpu().numpy()[words.segment[:size], words.word[:size]]
+        self._resting.add(to_special[:size], segments, has_tokens, units)
+        linked = np.flatnonzero(words.head[:size] != ROOT)
+        lengths = np.abs(words.head - words.word)[linked].clip(max=SIZE - 1)
+        np.add.at(self.lengths, (category[linked], lengths), 1)
         self._words = None
         self._right.clear()
+        self._to_special.clear()
 
     def frames(self) -> Frames:
-        """Every head's accuracy (`dependencies`), and the best head of each relation (`dependency_best`)."""
+        """Every head's accuracy, the best head of each relation, how long links are, and where heads rest."""
         best = self.best()
-        control = self.control.best().set_index("relation")["accuracy"] if self.control else pd.Series(dtype=float)
-        best["control"] = best["relation"].map(control).astype(float)
-        return {"dependencies": self.every_head(), "dependency_best": best}
+        columns = {"control": "accuracy", "control_p": "p_corrected"}
+        control = self.control.best() if self.control else best.iloc[:0]
+        for column, source in columns.items():
+            best[column] = best["relation"].map(control.set_index("relation")[source]).astype(float)
+        return {
+            "dependencies": self.every_head(),
+            "dependency_best": best,
+            "dependency_lengths": self.link_lengths(),
+            "resting": self._resting.frame(self.control._resting if self.control else None),
+        }
 
     def every_head(self) -> pd.DataFrame:
         """The accuracy of every head and direction, for each relation."""
         heads = pd.DataFrame(self._candidates, columns=["layer", "head", "direction"])
-        frames = [heads.assign(relation=relation, **scores.table()) for relation, scores in self._scored()]
+        frames = [
+            heads.assign(relation=relation, **scores.table(), with_special=self._with_special(numbers, scores))
+            for relation, numbers, scores in [*self._scored(), *self._possessors()]
+        ]
         return pd.concat(frames, ignore_index=True)[DEPENDENCIES.names] if frames else DEPENDENCIES.from_rows([])
 
     def best(self) -> pd.DataFrame:
         """The best head and direction of each relation, `all` first, then by count."""
-        rows = [
-            (relation, *self._best_row(scores))
-            for relation, scores in self._scored()
-            if self._has_best(relation, scores)
+        rows = [row for row in self._scored() if self._has_best(row[0], row[2])]
+        tests = [scores.lead_test() for *_, scores in rows]
+        corrected = step_down([observed for observed, _ in tests], [largest for _, largest in tests])
+        table = [
+            (relation, *self._best_row(relation, numbers, scores), p)
+            for (relation, numbers, scores), p in zip(rows, corrected, strict=True)
         ]
-        return pd.DataFrame(rows, columns=[name for name in DEPENDENCY_BEST.names if name != "control"])
+        named = [name for name in DEPENDENCY_BEST.names if not name.startswith("control")]
+        return pd.DataFrame(table, columns=named)
+
+    def link_lengths(self) -> pd.DataFrame:
+        """How far the words of each relation are from their heads."""
+        rows = [
+            {"relation": relation, **describe_lengths(self.lengths[numbers].sum(0))}
+            for relation, numbers, _ in self._scored()
+            if relation != "all"  # as long as all_but_root: a root has no head
+        ]
+        return DEPENDENCY_LENGTHS.from_rows(rows)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap accuracies of the rows of both tables, [R, rows]; NaN where a relation was not drawn.
@@ -251,7 +273,7 @@ class Dependencies(WordStudy):
         And of the best head's lead over the best fixed offset, see `lead_over`.
         """
         every, best, leads = [], [], []
-        for relation, scores in self._scored():
+        for relation, _, scores in [*self._scored(), *self._possessors()]:
             every.append(scores.drawn)
             if self._has_best(relation, scores):
                 accuracy = scores.drawn[:, [scores.best]]
@@ -262,23 +284,37 @@ class Dependencies(WordStudy):
 
     def _has_best(self, relation: str, scores: Scores) -> bool:
         """Whether a relation stands in the table of the best heads."""
+        if relation in (CLITIC, NOUN):
+            return False
         return relation in READINGS or (scores.count >= self._least_count and relation not in self._punctuation)
 
-    def _best_row(self, scores: Scores) -> tuple[object, ...]:
+    def _best_row(self, relation: str, numbers: Sequence[int], scores: Scores) -> tuple[object, ...]:
+        counts = scores.folds[:, -1]
+        if relation in READINGS:
+            rule = self._tags.by_own_class(numbers, counts)
+        else:
+            rule = self._tags.nearest(numbers[0], counts)
         return (
             scores.count,
             *self._candidates[scores.best],
             scores.accuracy(scores.right[scores.best]),
             *scores.interval(scores.best),
+            float(self._with_special(numbers, scores)[scores.best]),
             scores.held_out(),
             scores.accuracy(scores.baselines_right[scores.best_baseline]),
             OFFSETS[scores.best_baseline],
             *(ends[scores.best_baseline] for ends in scores.baseline_intervals),
             scores.baseline_held_out(),
+            rule.name,
+            rule.accuracy,
             scores.p_value(),
         )
 
-    def _scored(self) -> Iterator[tuple[str, Scores]]:
+    def _with_special(self, numbers: Sequence[int], scores: Scores) -> NDArray[np.float64]:
+        """The accuracy of every candidate with special tokens admitted."""
+        return np.asarray(self.with_special[list(numbers)].sum(0) / scores.count)
+
+    def _scored(self) -> Iterator[tuple[str, list[int], Scores]]:
         """The readings of *all*, then the relations, the most frequent first; those that do not occur are left out."""
         relations = range(len(self._relations))
         not_punctuation = [number for number in relations if self._relations[number] not in self._punctuation]
@@ -288,62 +324,18 @@ class Dependencies(WordStudy):
         single = [(self._relations[number], [number]) for number in by_count]
         for name, numbers in [*zip(READINGS, readings, strict=True), *single]:
             if sum(counts[number] for number in numbers):
-                yield name, self._tally.scores(numbers)
+                yield name, numbers, self._tally.scores(numbers)
+
+    def _possessors(self) -> Iterator[tuple[str, list[int], Scores]]:
+        """Possessors with a clitic, by the clitic's prediction and by their own."""
+        for number, name in enumerate((CLITIC, NOUN), start=len(self._relations) + 1):
+            if self._tally.counts()[number]:
+                yield name, [number], self._tally.scores([number])
 
     @classmethod
     def labels(cls, tables: Tables) -> Iterator[Label]:
-        """The best head of a relation, if its held-out accuracy is above the interval of the best fixed offset."""
-        table = tables["dependency_best"]
-        relations = table[~table["relation"].isin(READINGS)]
-        for row in records(relations[relations["held_out"] > relations["baseline_high"]]):
-            evidence = (
-                f"best head for {row['relation']} ({WORDS_OF_DIRECTION[row['direction']]}): right "
-                f"{row['held_out']:.0%} held out, offset {row['baseline_offset']:+d} {row['baseline']:.0%} (at most "
-                f"{row['baseline_high']:.0%})"
-            )
-            yield Label(row["layer"], row["head"], row["relation"], row["held_out"], evidence)
+        return dependency_findings.labels(tables)
 
     @classmethod
-    def findings(cls, tables: Tables) -> Iterator[str]:
-        """Quotes held-out scores, since the best of many heads looks better than it is; says so if there are none."""
-        table = tables["dependency_best"]
-        yield _best_overall(table[table["relation"] == "all"].iloc[0])
-        yield _best_by_relation(table[~table["relation"].str.startswith("all")])
-
-
-def _best_overall(row: pd.Series[Any]) -> str:
-    name = f"{row['layer']}-{row['head']}"
-    if pd.isna(row["held_out"]):
-        return (
-            f"The treebank is too small to hold half of it out: the best head, {name}, finds the heads of "
-            f"{percent(row['accuracy'])} of all words (best fixed offset {percent(row['baseline'])}; both chosen on "
-            "the same words)."
-        )
-    return (
-        f"No single head parses: the best one, {name}, finds the heads of {percent(row['held_out'])} of all words "
-        f"(held out; best fixed offset {percent(row['baseline_held_out'])})."
-    )
-
-
-def _best_by_relation(relations: pd.DataFrame) -> str:
-    tested = relations.dropna(subset=["held_out", "p_value"])
-    if tested.empty:
-        return (
-            f"No relation is tested: none of {len(relations)} with enough words for a best head occurs in both halves "
-            "of the treebank."
-            if len(relations)
-            else "No relation has enough words for a best head (see --least-count)."
-        )
-    better = relations[(relations["p_value"] < SIGNIFICANT) & (relations["held_out"] > relations["baseline_held_out"])]
-    clearest = better.assign(lead=better["held_out"] - better["baseline_held_out"]).nlargest(MOST_RELATIONS, "lead")
-    names = ", ".join(
-        f"{row['relation']} {row['layer']}-{row['head']} {percent(row['held_out'])} "
-        f"(offset {percent(row['baseline_held_out'])})"
-        for row in records(clearest)
-    )
-    untested = f", {len(relations) - len(tested)} not tested" if len(tested) < len(relations) else ""
-    have = "has" if len(better) == 1 else "have"
-    return (
-        f"{len(better)} of {counted(len(relations), 'relation')} {have} a head that beats every fixed offset "
-        f"(p < {SIGNIFICANT}{untested})." + (f" Furthest ahead, held out: {names}." if names else "")
-    )
+    def findings(cls, tables: Tables) -> Iterator[Finding | str]:
+        return dependency_findings.findings(tables)

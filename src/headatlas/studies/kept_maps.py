@@ -89,6 +89,7 @@ class ClearSentences(Study):
     name = "relation_examples"
     tables = ()
     corpus = "treebank"
+    best_heads = "dependency_best"
 
     clarity = State("entries", "all_heads", 2, dtype=np.float32)  # by relation and sentence; both directions
     cells = State("cells", dtype=np.float16)

@@ -26,7 +26,7 @@ BEHAVIOURS = Table(
     (
         *ONE_HEAD,
         Key("label", "previous token, next token, [CLS], [SEP], periods and commas, broad, coreference, or a relation"),
-        Value("strength", "share of attention, or (broad) of uniform entropy; else the held-out accuracy", "share"),
+        Value("strength", "share of attention, or (broad) of uniform entropy; else the head's accuracy", "share"),
         Value("evidence", "the figures behind the label, in words", "text"),
         Value("kind", "label: what the head does; state: how it attends, which untrained heads may do too", "text"),
     ),

@@ -67,4 +67,4 @@ def test_leads_are_differences_of_scores():
     assert len(leads) == 2 * len(CUTS)
     for row in leads.to_dict("records"):
         assert row["lead"] == pytest.approx(f1["heads", row["k"]] - f1[row["method"], row["k"]])
-        assert row["lead_low"] <= row["lead"] <= row["lead_high"]
+        assert row["p_value"] == 1, "two documents are too few to test"

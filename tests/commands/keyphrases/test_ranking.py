@@ -48,7 +48,7 @@ def test_values_and_length_are_those_of_a_loop(pooling):
             assert (row["value"], row["length"]) == pytest.approx((value, length), rel=1e-4)
             sign = -1 if name == "cross_entropy" else 1
             assert row["lead"] == pytest.approx(sign * (value - length), rel=1e-3)
-            assert row["lead_low"] <= row["lead"] <= row["lead_high"]
+            assert row["p_value"] == 1, "four documents are too few to test"
             assert row["low"] <= row["value"] <= row["high"]
     assert table["count"].eq(4).all()
 

@@ -13,6 +13,7 @@ from headatlas.commands.keyphrases import word_weights as module
 from headatlas.commands.keyphrases.choosing import shipped
 from headatlas.commands.keyphrases.shaded import shaded_html, shaded_svg, write_shaded
 from headatlas.errors import AtlasError, SettingError
+from headatlas.studies.labels import labels_of
 from tests.commands.keyphrases.made_up import corpus
 
 QUICK = {"bootstrap": 20, "device": "cpu", "progress": False, "max_tokens": 64}
@@ -169,7 +170,7 @@ def test_behaviours_of_a_survey_stand_beside_the_weights(tiny_folder, tmp_path):
     atlas = ha.survey(model, text=ha.sample_text(), segments=4, examples=1, studies=["positions", "entropy"],
                       out=tmp_path / "atlas", **QUICK)  # fmt: skip
     made = ha.keyphrases(model, train=train, data=data, atlas=atlas.folder, out=tmp_path / "out", **QUICK)
-    known = {(row.layer, row.head) for row in atlas.tables["behaviours"].itertuples()}
+    known = {(row.layer, row.head) for row in labels_of(atlas.tables["behaviours"]).itertuples()}
     weights = made.tables["keyphrase_weights"]
     assert {(row.layer, row.head) for row in weights[weights["behaviours"] != ""].itertuples()} == known
     with pytest.raises(AtlasError, match="holds the results of keyphrases, not a survey"):

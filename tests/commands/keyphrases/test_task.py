@@ -59,7 +59,7 @@ def test_a_model_learns_to_tag_and_is_ablated_and_pruned(tuned):
     assert table.loc["whole", "f1"] > 0.8
     assert (table.loc["whole", "heads"], table.loc["pruned", "heads"]) == (8, 7)
     ablation = ha.open_results(tuned.folder / "ablation")
-    assert set(ablation.tables) == {"ablation", "importance", "removal_curve"}
+    assert set(ablation.tables) == {"ablation", "importance", "removal_curve", "removable_heads"}
     assert set(ablation.tables["ablation"]["measure"]) == {"f1", "log_likelihood"}
     assert (tuned.manifest["tagger"]["trained_on"], tuned.manifest["tagger"]["held_back"]) == (20, 4)
 

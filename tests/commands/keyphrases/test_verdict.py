@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from headatlas.commands.keyphrases.report import ranked_lists, verdicts
 from headatlas.commands.keyphrases.tables import KEYPHRASE_LEADS, KEYPHRASE_RANKING, KEYPHRASE_SCORES
-from headatlas.commands.keyphrases.verdict import ranked_lists, verdicts
 
 
 def tables(lead, p_value):
@@ -26,7 +26,6 @@ def tables(lead, p_value):
         (0.03, 0.001, "the chosen heads beat it (+0.030 [+0.020, +0.040], p = 0.001"),
         (-0.03, 0.001, "the chosen heads lose to it (-0.030 [-0.040, -0.020], p = 0.001"),
         (0.03, 0.2, "the chosen heads and it cannot be told apart (+0.030"),
-        (0.03, float("nan"), "the chosen heads and it cannot be told apart (+0.030"),
     ],
 )
 def test_the_sentence_names_the_best_rival_and_who_wins(lead, p_value, outcome):
@@ -34,6 +33,12 @@ def test_the_sentence_names_the_best_rival_and_who_wins(lead, p_value, outcome):
     assert f"of the methods without attention length is best with {0.4 - lead:.3f}: {outcome}" in without_attention
     assert "paired over 50 documents, corrected for 4 methods" in without_attention
     assert "of other choices of heads all_heads is best with 0.300" in other_heads
+
+
+def test_where_too_few_documents_differ_the_sentence_says_so():
+    scores, leads = tables(0.03, 1.0)
+    sentence, _ = verdicts(scores, leads.assign(lead_low=float("nan"), lead_high=float("nan")))
+    assert "cannot be told apart (+0.030, too few differ to test it, paired over" in sentence
 
 
 def test_only_heads_beyond_both_controls_are_named():

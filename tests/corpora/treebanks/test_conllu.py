@@ -55,7 +55,10 @@ def test_columns_ranges_and_empty_nodes(tmp_path: Path, zipped: bool, line_break
     assert first.relations == ("root", "obj", "case", "det", "obl", "punct")
     assert (first.starts_document, second.starts_document) == (True, False)
     assert (second.word_lines, second.words, second.heads, second.relations) == ((16,), ("Sí",), (NO_TREE,), ("_",))
-    (comments, rows), _ = read_rows(path, "CoNLL-U")
+    assert first.multiword == (("Vámonos", "Vamos nos"), ("del", "de el"))
+    assert first.classes == ("VERB", "PRON", "ADP", "", "NOUN", "PUNCT")
+    (comments, rows, ranges), _ = read_rows(path, "CoNLL-U")
+    assert [columns[0] for _, columns in ranges] == ["1-2", "3-4"]
     assert comments == ["# newdoc id = es-1", "# newpar", "# sent_id = 1", "# text = Vámonos del mar."]
     assert [(line, columns[MISC]) for line, columns in rows[:3]] == [
         (6, "Entity=(e1-a=b)|Odd"),

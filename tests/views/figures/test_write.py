@@ -138,9 +138,9 @@ def test_the_manifest_names_the_models_own_tokens(tmp_path):
 
 
 def test_figure_5_shows_the_relations_whose_heads_lead_most(tmp_path):
-    best = pd.DataFrame(
-        {"relation": [f"r{n}" for n in range(10)], "accuracy": 0.9, "baseline": np.linspace(0, 0.9, 10)}
-    )
+    baseline = np.linspace(0, 0.8, 10)
+    scores = {"accuracy": 0.9, "held_out": 0.85, "baseline": baseline, "baseline_held_out": baseline}
+    best = pd.DataFrame({"relation": [f"r{n}" for n in range(10)], **scores, "p_corrected": 0.001})
     examples = [
         RelationExample(f"r{n}", 1, 1, "dependent_to_head", ("a", "b"), np.full((2, 2), 0.5), ((0, 1),))
         for n in range(10)
@@ -148,5 +148,6 @@ def test_figure_5_shows_the_relations_whose_heads_lead_most(tmp_path):
     faint = RelationExample("faint", 1, 1, "head_to_dependent", ("a", "b"), np.array([[1, 1], [0.1, 1]]), ((0, 1),))
     chosen = clearest([faint, *reversed(examples), *examples], {"dependency_best": best})
     assert [example.relation for example in chosen] == [f"r{n}" for n in range(8)]
+    assert not clearest(examples, {"dependency_best": best.assign(p_corrected=0.02)})  # no head may be named
     atlas = Atlas(tmp_path, {"dependency_best": best}, relation_examples=examples)
     assert [path.name for path in write_figures(atlas, formats=("svg",))] == ["figure5_relations.svg"]

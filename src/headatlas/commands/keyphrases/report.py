@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
 
 from headatlas.commands.keyphrases.evaluation import CUT
+from headatlas.commands.keyphrases.methods import NO_ATTENTION, OTHER_HEADS
+from headatlas.commands.keyphrases.ranking import SHUFFLES
 from headatlas.commands.keyphrases.shaded import write_shaded
-from headatlas.commands.keyphrases.verdict import ranked_lists, verdicts
 from headatlas.commands.shared.ending import as_warning, finish, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.results.atlas import Atlas
@@ -56,8 +58,8 @@ def _gold(about: Mapping[str, Any]) -> Iterator[str]:
     )
     if two := about["documents_with_two_lists"]:
         yield as_warning(
-            f"{counted(two, 'document')} with two lists of keyphrases in one file, as some copies of Inspec have free "
-            "phrases and terms of a thesaurus. Both count, though the terms are seldom in the text."
+            f"{counted(two, 'document')} of those read give two lists of keyphrases in one file, as Inspec may "
+            "join free phrases and terms of a thesaurus. Both count, though the terms are seldom in the text."
         )
 
 
@@ -80,3 +82,48 @@ def _scores(scores: pd.DataFrame, scoring: Mapping[str, str]) -> Iterator[str]:
 
 def _f1(row: Any) -> str:
     return f"{row.f1:.3f} [{row.low:.3f}, {row.high:.3f}]"
+
+
+LEVEL = 0.05  # of the corrected p value, below which one method wins
+SHOWN = 5  # heads of a list
+Row = dict[Any, Any]  # of a table
+
+
+def verdicts(scores: pd.DataFrame, leads: pd.DataFrame) -> Iterator[str]:
+    """Whether the chosen heads beat the methods without attention, and whether choosing them was worth it."""
+    setting = scores["report_words"].iloc[0]
+    f1, leads_over = (
+        {str(row["method"]): row for row in frame[(frame["k"] == CUT) & of_setting].to_dict("records")}
+        for frame, of_setting in ((frame, frame["report_words"] == setting) for frame in (scores, leads))
+    )
+    groups = (NO_ATTENTION, "of the methods without attention"), (OTHER_HEADS, "of other choices of heads")
+    for others, said in groups:
+        rival = max((method for method in others if method in f1), key=lambda method: float(f1[method]["f1"]))
+        yield _verdict(f1["heads"], f1[rival], leads_over[rival], said, len(leads_over))
+
+
+def _verdict(heads: Row, rival: Row, gap: Row, said: str, compared: int) -> str:
+    if not gap["p_value"] < LEVEL:
+        outcome = "the chosen heads and it cannot be told apart"
+    else:
+        outcome = "the chosen heads beat it" if gap["lead"] > 0 else "the chosen heads lose to it"
+    ends = f" [{gap['lead_low']:+.3f}, {gap['lead_high']:+.3f}]"
+    tested = f"{ends}, p = {gap['p_value']:.3f}" if not math.isnan(gap["lead_low"]) else ", too few differ to test it"
+    return (
+        f"At {CUT} phrases, F1 {heads['f1']:.3f} [{heads['low']:.3f}, {heads['high']:.3f}]; {said} {rival['method']} "
+        f"is best with {rival['f1']:.3f}: {outcome} ({gap['lead']:+.3f}{tested}, paired over "
+        f"{counted(gap['count'], 'document')}, corrected for {counted(compared, 'method')})."
+    )
+
+
+def ranked_lists(ranking: pd.DataFrame) -> Iterator[str]:
+    """The first heads of each list that beat length and shuffled labels, and how many do."""
+    for (name, pooling), rows in ranking.groupby(["list", "pooling"], sort=False):
+        named = rows[rows["named"].astype(bool)]
+        first = ", ".join(f"{row['name']} {row['value']:.4g}" for row in named.head(SHOWN).to_dict("records"))
+        bars = (
+            f"length {rows['length'].iloc[0]:.4g}; best of {len(rows)} heads in {SHUFFLES} draws of shuffled labels "
+            f"{rows['shuffled'].iloc[0]:.4g}"
+        )
+        beat = f"{counted(len(named), 'head')} beat{'s' * (len(named) == 1)}"
+        yield f"{name}, {pooling}: {beat} both controls ({bars}){': ' if first else '.'}{first}"

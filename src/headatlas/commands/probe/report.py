@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pandas as pd
 
@@ -10,8 +11,9 @@ from headatlas.commands.shared.ending import as_warning, finish, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.results.atlas import Atlas
 from headatlas.results.rendering import render
+from headatlas.studies.findings import Finding
 from headatlas.views.published.views import view_of
-from headatlas.views.words.probes import probe_sentences
+from headatlas.wording import counted, percent
 
 
 def report_probe(results: Atlas, _options: object, printing: DrawingOptions) -> Iterator[str]:
@@ -40,3 +42,71 @@ def _limited(probes: pd.DataFrame, epochs: int) -> Iterator[str]:
             f"Training ended at the limit of {epochs} passes while the held-out loss still fell: {names}. Their scores "
             f"may rise; add --epochs {4 * epochs}."
         )
+
+
+Tables = Mapping[str, pd.DataFrame]
+_ASKED = "attention_words"
+_WAYS = {"dependent_to_head": "dependent to head", "head_to_dependent": "head to dependent"}
+_MOST = 8  # relations that are spelled out
+
+
+def probe_sentences(tables: Tables) -> Iterator[Finding | str]:
+    """The heads that may be named for a relation, beside a random network; then the pairs of words asked for."""
+    if "probe_relation_heads" in tables:
+        yield from _relations(tables["probe_relation_heads"])
+    if "probe_pairs" in tables:
+        yield from _pairs(tables["probe_pairs"])
+
+
+def _relations(heads: pd.DataFrame) -> Iterator[Finding | str]:
+    asked = heads[heads["probe"] == _ASKED]
+    trained = _of_first_seed(asked[asked["weights"] == "pretrained"])
+    if trained.empty:
+        return
+    named = trained[trained["named"].astype(bool)]
+    best = int((named["rank"] == 1).sum())
+    random = _of_first_seed(asked[asked["weights"] == "random"])
+    control = f" Random weights: {int(random['named'].sum())} of {len(random)}." if len(random) else ""
+    yield (
+        f"For {len(named)} of {counted(len(trained), 'relation')} the attention-and-words probe draws most on a head "
+        "that it uses more there than elsewhere (relations permuted over arcs, maximum over heads) and that by itself "
+        f"beats the best fixed offset (both p < 0.05, Holm over relations); for {best} of them it is the best single "
+        f"head.{control}"
+    )
+    for row in named.sort_values("contribution", ascending=False, kind="stable").head(_MOST).to_dict("records"):
+        yield Finding(
+            f"{row['relation']}: head {row['layer']}-{row['head']} ({_WAYS[row['direction']]}) adds "
+            f"{row['contribution']:.2f} to the score of a true arc, {row['mean_contribution']:.2f} over all arcs, and "
+            f"alone finds {percent(row['accuracy'])} of {row['count']:,}",
+            float(row["accuracy"]),
+            baselines={"best fixed offset": float(row["offset_accuracy"])},
+            heads=((int(row["layer"]), int(row["head"])),),
+            evidence=(
+                f"lead 95 % CI {100 * row['lead_low']:.0f} to {100 * row['lead_high']:.0f} points",
+                _best(row),
+            ),
+        )
+
+
+def _best(row: Mapping[Any, Any]) -> str:
+    if row["rank"] == 1:
+        return "no head finds more"
+    best = f"{row['layer_best']}-{row['head_best']}"
+    return f"the best single head is {best} with {percent(row['best_accuracy'])}"
+
+
+def _pairs(pairs: pd.DataFrame) -> Iterator[str]:
+    """The head with the largest weight for two words, beside its weights for the true arcs of the treebank."""
+    trained = _of_first_seed(pairs[pairs["weights"] == "pretrained"])
+    for (dependent, head_word), rows in trained.groupby(["dependent", "head_word"], sort=False):
+        row = rows.sort_values("weight").to_dict("records")[-1]
+        yield (
+            f"For {dependent} with the head {head_word}, the probe weighs head {row['layer']}-{row['head']} "
+            f"({_WAYS[row['direction']]}) most: {row['weight']:.2f}; its mean over true arcs is "
+            f"{row['mean_weight']:.2f}, and {percent(row['share_below'])} of them have a smaller weight."
+        )
+
+
+def _of_first_seed(rows: pd.DataFrame) -> pd.DataFrame:
+    first: pd.DataFrame = rows[rows["seed"] == rows["seed"].min()]
+    return first

@@ -153,7 +153,7 @@ def _run_jobs(
 def _summarise(record: Record) -> str:
     """Summarise a finished job in a few words."""
     row = max(record.probes, key=lambda row: row.get("uuas") or row.get("uas_no_punct") or 0)
-    if "uuas" in row:
+    if "uas_no_punct" not in row:
         layer = f" at layer {row['layer']}" if "layer" in row else ""
         return f"UUAS {100 * row['uuas']:.1f}{layer}"
     return f"UAS {100 * row['uas_no_punct']:.1f} without punctuation"

@@ -21,7 +21,7 @@ PROBES = Table(  # also Hewitt and Manning 2019; Hewitt and Liang 2019; Voita an
         Value("uas_no_punct", "the same without punctuation", "accuracy"),
         Value("uas_tree", "share of words with the right head in the likeliest tree with one root", "accuracy"),
         Value("uas_tree_no_punct", "the same without punctuation", "accuracy"),
-        Value("uuas", "share of the tree's edges in the minimum spanning tree, without punctuation", "accuracy"),
+        Value("uuas", "share of the tree's edges, without direction or punctuation, in the predicted tree", "accuracy"),
         Value("root_accuracy", "share of sentences whose shallowest word is the root, without punctuation", "accuracy"),
         Value("spearman", "rank correlation of distances or depths, mean over lengths 5 to 50"),
         *interval("the 95 % bootstrap interval of uas_no_punct, uuas or root_accuracy", "uas_no_punct"),
@@ -89,6 +89,7 @@ PROBE_RELATION_WEIGHTS = Table(
     "Which heads do the attention probes use for which relation?",
     (PROBE, PROBED_WEIGHTS, PROBE_SEED, RELATION, *ONE_HEAD, DIRECTION, WEIGHT, CONTRIBUTION),
     section="5",
+    label="{value} for {relation} in the probe",
     card=None,
 )
 
@@ -144,5 +145,6 @@ PROBE_PAIRS = Table(
         Value("share_below", "share of these arcs with a smaller weight", "share"),
     ),
     section="5",
+    label="{value} for {dependent} and {head_word} in the probe",
     card=None,
 )

@@ -85,6 +85,8 @@ class ReproduceOptions(LoadOptions, BatchOptions, FormatOptions):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.model, str | Path):
+            raise SettingError("reproduce loads the model again with random weights. Pass the model by name.")
         if self.probe_sentences is not None and self.ptb_train is None:
             raise SettingError("--probe-sentences are sampled from --ptb-train, which is not given.")
         if all(getattr(self, name) is None for name in INPUTS):
@@ -99,9 +101,11 @@ class ReproduceOptions(LoadOptions, BatchOptions, FormatOptions):
 def reproduce(options: ReproduceOptions) -> Atlas:
     """Reproduce "What Does BERT Look At?" from whatever of its inputs you have.
 
-    Surveys, trains the probes, draws the figures, and writes report.md into DIR: each published number beside ours, the
-    difference, and whether it is reproduced, differs, or lacks an input. Without inputs it lists the corpora that the
-    paper used, and free ones that can be used instead. Press Ctrl-C to stop; the same command resumes.
+    Surveys the model and the same network with random weights, which takes three times as long as a survey, trains the
+    probes, draws the figures, and writes report.md into DIR: each published number and finding beside ours, and whether
+    it is reproduced, differs, is not decided because random weights do the same, or was not run. Without inputs it
+    lists the corpora that the paper used, and free ones that can be used instead. Press Ctrl-C to stop; the same
+    command resumes.
 
         headatlas reproduce clark2019
         headatlas reproduce clark2019 --wikipedia wiki.txt --ptb-dev dev.conllx

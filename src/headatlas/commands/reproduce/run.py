@@ -1,27 +1,20 @@
-"""`reproduce`: survey, probes, figures, and a report of every published number and finding beside ours."""
+"""`reproduce`: survey, random weights, probes, figures, and a verdict on every published number and finding."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pandas as pd
 
-from headatlas.choices import Definitions
+from headatlas.choices import Definitions, RandomWeights
 from headatlas.commands.probe.options import WITH_WORDS, probe
-from headatlas.commands.reproduce.checks import (
-    TOLERANCES,
-    WIDEST_INTERVAL,
-    Check,
-    coreference_checks,
-    dependency_checks,
-    probe_checks,
-    table_of,
-)
-from headatlas.commands.reproduce.findings import finding_checks, number_checks
+from headatlas.commands.reproduce.claims import CLAIMS, Check, Tables, judge
+from headatlas.commands.reproduce.claims.probes import PROBES, USED, of_random_weights
+from headatlas.commands.reproduce.document import REPORT, report_text
 from headatlas.commands.reproduce.options import ReproduceOptions
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.run import run_survey
@@ -36,46 +29,18 @@ from headatlas.files import write_text
 from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors
 from headatlas.results.atlas import Atlas
 from headatlas.results.folder import Results, add_table
-from headatlas.results.rendering import markdown_text, render
-from headatlas.results.view import Column, View
-from headatlas.studies import STUDIES
+from headatlas.results.tables import TABLES
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
-from headatlas.views.published.tables import published_text, source
-from headatlas.views.published.views import COMPARED, counts, reproduction_view, view_of
-from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.published.views import view_of
 
-PROBES_FOLDER = "probes"
+PROBES_FOLDER, RANDOM_FOLDER = "probes", "random-{}"
 TABLE_3 = ("right_branching", "distances_words", "attention", "attention_words", "structural")
 OPTION_OF = {"text": "wikipedia", "treebank": "ptb-dev", "coreference": "conll2012"}
 """The input that each corpus of a survey comes from."""
-
-
+KINDS: tuple[RandomWeights, ...] = get_args(RandomWeights)
 SHARED = ("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", "trust_remote_code", "progress")
 """The options that the survey and the probes have too."""
-REPORT = "report.md"
-FIGURES = {
-    "figure1_heads": "Figure 1: heads at work on one input",
-    "figure2_token_kinds": "Figure 2: attention to kinds of tokens",
-    "figure2_positions": "Section 3.1: attention to neighbours",
-    "figure3_gradients": "Figure 3: gradients",
-    "figure4_entropy": "Figure 4: entropy",
-    "figure5_relations": "Figure 5: heads for relations",
-    "table3_probes": "Table 3 as bars",
-    "probe_weights": "Which heads the probes use",
-    "probe_layers": "The structural probe on every layer",
-    "figure6_head_map": "Figure 6: which heads are similar",
-}
-RULES = (
-    "A number is *reproduced* if ours lies within a tolerance of the published one, or if our 95 % interval "
-    f"contains it and is at most {WIDEST_INTERVAL:g} points wide. Tolerances: {TOLERANCES['table 1']:g} points in "
-    f"table 1 and the notebook, {TOLERANCES['table 2']:g} in tables 2 and 3, which are printed without decimals; "
-    f"{TOLERANCES['nats']:g} nats; {TOLERANCES['heads']:g} head in counts of heads; heads and offsets the same. "
-    "A finding is a yes or no by the rule beside it. *differs* means that a number is different, as one expects of "
-    "another model or corpus."
-)
-
-
 Files = dict[str, list[Path]]
 """The given files by the names of their options."""
 
@@ -121,9 +86,10 @@ class PaperSurveyOptions(SurveyOptions):
 
 
 def run_reproduce(options: ReproduceOptions) -> Atlas:
-    """Survey, train the probes, and write the table, the figures, the page and the report.
+    """Survey the model and the same network with random weights, train the probes, and write the verdicts.
 
-    The folder is the atlas of the survey, with the table `reproduction`, report.md and the probes in `probes`.
+    The folder is the atlas of the survey, with the table `reproduction`, report.md, the probes in `probes`, and the
+    surveys of random weights in `random-fresh` and `random-shuffled`.
     """
     with output_folder(options.out, "reproduce") as folder:
         return _reproduce(options, folder)
@@ -141,10 +107,14 @@ def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
         segments=options.segments,
         format=options.format,
         least_count=options.least_count,
-        control="fresh" if "ptb-dev" in files else None,
         **shared,
     )
+    controls = {
+        kind: replace(surveying, out=folder / RANDOM_FOLDER.format(kind), random_weights=kind, examples=1)
+        for kind in KINDS
+    }
     atlas = run_survey(surveying)
+    random = {kind: run_survey(control) for kind, control in controls.items()}
     probed = None
     if (train := files.get("ptb-train")) is not None:
         probed = probe(
@@ -159,16 +129,18 @@ def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
             control="fresh",
             **shared,
         )
-    return _finish(atlas, probed, files)
+    return _finish(atlas, random, probed, files)
 
 
-def _finish(atlas: Atlas, probed: Results | None, files: Files) -> Atlas:
+def _finish(atlas: Atlas, random: Mapping[RandomWeights, Atlas], probed: Results | None, files: Files) -> Atlas:
     """The table, the figures, the page and the report, from what has been run."""
-    tables = dict(atlas.tables) | (dict(probed.tables) if probed else {})
-    if "dependency_best" in tables:
-        tables["dependency_best"] = view_of(atlas, "dependencies").frame
-    reproduction = table_of(checks_of(tables, _missing(atlas, files)))
-    add_table(atlas.folder, "reproduction", reproduction)
+    trained = dict(probed.tables) if probed else {}
+    tables: Tables = _tables(atlas) | trained
+    of_random: dict[str, Tables] = {kind: _tables(theirs) for kind, theirs in random.items()}
+    if probed:
+        of_random["fresh"] = {**of_random["fresh"], **of_random_weights(trained)}
+    checks = [judge(claim, tables, of_random, missing_tables(atlas, files)) for claim in CLAIMS]
+    add_table(atlas.folder, "reproduction", table_of(checks))
     finished = Atlas(atlas.folder)
     for drawn in (finished, probed):
         if drawn is not None:
@@ -178,82 +150,32 @@ def _finish(atlas: Atlas, probed: Results | None, files: Files) -> Atlas:
     return finished
 
 
-def checks_of(tables: Mapping[str, pd.DataFrame], missing: Mapping[str, str]) -> list[Check]:
-    """Every published number and finding: the tables, then the text in its order. missing: why a table is not there."""
-    places = list(published_text("findings")["place"].unique())
-    text = [*number_checks(tables, missing), *finding_checks(tables, missing)]
-    return [
-        *dependency_checks(tables, missing.get("dependency_best", "")),
-        *coreference_checks(tables, missing.get("coreference", "")),
-        *probe_checks(tables, missing.get("probes", "")),
-        *sorted(text, key=lambda check: places.index(check.place)),
-    ]
+def _tables(atlas: Atlas) -> dict[str, pd.DataFrame]:
+    """The tables of a survey, that of best heads with the published ones beside ours, and facts about its corpora."""
+    tables = dict(atlas.tables)
+    corpora = atlas.manifest["corpora"]
+    if common := corpora.get("text", {}).get("common_tokens"):
+        tables["common_tokens"] = pd.DataFrame(common)
+    if "split_words" in corpora.get("treebank", {}):
+        tables["split_words"] = pd.DataFrame([{name: corpora["treebank"][name] for name in ("words", "split_words")}])
+    if "dependency_best" in tables:
+        tables["dependency_best"] = view_of(atlas, "dependencies").frame
+    return tables
 
 
-def _missing(atlas: Atlas, files: Files) -> dict[str, str]:
+def table_of(checks: list[Check]) -> pd.DataFrame:
+    """The table `reproduction`."""
+    frame = pd.DataFrame([vars(check) for check in checks])
+    return frame.assign(difference=frame["our_value"] - frame["published_value"])
+
+
+def missing_tables(atlas: Atlas, files: Files) -> dict[str, str]:
     """For each table that could not be made, which input it needs."""
-    missing = {
-        "dependency_best" if name == "dependencies" else name: f"--{OPTION_OF[study.corpus]}"
-        for name, study in STUDIES.items()
-        if study.corpus in OPTION_OF and OPTION_OF[study.corpus] not in files
-    }
+    options = {name: OPTION_OF.get(made.corpus or "") for name, made in TABLES.made.items()}
+    missing = {name: f"--{option}" for name, option in options.items() if option and option not in files}
     if "gradients" in atlas.manifest["studies_skipped"]:
         missing["gradients"] = "--model with a language model head"
     if "ptb-train" not in files:
-        missing["probes"] = "--ptb-train" if "ptb-dev" in files else "--ptb-train and --ptb-dev"
+        reason = "--ptb-train" if "ptb-dev" in files else "--ptb-train and --ptb-dev"
+        missing |= dict.fromkeys((*PROBES, *USED), reason)
     return missing
-
-
-def report_text(atlas: Atlas, probed: Results | None) -> str:
-    """The report as Markdown. atlas: of the survey, with the table `reproduction`; probed: of the probes."""
-    table = atlas.tables["reproduction"]
-    model, paper = atlas.manifest["model"], source("dependencies")
-    name, heads = markdown_text(model["name"]), model["heads"]
-    parts = [
-        f"# {paper.paper} with {name}",
-        f"**{counts(table)}**, of {len(table)} published numbers and findings. The paper's model is {paper.model}; "
-        f"this is {name}, with {sum(heads)} heads in {len(heads)} layers.",
-        "\n".join(f"- {markdown_text(line)}" for line in _corpora(atlas, probed)),
-        "## When a number counts as reproduced",
-        RULES,
-    ]
-    for place in table["place"].unique():
-        parts += [f"## {place[0].upper()}{place[1:]}", _rows_of(table[table["place"] == place], model["name"])]
-    parts += ["## The tables side by side", *_side_by_side(atlas), *(_side_by_side(probed) if probed else ())]
-    parts += ["## Figures", *_figures(atlas.folder)]
-    return "\n\n".join(parts) + "\n"
-
-
-def _corpora(atlas: Atlas, probed: Results | None) -> Iterator[str]:
-    """What was read and what was left out of it."""
-    yield from corpora_read(atlas.manifest)
-    yield from unknown_warnings(atlas.manifest)
-    if probed is not None:
-        train, scored = (probed.manifest["corpora"][part] for part in ("treebank", "eval"))
-        vectors = probed.manifest["vectors"]
-        with_words = f", word vectors of {vectors['width']} numbers ({Path(vectors['name']).name})" if vectors else ""
-        yield f"probes trained on {train['sentences']:,} sentences, scored on {scored['sentences']:,}{with_words}"
-    for omitted in left_out(atlas.manifest) + (left_out(probed.manifest) if probed is not None else []):
-        yield f"left out: {omitted}"
-    for study, reason in atlas.manifest["studies_skipped"].items():
-        yield f"not run: {study}: {reason}"
-
-
-def _rows_of(table: pd.DataFrame, name: str) -> str:
-    """The rows of one place, with the rule of each."""
-    whole = reproduction_view(table, name)
-    cells = tuple((*row[1:], rule) for row, rule in zip(whole.cells, table["rule"], strict=True))
-    return render(View(table, (*whole.columns[1:], Column("reproduced if")), cells), "markdown").strip()
-
-
-def _side_by_side(atlas: Results) -> Iterator[str]:
-    """Tables 1 to 3 in full."""
-    for name in COMPARED:
-        if all(table in atlas.tables for table in COMPARED[name][1]):
-            yield render(view_of(atlas, name), "markdown").strip()
-
-
-def _figures(folder: Path) -> Iterator[str]:
-    for stem, caption in FIGURES.items():
-        if (folder / "figures" / f"{stem}.png").exists():
-            yield f"![{caption}](figures/{stem}.png)\n\n{caption}"

@@ -10,6 +10,7 @@ from cyclopts import Parameter
 
 from headatlas.choices import Dtype, RandomWeights, Stack
 from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Positive
+from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
     from headatlas.models.model import Model
@@ -79,6 +80,8 @@ class LoadOptions(Options, panel="Model"):
         from headatlas.models.loading import load_model, open_model
 
         if not isinstance(model, str | Path):
+            if further.get("random_weights"):
+                raise SettingError("Random weights are drawn when a model is loaded. Pass the model by name.")
             return open_model(model)
         name, revision = split_revision(str(model))
         return load_model(name, revision=revision, seed=seed, **self.loading, **further)

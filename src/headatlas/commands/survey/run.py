@@ -11,6 +11,7 @@ from typing import Any
 from headatlas.commands.survey.examples import choose_examples, make_example, stored_examples
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.sources import ModelSource, StoreSource, configured, setup_of
+from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import ParsedSegment, WordSegment
@@ -26,10 +27,13 @@ from headatlas.results.example import Example, RelationExample
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 from headatlas.studies import STUDIES
+from headatlas.studies.clear_mentions import ClearMentions
 from headatlas.studies.kept_maps import ClearSentences, KeptMaps
 from headatlas.studies.labels import BEHAVIOURS, Label, table_of_labels
 from headatlas.studies.study import Frames, Study, check_sums
 from headatlas.tables import Table
+
+_OF_EXAMPLE = ("relation", "layer", "head", "direction", "accuracy")
 
 
 def run_survey(options: SurveyOptions) -> Atlas:
@@ -58,7 +62,7 @@ class _Survey:
         chosen = self._choose_examples(corpora)
         studies: dict[str, Study] = {}
         examples: list[Example] = []
-        clear: ClearSentences | None = None
+        clear: list[ClearSentences | ClearMentions] = []
         for kind, corpus in corpora.items():
             of_kind, failures = configured(self.source, self.options, kind, corpus.about)
             keepers = self._keepers(corpus, chosen.get(kind, []), of_kind)
@@ -66,7 +70,7 @@ class _Survey:
             self._skip(of_kind, failures)
             self._observe_control(kind, corpus, of_kind)
             examples += self._make_examples(kind, corpus, chosen.get(kind, []), keepers.get(KeptMaps.name))
-            clear = next((keeper for keeper in keepers.values() if isinstance(keeper, ClearSentences)), clear)
+            clear += [keeper for keeper in keepers.values() if isinstance(keeper, ClearSentences | ClearMentions)]
             studies |= of_kind
         made = make_frames(studies) if self.options.shard is None else Made()
         self._skip(studies, made.failures)
@@ -118,10 +122,14 @@ class _Survey:
         keepers: list[Study] = []
         if whole := self._whole(corpus, chosen):
             keepers.append(KeptMaps(whole))
-        if "dependencies" in studies and self.options.shard is None:
+        if self.options.shard is None:
             setup = setup_of(self.options, self.source.stack == "decoder", corpus.about)
-            sentences = [segment for segment in corpus.segments if isinstance(segment, ParsedSegment)]
-            keepers.append(ClearSentences(sentences, setup))
+            if "dependencies" in studies:
+                sentences = [segment for segment in corpus.segments if isinstance(segment, ParsedSegment)]
+                keepers.append(ClearSentences(sentences, setup))
+            if "coreference" in studies:
+                stretches = [segment for segment in corpus.segments if isinstance(segment, MentionSegment)]
+                keepers.append(ClearMentions(stretches, setup))
         return {keeper.name: keeper for keeper in keepers}
 
     def _whole(self, corpus: Corpus, chosen: list[Segment]) -> list[Segment]:
@@ -186,20 +194,14 @@ class _Survey:
             studies.pop(name, None)
             self.skipped[name] = say_failed(self.source.chosen[name], failure)
 
-    def _write_tables(self, made: Made, clear: ClearSentences | None) -> dict[str, int]:
+    def _write_tables(self, made: Made, clear: Sequence[ClearSentences | ClearMentions]) -> dict[str, int]:
         """Write every table, and clear examples of the best heads; return the number of rows of each table."""
         rows = write_tables(self.run.folder, made.frames, made.declared)
-        if clear is not None:
+        if clear:
             examples = [
-                RelationExample(
-                    relation=row["relation"],
-                    layer=row["layer"],
-                    head=row["head"],
-                    direction=row["direction"],
-                    accuracy=row["accuracy"],
-                    **sentence._asdict(),
-                )
-                for row, sentence in clear.clearest(made.frames["dependency_best"])
+                RelationExample(**{name: row[name] for name in _OF_EXAMPLE}, **sentence._asdict())
+                for keeper in clear
+                for row, sentence in keeper.clearest(made.frames[keeper.best_heads])
             ]
             write_relation_examples(self.run.folder, examples)
         return rows

@@ -121,7 +121,7 @@ def read_corefud(path: Path, file: int, left_out: Counter[str]) -> Iterator[Ment
     """Stream the documents of a CorefUD file; file: its number in their ids."""
     document = _CorefudDocument(path, entity_field=0)
     number = 0
-    for comments, rows in conllu.read_rows(path, "CoNLL-U"):
+    for comments, rows, _ in conllu.read_rows(path, "CoNLL-U"):
         if document.words and any(map(conllu.is_document_mark, comments)):
             yield document.finish(f"{file}.{number}", left_out)
             document = _CorefudDocument(path, document.entity_field)

@@ -1,8 +1,8 @@
 """Treebanks as text, one word per line and an empty line between sentences, plain or gzipped.
 
 - CoNLL-U: ID, FORM, LEMMA, UPOS, XPOS, FEATS, HEAD, DEPREL, DEPS, MISC, separated by tabs. Words are the syntactic
-  words, those with a whole number: ranges (``1-2``) only repeat them, and empty nodes (``1.1``) were never written, so
-  no model reads them.
+  words, those with a whole number, and so the model reads *zu dem* where the text has *zum* (``1-2``, a multiword
+  token). Empty nodes (``1.1``) were never written, so no model reads them.
 - CoNLL-X (the shared task of 2006): the same without ranges and empty nodes, with CPOSTAG and POSTAG, PHEAD and PDEPREL
   in place of UPOS and XPOS, DEPS and MISC.
 - head-label, the format of the paper's released code: ``dogs 2-nsubj``, a word, its head and its label. Words and
@@ -21,6 +21,7 @@ from typing import Literal
 
 from headatlas.corpora.files import Block, Extent, read_blocks
 from headatlas.corpora.treebanks.sentence import NO_TREE, ROOT, Sentence
+from headatlas.corpora.treebanks.word_classes import word_class
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_RECORD
 
@@ -61,8 +62,8 @@ def read_head_label(path: Path) -> Iterator[Sentence]:
             starts_document = False
 
 
-def read_rows(path: Path, layout: Literal["CoNLL-U", "CoNLL-X"]) -> Iterator[tuple[list[str], list[Row]]]:
-    """Stream the comments and the words of each sentence; in CoNLL-U empty nodes as well.
+def read_rows(path: Path, layout: Literal["CoNLL-U", "CoNLL-X"]) -> Iterator[tuple[list[str], list[Row], list[Row]]]:
+    """Stream the comments, words and multiword tokens of each sentence; in CoNLL-U, empty nodes among the words.
 
     Comments that stand alone between two empty lines belong to the sentence after them.
     """
@@ -77,7 +78,7 @@ def read_rows(path: Path, layout: Literal["CoNLL-U", "CoNLL-X"]) -> Iterator[tup
                 comments.append(line)
         lines = [(number, line) for number, line in block if not line.startswith("#")]
         if lines:
-            yield comments, _split_rows(lines, path, layout)
+            yield comments, *_split_rows(lines, path, layout)
             comments = []
             extent.restart()
 
@@ -100,9 +101,10 @@ def read_head_column(heads: Sequence[str], lines: Sequence[int], path: Path) -> 
 
 
 def _read_columns(path: Path, layout: Literal["CoNLL-U", "CoNLL-X"]) -> Iterator[Sentence]:
-    for comments, rows in read_rows(path, layout):
+    for comments, rows, ranges in read_rows(path, layout):
         words = [row for row in rows if not is_empty_node(row)]
         columns = [row for _, row in words]
+        classes = tuple(word_class(row[COARSE_TAG], row[TAG]) for row in columns)
         yield _sentence(
             path,
             lines=[number for number, _ in words],
@@ -111,7 +113,15 @@ def _read_columns(path: Path, layout: Literal["CoNLL-U", "CoNLL-X"]) -> Iterator
             relations=[row[RELATION] for row in columns],
             tags=[next((tag for tag in (row[TAG], row[COARSE_TAG]) if tag not in ("_", "")), "") for row in columns],
             starts_document=any(map(is_document_mark, comments)),
+            classes=classes if any(classes) else (),
+            multiword=tuple(_multiword(row, columns) for _, row in ranges),
         )
+
+
+def _multiword(row: Sequence[str], words: Sequence[Sequence[str]]) -> tuple[str, str]:
+    """A multiword token as it is written, and its words."""
+    first, last = map(int, row[ID].split("-"))
+    return row[FORM], " ".join(word[FORM] for word in words[first - 1 : last])
 
 
 def _sentence(
@@ -122,6 +132,8 @@ def _sentence(
     relations: Sequence[str],
     tags: Sequence[str],
     starts_document: bool,
+    classes: tuple[str, ...] = (),
+    multiword: tuple[tuple[str, str], ...] = (),
 ) -> Sentence:
     return Sentence(
         id="",
@@ -133,16 +145,20 @@ def _sentence(
         tags=tuple(tags),
         starts_document=starts_document,
         word_lines=tuple(lines),
+        classes=classes,
+        multiword=multiword,
     )
 
 
-def _split_rows(lines: Block, path: Path, layout: str) -> list[Row]:
+def _split_rows(lines: Block, path: Path, layout: str) -> tuple[list[Row], list[Row]]:
     rows: list[Row] = []
+    ranges: list[Row] = []
     words = 0
     for number, line in lines:
         columns = _split_columns(line, path, number, layout)
         name = columns[ID]
         if layout == "CoNLL-U" and _is_range(name):
+            ranges.append((number, columns))
             continue
         if layout != "CoNLL-U" or not _EMPTY_NODE.fullmatch(name):
             words += 1
@@ -153,7 +169,7 @@ def _split_rows(lines: Block, path: Path, layout: str) -> list[Row]:
         rows.append((number, columns))
     if not words:
         raise CorpusError("starts a sentence without a word. Add its words, numbered from 1.", path, lines[0][0])
-    return rows
+    return rows, ranges
 
 
 def _split_columns(line: str, path: Path, number: int, layout: str) -> list[str]:

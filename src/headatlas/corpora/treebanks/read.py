@@ -21,15 +21,11 @@ from headatlas.corpora.files import at_least_one, each_once, read_blocks
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL, read_conllu, read_conllx, read_head_label
 from headatlas.corpora.treebanks.sentence import NO_TREE, Sentence, is_tree
 from headatlas.corpora.treebanks.spacy_docs import is_doc_bin, read_doc_bin
+from headatlas.corpora.treebanks.word_classes import UNIVERSAL_TAGS
 from headatlas.errors import CorpusError
 
 TreebankFormat = Literal["auto", "conllu", "conllx", "head-label", "spacy"]
 TREEBANK_FORMATS: tuple[str, ...] = get_args(TreebankFormat)
-
-UNIVERSAL_TAGS = {
-    "ADJ", "ADP", "ADV", "AUX", "CCONJ", "CONJ", "DET", "INTJ", "NOUN", "NUM", "PART", "PRON", "PROPN", "PUNCT",
-    "SCONJ", "SYM", "VERB", "X", "_",
-}  # fmt: skip
 
 
 def read_treebank(
@@ -86,7 +82,8 @@ def _conllu_or_conllx(path: Path, rows: list[str]) -> str:
         return "conllu"
     if {".conllx", ".conll10", ".conll06"} & set(suffixes):
         return "conllx"
-    return "conllu" if {row.split("\t")[3] for row in rows if row.count("\t") > 3} <= UNIVERSAL_TAGS else "conllx"
+    tags = {row.split("\t")[3] for row in rows if row.count("\t") > 3}
+    return "conllu" if tags <= UNIVERSAL_TAGS | {"_"} else "conllx"
 
 
 _READERS: dict[str, Callable[[Path], Iterator[Sentence]]] = {

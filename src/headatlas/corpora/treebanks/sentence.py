@@ -32,6 +32,8 @@ class Sentence:
     tags: tuple[str, ...]  # part of speech of each word as the file gives it, "" if it gives none
     starts_document: bool = False  # whether the file marks it as the first of a document
     word_lines: tuple[int, ...] = ()  # of each word, from 1, in files with one word per line
+    classes: tuple[str, ...] = ()  # coarse part of speech of each word, "" where unknown; empty if the file has none
+    multiword: tuple[tuple[str, str], ...] = ()  # tokens written as one, and their words: ("zum", "zu dem")
 
     @property
     def document(self) -> str:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from headatlas.corpora.files import cannot_read, too_large
 from headatlas.corpora.text import TextLine
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree
+from headatlas.corpora.treebanks.word_classes import word_class
 from headatlas.errors import CorpusError, SettingError, first_line
 from headatlas.limits import LARGEST_DOC_BIN
 
@@ -132,6 +133,7 @@ def _sentence(words: list[Token], path: Path, line: int, starts_document: bool) 
             raise CorpusError(f"the word {token.text!r} has no relation to its head. Add one.", path, line)
     places = {token.i: place for place, token in enumerate(words)}
     outside = len(words)
+    classes = tuple(word_class(token.pos_, token.tag_) for token in words)
     return Sentence(
         id="",
         path=path,
@@ -141,6 +143,7 @@ def _sentence(words: list[Token], path: Path, line: int, starts_document: bool) 
         relations=tuple(token.dep_ for token in words),
         tags=tuple(token.tag_ or token.pos_ for token in words),
         starts_document=starts_document,
+        classes=classes if any(classes) else (),
     )
 
 

@@ -12,6 +12,7 @@ from headatlas.corpora.coreference.read import CoreferenceFormat, read_coreferen
 from headatlas.corpora.files import name_files
 from headatlas.corpora.sample import sample_treebank
 from headatlas.engine.corpora.kind import Corpus, CorpusKind, Gold, Reading
+from headatlas.engine.corpora.treebank import split_share
 from headatlas.wording import counted
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ class CoreferenceCorpus(CorpusKind):
 
     def read(self, files: Sequence[Path], tokenizer: PreTrainedTokenizerBase, reading: Reading) -> Corpus:
         from headatlas.encoding.mention_segments import mention_segments
+        from headatlas.encoding.word_segments import split_words
 
         left_out: Counter[str] = Counter()
         sample = mention_segments(
@@ -49,6 +51,7 @@ class CoreferenceCorpus(CorpusKind):
             "words": sample.words,
             "tokens": sum(map(len, sample.segments)),
             "mentions": sample.mentions,
+            "split_words": split_words(sample.segments),
         }
         return Corpus(sample.segments, about, {**left_out, **sample.left_out})
 
@@ -59,7 +62,7 @@ class CoreferenceCorpus(CorpusKind):
         stretches = "1 stretch" if about["segments"] == 1 else f"{about['segments']:,} stretches"
         return (
             f"{counted(about['mentions'], 'mention')} ({stretches} of {counted(about['words'], 'word')}) in "
-            f"{counted(about['documents'], 'document')} of {name_files(about['files'])}"
+            f"{counted(about['documents'], 'document')} of {name_files(about['files'])}{split_share(about)}"
         )
 
     def why_not_stored(self, store: Store) -> str | None:

@@ -15,7 +15,7 @@ from headatlas.corpora.treebanks.label_sets import LABEL_SETS, LabelSet, labels_
 from headatlas.corpora.treebanks.read import TreebankFormat, read_treebank
 from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.engine.corpora.kind import Corpus, CorpusKind, Gold, Reading, Tree
-from headatlas.wording import counted
+from headatlas.wording import counted, fine_percent
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -51,7 +51,8 @@ class Treebank(CorpusKind):
             counts_as=lambda sentence: possessive_clitic(sentence, labels),
         )
         left_out.update(parsed.left_out)
-        about = _describe(parsed.segments, parsed.relations, parsed.documents, labels, reading.parse_with)
+        about = _describe(parsed.segments, parsed.relations, parsed.classes, parsed.documents, labels)
+        about |= {"parsed_by": reading.parse_with, **_describe_splits(parsed.segments, trees)}
         return Corpus(parsed.segments, about, dict(left_out))
 
     def sample(self) -> list[Path]:
@@ -62,7 +63,7 @@ class Treebank(CorpusKind):
         return (
             f"{counted(about['sentences'], 'parsed sentence')} ({counted(about['words'], 'word')}, "
             f"{about['label_set']} labels{silver}) in {counted(about['documents'], 'document')} of "
-            f"{name_files(about['files'])}"
+            f"{name_files(about['files'])}{split_share(about)}{_multiword(about)}"
         )
 
     def why_not_stored(self, store: Store) -> str | None:
@@ -82,7 +83,7 @@ class Treebank(CorpusKind):
             for example, tree in zip(store.examples, trees, strict=True)
         ]
         documents = len({example.document for example in store.examples})
-        about = _describe(segments, relations, documents, labels, None)
+        about = _describe(segments, relations, (), documents, labels) | {"parsed_by": None}
         return Corpus(segments, about | {"tokens": sum(map(len, store.examples))}, store.left_out)
 
     def examples(self, segments: Sequence[Segment]) -> list[Segment]:
@@ -126,8 +127,40 @@ def _draw(trees: list[Sentence], reading: Reading, left_out: Counter[str]) -> li
     return drawn
 
 
+def split_share(about: Mapping[str, Any]) -> str:
+    """Say which share of the words the tokenizer splits, after a phrase about a corpus."""
+    if not about.get("words") or "split_words" not in about:
+        return ""
+    return f"; {fine_percent(about['split_words'] / about['words'])} of words are split into pieces"
+
+
+def _multiword(about: Mapping[str, Any]) -> str:
+    """Say what the model reads in place of multiword tokens, if there are any."""
+    if not about.get("multiword_tokens"):
+        return ""
+    written, words = about["multiword_example"]
+    return (
+        f"; {counted(about['multiword_tokens'], 'multiword token')} read as syntactic words: the model sees "
+        f'"{words}" for "{written}"'
+    )
+
+
+def _describe_splits(segments: Sequence[ParsedSegment], trees: Sequence[Sentence]) -> dict[str, Any]:
+    from headatlas.encoding.word_segments import split_words
+
+    kept = {segment.id for segment in segments}
+    multiword = [token for tree in trees if tree.id in kept for token in tree.multiword]
+    commonest = Counter(multiword).most_common(1)
+    example = {"multiword_example": list(commonest[0][0])} if commonest else {}
+    return {"split_words": split_words(segments), "multiword_tokens": len(multiword), **example}
+
+
 def _describe(
-    segments: Sequence[ParsedSegment], relations: Sequence[str], documents: int, labels: LabelSet, parser: str | None
+    segments: Sequence[ParsedSegment],
+    relations: Sequence[str],
+    classes: Sequence[str],
+    documents: int,
+    labels: LabelSet,
 ) -> dict[str, Any]:
     return {
         "documents": documents,
@@ -136,8 +169,8 @@ def _describe(
         "tokens": sum(map(len, segments)),
         "label_set": labels.name,
         "relations": list(relations),
+        "word_classes": list(classes),
         "halved_by": "document" if documents >= FEWEST_DOCUMENTS else "sentence",  # for held-out scores
-        "parsed_by": parser,
     }
 
 

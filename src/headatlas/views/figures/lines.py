@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,10 @@ from numpy.typing import NDArray
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import SettingError
 from headatlas.results.example import RelationExample
+from headatlas.studies.clear_mentions import DIRECTION as MENTION_TO_ANTECEDENT
+from headatlas.studies.coreference_findings import AMONG
+from headatlas.studies.coreference_findings import labels as coreference_labels
+from headatlas.studies.dependency_findings import above
 from headatlas.views.figures.style import FONT_POINTS, INK, VERMILLION, drawable, families_for, styled, width_in_ems
 
 Weights = NDArray[np.floating[Any]]
@@ -43,6 +47,7 @@ _POINTS_A_PITCH = FONT_POINTS / _PITCH_INCHES
 _WHO = {
     "dependent_to_head": "{relation} dependents attend to their heads",
     "head_to_dependent": "heads attend to their {relation} dependents",
+    "mention_to_antecedent": "mentions attend to their antecedents",
 }
 
 
@@ -176,16 +181,30 @@ def _wrapped(caption: str, inches: float) -> str:
 
 
 def clearest(examples: Sequence[RelationExample], tables: Mapping[str, pd.DataFrame]) -> list[RelationExample]:
-    """One example per relation, those first whose best head leads its baseline most, as many as a page shows.
+    """One example per relation, those first whose best head leads its baseline most, and the clearest of coreference.
 
-    Relations whose lines would hardly be visible are skipped.
+    The lead is that of the choice on other documents. Heads that may not be named (`dependency_findings.above`), and
+    relations whose lines would hardly be visible, are skipped.
     """
-    if not examples:
-        return []
-    best = tables["dependency_best"].set_index("relation")
-    lead = best["accuracy"] - best["baseline"]
-    first = {example.relation: example for example in reversed(examples) if _faintest(example) >= VISIBLE}
-    return sorted(first.values(), key=lambda example: -lead[example.relation])[:MOST_RELATIONS]
+    visible = {example.relation: example for example in reversed(examples) if _faintest(example) >= VISIBLE}
+    mentions = [example for example in visible.values() if example.direction == MENTION_TO_ANTECEDENT]
+    if "coreference_best" not in tables or not list(coreference_labels(tables)):
+        mentions = []
+    mentions = [replace(example, remark=_by_candidates(example, tables["coreference"])) for example in mentions]
+    ranked: list[str] = []
+    if "dependency_best" in tables:
+        named = above(tables["dependency_best"])
+        lead = (named["held_out"] - named["baseline_held_out"]).sort_values(ascending=False, kind="stable")
+        ranked = named.loc[lead.index, "relation"].tolist()
+    relations = [visible[relation] for relation in ranked if relation in visible]
+    return relations[: MOST_RELATIONS - len(mentions)] + mentions
+
+
+def _by_candidates(example: RelationExample, heads: pd.DataFrame) -> str:
+    """How often the example's head finds an antecedent, among each kind of candidates."""
+    same = heads[(heads["layer"] == example.layer) & (heads["head"] == example.head)]
+    scores = same[same["mention_type"] == "all"].set_index("candidates")["accuracy"]
+    return ", ".join(f"{100 * scores[name]:.1f} % among {words}" for name, words in AMONG.items() if name in scores)
 
 
 def _faintest(example: RelationExample) -> float:
@@ -203,7 +222,8 @@ def relation_panel(example: RelationExample) -> Panel:
     """The lines to draw for an example, under a caption that says who attends to whom."""
     if example.direction not in _WHO:
         raise SettingError(f"Direction {example.direction!r} is unknown. Use one of: {', '.join(_WHO)}.")
-    share = "" if example.accuracy is None else f" ({100 * example.accuracy:.1f} %)"
+    score = example.remark or ("" if example.accuracy is None else f"{100 * example.accuracy:.1f} %")
+    share = score and f" ({score})"
     caption = f"Head {example.layer}-{example.head}: {_WHO[example.direction].format(relation=example.relation)}"
     turned = example.direction == "head_to_dependent"
     lines = frozenset((head, dependent) if turned else (dependent, head) for dependent, head in example.pairs)

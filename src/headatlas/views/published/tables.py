@@ -16,7 +16,6 @@ from typing import Any, Literal
 import pandas as pd
 
 TableName = Literal["dependencies", "coreference", "probes"]
-TextName = Literal["numbers", "findings"]
 
 MENTION_TYPES = ("all", "pronoun", "proper", "nominal")
 
@@ -54,12 +53,6 @@ def published_coreference() -> pd.DataFrame:
 def published_probes() -> pd.DataFrame:
     """Table 3: probe, weights (pretrained, random, or missing where it reads no network), measure, score."""
     return _shares(_rows("probes"), ["score"])
-
-
-def published_text(name: TextName) -> pd.DataFrame:
-    """What the text states, by `key`: numbers (place, item, value, unit) or findings (place, item, printed)."""
-    printed = _clark2019()[name]
-    return pd.DataFrame(printed["rows"], columns=printed["columns"]).set_index("key")
 
 
 def source(name: TableName) -> Source:

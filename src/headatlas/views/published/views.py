@@ -33,14 +33,19 @@ _MADE_BY = {
     "layers": ("no layers were probed", "headatlas layers {} --train TRAIN --eval DEV --out DIR"),
 }
 """Command -> why its tables are missing, and how to make them."""
+_DECIMALS = {"%": 1, "nats": 2}  # by unit
+RANDOM, _MET = "random weights", " *"
 _COLUMNS: Cells = {
+    Column("claim", number=True): lambda row: str(row["claim"]),
     Column("where"): lambda row: row["place"],
     Column("what"): lambda row: row["item"] + (f", {row['unit']}" if row["unit"] in ("%", "nats") else ""),
     Column("published"): lambda row: row["published"],
     Column("ours"): lambda row: row["ours"],
-    Column("95 % interval", number=True): lambda row: _interval(row["low"], row["high"]),
+    Column("95 % interval", number=True): lambda row: _interval(row["low"], row["high"], row["unit"]),
     Column("difference", number=True): lambda row: _signed(row["difference"], row["unit"]),
     Column("verdict"): lambda row: f"{row['verdict']}: {row['missing']}" if row["missing"] else row["verdict"],
+    Column("fresh", RANDOM): lambda row: row["fresh"] + _MET * ("fresh" in row["met_by"]),
+    Column("shuffled", RANDOM): lambda row: row["shuffled"] + _MET * ("shuffled" in row["met_by"]),
 }
 
 
@@ -101,29 +106,43 @@ def _about(atlas: Results, corpus: str) -> dict[str, Any]:
 
 
 def reproduction_view(table: pd.DataFrame, model: str) -> View:
-    """Every published number and finding, and how many of each verdict there are."""
+    """Every published number and finding beside ours, and what random weights give."""
     title = (
         f"{source('dependencies').paper}, reproduced with {model}: {counts(table)}",
         f"Published: {source('dependencies').model}",
     )
-    notes = ("When a number or finding counts as reproduced is in the column `rule` (--raw).", OTHERS)
-    return make_view(table, _COLUMNS, title, notes, keys=2)
+    notes = (
+        "When a number or finding counts as reproduced is in the column `rule` (--raw).",
+        "* The same network with random weights meets the rule too, or comes too close to ours.",
+        OTHERS,
+    )
+    return make_view(table, _COLUMNS, title, notes, keys=3)
 
 
 def counts(table: pd.DataFrame) -> str:
-    """How many rows of each verdict there are, in words."""
-    reproduced, differing, missing = (
-        int((table["verdict"] == verdict).sum()) for verdict in ("reproduced", "differs", "input missing")
+    """How many numbers and findings are reproduced, how many rules random weights meet, and checks of the corpus."""
+    run = table[table["verdict"] != "not run"]
+    corpus = run["decided_by"] == "corpus"
+    decided, checks = run[~corpus], run[corpus]
+    reproduced, open_ones, agreeing = (
+        int((rows["verdict"] == verdict).sum())
+        for rows, verdict in ((decided, "reproduced"), (decided, "not decided"), (checks, "reproduced"))
     )
-    return f"{reproduced} reproduced, {differing} {'differs' if differing == 1 else 'differ'}, {missing} input missing"
+    by_random = ", ".join(f"{int(decided['met_by'].str.contains(kind).sum())} {kind}" for kind in ("fresh", "shuffled"))
+    return (
+        f"{reproduced} of {len(decided)} reproduced; random weights: {by_random}, and a rule that they meet decides "
+        f"nothing ({open_ones} not decided). Checks of the corpus: {agreeing} of {len(checks)} agree. "
+        f"Not run: {len(table) - len(run)}."
+    )
 
 
-def _interval(low: float, high: float) -> str:
-    return "" if pd.isna(low) else f"[{low:.1f}, {high:.1f}]"
+def _interval(low: float, high: float, unit: str) -> str:
+    decimals = _DECIMALS.get(unit, 0)
+    return "" if pd.isna(low) else f"[{low:.{decimals}f}, {high:.{decimals}f}]"
 
 
 def _signed(difference: float, unit: str) -> str:
     if pd.isna(difference):
         return ""
-    decimals = {"%": 1, "nats": 2}.get(unit, 0)
+    decimals = _DECIMALS.get(unit, 0)
     return f"{difference:+.{decimals}f}"

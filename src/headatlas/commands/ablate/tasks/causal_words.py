@@ -27,6 +27,7 @@ from headatlas.errors import SettingError
 from headatlas.models.model import Model
 from headatlas.results.atlas import Atlas
 from headatlas.studies.coreference_baselines import antecedents
+from headatlas.studies.coreference_findings import REWORDED
 from headatlas.studies.dependencies import READINGS
 
 ENDS = ("attending", "attended")
@@ -130,7 +131,7 @@ def coreferent_words(model: Model, atlas: Atlas, files: Sequence[Path], options:
                 words[kind, "attending"].add((number, mention.head))
                 words[kind, "attended"].add((number, segment.mentions[same[-1]].head))
     best = atlas.tables["coreference_best"]
-    best = best[best["candidates"] == CANDIDATES].assign(direction=TO_ANTECEDENT)
+    best = best[(best["candidates"] == CANDIDATES) & (best["mention_type"] != REWORDED)].assign(direction=TO_ANTECEDENT)
     relations = [
         Relation(f"coreference:{name}", layer, head, direction, {end: frozenset(words[name, end]) for end in ENDS})
         for name, layer, head, direction in _best_heads(best, "mention_type")
