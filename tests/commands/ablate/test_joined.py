@@ -105,7 +105,7 @@ def test_labels_of_a_layer_whose_heads_all_matter_are_no_finding(rng):
     rows = label_importance(ablation(changes), ablation(changes), behaviours(PLACES[:6]), **DRAWING)
     assert (rows["lead"] > 0.5).all()
     assert (rows["p_value"] > 0.05).all()
-    assert "not measurably more or less" in str(list(label_findings(rows))[1])
+    assert "do not matter measurably more or less" in str(list(label_findings(rows))[1])
 
 
 def test_random_labels_are_rarely_significant(rng):

@@ -160,12 +160,11 @@ def label_findings(table: pd.DataFrame) -> Iterator[Finding]:
     total = first["labelled"] + first["others"]
     yield Finding(f"{first['labelled']} of {total} heads have a label in the survey, {first['others']} have none")
     for row in records(labelled.dropna(subset="lead")):
-        matter = (
-            "more" if row["lead"] > row["null_high"] else "less" if row["lead"] < row["null_low"] else "no more or less"
-        )
-        matter = matter if row["p_holm"] < SIGNIFICANT else "not measurably more or less"
+        matter = "do not matter measurably more or less"
+        if row["p_holm"] < SIGNIFICANT:
+            matter = "matter more" if row["lead"] > row["null_high"] else "matter less"
         yield Finding(
-            f"By {row['measure'].replace('_', ' ')}, heads with a label matter {matter} than others: mean "
+            f"By {row['measure'].replace('_', ' ')}, heads with a label {matter} than others: mean "
             f"{row['mean_labelled']:.4f}, others {row['mean_others']:.4f}",
             evidence=(
                 f"difference {row['lead']:+.4f}, labels permuted within layers {row['null_low']:+.4f} to "
