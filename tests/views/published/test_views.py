@@ -20,7 +20,18 @@ def test_two_names_are_compared_and_raw_ones_are_not(atlas):
     assert compared.title[1] == "This atlas: tiny on dev.conllu"
     assert "published_accuracy" in compared.frame
     raw = view_of(atlas, "dependencies", raw=True)
-    assert list(raw.frame) == ["relation", "layer", "head", "direction", "correct", "count", "accuracy", "low", "high"]
+    assert list(raw.frame) == [
+        "relation",
+        "layer",
+        "head",
+        "direction",
+        "correct",
+        "count",
+        "accuracy",
+        "low",
+        "high",
+        "with_special",
+    ]
     assert "published_accuracy" in view_of(atlas, "coreference").frame
     assert "candidates" in view_of(atlas, "coreference", raw=True).frame
 
