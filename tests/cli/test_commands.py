@@ -102,7 +102,7 @@ def test_several_texts_and_studies_in_a_row(tiny_folder, text, tmp_path):
     atlas = open_atlas(out)
     files = atlas.manifest["corpora"]["text"]["files"]
     assert [Path(record["file"]).name for record in files] == ["text.txt", "other.txt"]
-    assert set(atlas.tables) == {"positions", "entropy", "behaviours"}
+    assert set(atlas.tables) == {"positions", "entropy", "entropy_layers", "behaviours"}
 
 
 def test_models_lists_what_is_embedded(monkeypatch):

@@ -14,7 +14,8 @@ from headatlas.tables import ONE_HEAD, Table, Unit, Value
 
 
 def test_a_missing_text_stays_missing_on_disk_too(tmp_path):
-    numbers = {column: [1, 2, 3] for column, kind in TABLES["probes"].dtypes.items() if kind != "str"}
+    kinds = TABLES["probes"].dtypes
+    numbers = {column: [True] * 3 for column, kind in kinds.items() if kind != "str"}
     frame = pd.DataFrame(numbers | {"probe": ["right_branching", "attention", "attention"]})
     frame["weights"] = pd.Series([None, "random", float("nan")], dtype=object)
     typed = TABLES["probes"].conform(frame)

@@ -280,7 +280,7 @@ class TooLong(Lines):
     ("kind", "message"),
     [
         (SameIds, "'lines' has two inputs with the id l"),
-        (Uncounted, "resamples lines, but its `about` does not say how many 'lines' there are"),
+        (Uncounted, "calls its inputs lines, but its `about` does not say how many 'lines' there are"),
         (TooLong, "at most 64 were asked for"),
     ],
 )

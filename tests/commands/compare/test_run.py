@@ -138,7 +138,7 @@ def test_what_is_not_compared_is_said_with_the_columns(compared):
     reasons = compared.manifest["not_compared"]
     assert reasons["layer_distances: p_value, p_adjusted"] == "a difference of p-values is not an effect"
     assert reasons["entropy: uniform_nats"] == "it depends on the text, not on a head"
-    assert "similarity: clusters, p_layers, heads_left_out, share_of_rows" in reasons
+    assert "similarity: clusters, cloud_silhouette, p_clusters, p_layers, heads_left_out, share_of_rows" in reasons
 
 
 def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):

@@ -23,6 +23,7 @@ def test_a_survey_of_text_maps_equals_that_of_the_model(extract, tiny_folder, te
     found = ha.survey(maps=store.folder, out=tmp_path / "b", device="cpu", progress=False)
     rough = ha.survey(maps=half.folder, out=tmp_path / "c", device="cpu", progress=False)
     studied = {"positions", "token_kinds", "entropy", "max_attention", "head_distances"}
+    studied |= {"token_kinds_layers", "entropy_layers"}
     assert set(found.tables) == {*studied, "head_map", "layer_distances", "similarity", "behaviours"}
     for name in studied:
         pd.testing.assert_frame_equal(found.tables[name], expected.tables[name], rtol=1e-5, atol=1e-6)

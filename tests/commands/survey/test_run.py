@@ -53,6 +53,7 @@ def tables_of(atlas):
 def test_a_masked_language_model_gives_every_table(survey):
     atlas = survey()
     surface = {"positions", "token_kinds", "entropy", "max_attention", "gradients"}
+    surface |= {"token_kinds_layers", "entropy_layers", "gradients_layers"}
     alike = {"head_distances", "head_map", "layer_distances", "similarity", "behaviours"}
     assert set(atlas.tables) == surface | alike
     assert atlas.manifest["complete"]

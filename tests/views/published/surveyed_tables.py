@@ -41,13 +41,15 @@ def dependency_best(relations: tuple[str, ...] = UD) -> pd.DataFrame:
         rows, columns=[*columns.split(), "baseline_low", "baseline_high", "baseline_held_out", "p_value"]
     )
     table.loc[1, "direction"] = "head_to_dependent"
-    unknown = dict.fromkeys(("with_special", "tag_baseline", "p_corrected", "control", "control_p"), float("nan"))
-    return table.assign(tag_rule="", **unknown)
+    missing = dict.fromkeys(("control", "control_p", "tag_baseline"), float("nan"))
+    return table.assign(with_special=0.3, tag_rule="", p_corrected=0.001, **missing)
 
 
 def dependencies() -> pd.DataFrame:
-    columns = ["relation", "layer", "head", "direction", "correct", "count", "accuracy", "low", "high", "with_special"]
-    return pd.DataFrame([("obj", 1, 1, "dependent_to_head", 3, 4, 0.75, 0.5, 0.9, 0.7)], columns=columns)
+    columns = ["relation", "layer", "head", "direction", "correct", "count", "accuracy", "low", "high"]
+    return pd.DataFrame([("obj", 1, 1, "dependent_to_head", 3, 4, 0.75, 0.5, 0.9)], columns=columns).assign(
+        with_special=0.5
+    )
 
 
 def coreference() -> pd.DataFrame:
@@ -72,8 +74,8 @@ def _correct(layer: int, head: int, kind: str, candidates: str) -> int:
 def coreference_best() -> pd.DataFrame:
     ranked = coreference().sort_values("accuracy", ascending=False, kind="stable")
     best = ranked.groupby(["mention_type", "candidates"]).head(1).drop(columns="correct")
-    unknown = dict.fromkeys(("control", "control_p", "p_corrected"), float("nan"))
-    return best.assign(held_out=best["accuracy"] - 0.01, p_nearest=0.01, p_head_match=0.5, p_sieves=1.0, **unknown)
+    best = best.assign(held_out=best["accuracy"] - 0.01, p_nearest=0.01, p_head_match=0.5, p_sieves=1.0)
+    return best.assign(p_corrected=0.9, control=float("nan"), control_p=float("nan"))
 
 
 def coreference_baselines() -> pd.DataFrame:

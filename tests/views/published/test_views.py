@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from headatlas.errors import AtlasError
+from headatlas.results.tables import TABLES
 from headatlas.views.published.views import view_of
 from tests.views.published.surveyed_tables import all_tables, write_atlas
 from tests.views.synthetic_tables import positions
@@ -20,18 +21,7 @@ def test_two_names_are_compared_and_raw_ones_are_not(atlas):
     assert compared.title[1] == "This atlas: tiny on dev.conllu"
     assert "published_accuracy" in compared.frame
     raw = view_of(atlas, "dependencies", raw=True)
-    assert list(raw.frame) == [
-        "relation",
-        "layer",
-        "head",
-        "direction",
-        "correct",
-        "count",
-        "accuracy",
-        "low",
-        "high",
-        "with_special",
-    ]
+    assert list(raw.frame) == TABLES["dependencies"].names
     assert "published_accuracy" in view_of(atlas, "coreference").frame
     assert "candidates" in view_of(atlas, "coreference", raw=True).frame
 

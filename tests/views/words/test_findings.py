@@ -143,51 +143,57 @@ def test_no_onset_is_claimed_where_there_is_none(ratios):
     assert len(gradient_sentences(ratios, [np.nan, 0.4, 0.1, 0.1])) == 1
 
 
-def test_heads_as_classifiers_are_quoted_held_out():
-    columns = ["relation", "layer", "head", "held_out", "baseline_held_out", "p_value"]
-    rows = [("all", 3, 2, 0.4, 0.3, 0.001), ("det", 3, 9, 0.8, 0.6, 0.001), ("obj", 3, 1, 0.7, 0.3, 0.001)]
-    rows += [("flat", 2, 12, 0.77, 0.75, 0.35), ("acl", 2, 1, 0.3, 0.5, 0.001)]
-    assert findings({"dependency_best": pd.DataFrame(rows, columns=columns)}) == [
-        "No single head parses: the best one, 3-2, finds the heads of 40 % of all words (held out; best fixed offset "
-        "30 %).",
-        "2 of 4 relations have a head that beats every fixed offset (p < 0.01). Furthest ahead, held out: "
-        "obj 3-1 70 % (offset 30 %), det 3-9 80 % (offset 60 %).",
+BEST = ["relation", "layer", "head", "accuracy", "held_out", "baseline", "baseline_held_out", "p_corrected"]
+
+
+def best(*rows):
+    table = pd.DataFrame(rows, columns=BEST).assign(low=0.1, high=0.2, with_special=0.1, direction="dependent_to_head")
+    return table.assign(tag_rule="", tag_baseline=np.nan, control=np.nan, control_p=np.nan)
+
+
+def antecedents(held_out, p_corrected):
+    row = {"mention_type": "all", "candidates": "preceding", "layer": 3, "head": 5, "accuracy": 0.76, "low": 0.7}
+    more = {"high": 0.8, "held_out": held_out, "p_corrected": p_corrected, "control": np.nan, "control_p": np.nan}
+    return findings({"coreference_best": pd.DataFrame([row | more]), "coreference_baselines": RULES})
+
+
+def test_heads_as_classifiers_are_named_only_where_they_surely_beat_their_rules():
+    every = ("all", 3, 2, 0.42, 0.4, 0.3, 0.3, 0.001)
+    rows = [("det", 3, 9, 0.81, 0.8, 0.6, 0.6, 0.001), ("obj", 3, 1, 0.71, 0.7, 0.3, 0.3, 0.001)]
+    rows += [("flat", 2, 12, 0.77, 0.77, 0.75, 0.75, 0.35), ("acl", 2, 1, 0.6, 0.3, 0.5, 0.5, 0.001)]
+    said = findings({"dependency_best": best(every, *rows)})
+    assert said[0].startswith("No single head parses: the best one, 3-2, finds the heads of 42 % of all words (95 % CI")
+    assert said[1].startswith("2 of 4 relations have a head that beats every fixed offset (p < 0.01, corrected")
+    assert [sentence.split(" (")[0] for sentence in said[2:4]] == [
+        "Head 3-1 finds the head of 71 % of obj dependents",
+        "Head 3-9 finds the head of 81 % of det dependents",
     ]
-    coreference = pd.DataFrame(
-        [("all", "preceding", 3, 5, 0.76, 0.75), ("all", "words", 1, 1, 0.5, 0.5)],
-        columns=["mention_type", "candidates", "layer", "head", "accuracy", "held_out"],
+    (sentence, *_) = antecedents(0.75, 0.001)
+    assert sentence == (
+        "Among the mentions before, head 3-5 attends most to an antecedent for 76 % of mentions (95 % CI 70 to 80 %; "
+        "nearest with the same head word 55 %; nearest mention 30 %; held out, choosing on the other half, 75 %; "
+        "corrected p = 0.001)."
     )
-    assert findings({"coreference_best": coreference, "coreference_baselines": RULES}) == [
-        "Head 3-5 picks an antecedent among the preceding mentions for 76 % of mentions (held out 75 %; nearest with "
-        "the same head word 55 %)."
-    ]
-
-
-BEST = ["relation", "layer", "head", "accuracy", "held_out", "baseline", "baseline_held_out", "p_value"]
+    assert all("3-5" not in sentence for sentence in antecedents(0.75, 0.02))
 
 
 def test_nothing_to_hold_out_is_said_in_words():
     every = ("all", 3, 9, 0.56, np.nan, 0.44, np.nan, 1.0)
-    alone = findings({"dependency_best": pd.DataFrame([every], columns=BEST)})
-    assert alone == [
-        "The treebank is too small to hold half of it out: the best head, 3-9, finds the heads of 56 % of all words "
+    assert findings({"dependency_best": best(every)}) == [
+        "The treebank is too small to hold half of it out: the best head finds the heads of 56 % of all words "
         "(best fixed offset 44 %; both chosen on the same words).",
         "No relation has enough words for a best head (see --least-count).",
     ]
-    rare = ("det", 1, 1, 0.5, np.nan, 0.5, np.nan, 1.0)
-    assert findings({"dependency_best": pd.DataFrame([every, rare], columns=BEST)})[1] == (
+    rare = ("flat", 1, 1, 0.5, np.nan, 0.5, np.nan, np.nan)
+    assert findings({"dependency_best": best(every, rare)})[1] == (
         "No relation is tested: none of 1 with enough words for a best head occurs in both halves of the treebank."
     )
     tested = ("obj", 3, 1, 0.7, 0.7, 0.3, 0.3, 0.001)
-    assert findings({"dependency_best": pd.DataFrame([every, rare, tested], columns=BEST)})[1].startswith(
-        "1 of 2 relations has a head that beats every fixed offset (p < 0.01, 1 not tested). Furthest"
+    assert findings({"dependency_best": best(every, rare, tested)})[1] == (
+        "1 of 2 relations has a head that beats every fixed offset (p < 0.01, corrected over heads and relations; 1 "
+        "not tested)."
     )
-    columns = ["mention_type", "candidates", "layer", "head", "accuracy", "held_out"]
-    coreference = pd.DataFrame([("all", "preceding", 1, 1, 1.0, np.nan)], columns=columns)
-    assert findings({"coreference_best": coreference, "coreference_baselines": RULES}) == [
-        "Head 1-1 picks an antecedent among the preceding mentions for 100 % of mentions (too few documents to hold "
-        "any out; nearest with the same head word 55 %)."
-    ]
+    assert "too few documents to hold any out" in antecedents(np.nan, 0.001)[0]
     keyphrases = {"keyphrase_heads": pd.DataFrame({"layer": [1], "head": [1]}), "keyphrase_best": pd.DataFrame()}
     assert findings(keyphrases) == [
         "No head can be chosen for keyphrases: there are too few documents to choose it on half of them."

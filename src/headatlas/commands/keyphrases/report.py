@@ -56,8 +56,8 @@ def _gold(about: Mapping[str, Any]) -> Iterator[str]:
     )
     if two := about["documents_with_two_lists"]:
         yield as_warning(
-            f"{counted(two, 'document')} read give two lists of keyphrases in one file, as copies of Inspec do "
-            "that join free phrases and terms of a thesaurus. Both count, though the terms are seldom in the text."
+            f"{counted(two, 'document')} of those read give two lists of keyphrases in one file, as Inspec may "
+            "join free phrases and terms of a thesaurus. Both count, though the terms are seldom in the text."
         )
 
 

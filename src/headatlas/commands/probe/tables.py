@@ -89,6 +89,7 @@ PROBE_RELATION_WEIGHTS = Table(
     "Which heads do the attention probes use for which relation?",
     (PROBE, PROBED_WEIGHTS, PROBE_SEED, RELATION, *ONE_HEAD, DIRECTION, WEIGHT, CONTRIBUTION),
     section="5",
+    label="{value} for {relation} in the probe",
     card=None,
 )
 
@@ -144,5 +145,6 @@ PROBE_PAIRS = Table(
         Value("share_below", "share of these arcs with a smaller weight", "share"),
     ),
     section="5",
+    label="{value} for {dependent} and {head_word} in the probe",
     card=None,
 )
