@@ -125,7 +125,7 @@ def test_without_any_label_the_count_is_all_that_is_said(rng):
     assert list(map(str, label_findings(rows))) == ["0 of 48 heads have a label in the survey, 48 have none."]
 
 
-SUMMARY = {"heads": 48, "units": 12, "unit": "example", "findable": 0.312}
+SUMMARY = {"heads": 48, "units": 12, "unit": "example", "findable": 0.312, "tested": 48, "commonest_answer": None}
 
 
 def test_no_head_is_named_that_is_not_significant():
@@ -137,6 +137,20 @@ def test_no_head_is_named_that_is_not_significant():
     )
     (said,) = head_findings(ablation(np.linspace(-0.3, 0.1, 48)), SUMMARY | {"findable": None})
     assert "no change could be found, however large" in str(said)
+    (said,) = head_findings(ablation(np.linspace(-0.3, 0.1, 48)), SUMMARY | {"findable": None, "tested": 0})
+    assert "no head changes as many as 10 of 12 examples, so none could be tested" in str(said)
+
+
+def test_no_head_of_a_model_that_cannot_do_the_task_is_named():
+    rows = ablation([-0.5, 0.4, -0.3] + [-0.01] * 45)
+    rows.loc[:2, "p_value"] = 0.001
+    scores = {"log_likelihood": -11.0, "accuracy": 0.3}
+    (said,) = head_findings(rows, SUMMARY | {"scores": scores, "commonest_answer": {"accuracy": 0.4, "beaten": False}})
+    assert not said.heads
+    assert str(said) == (
+        "No head is named, since the model is not reliably better than a constant answer: accuracy 30 % "
+        "(commonest answer 40 %; 3 heads change log likelihood at p < 0.01)."
+    )
 
 
 def test_needed_and_harmful_heads_are_named():

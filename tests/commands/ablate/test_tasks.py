@@ -68,6 +68,23 @@ def test_next_tokens_by_hand(load_tiny, segments_for, batch_for):
         assert scores[segment.id][0] == pytest.approx(sum(following) / len(following), abs=1e-4)
 
 
+def test_the_commonest_answer_by_hand(load_tiny, segments_for, classifier):
+    model = load_tiny("bert")
+    masked = MaskedLM(model, segments_for(model.tokenizer), batch_tokens=40, seed=3)
+    tokens = [
+        [label for label in row if label != IGNORED]
+        for batch in masked.batches
+        for row in batch.targets["labels"].tolist()
+    ]
+    flat = [token for row in tokens for token in row]
+    commonest = min(set(flat), key=lambda token: (-flat.count(token), token))
+    assert masked.commonest_answer().tolist() == pytest.approx([row.count(commonest) / len(row) for row in tokens])
+    texts = texts_of(("the dog ran", "dog"), ("a cat sat", "cat"), ("she sat", "cat"))
+    task = Classification(classifier, texts, max_tokens=20, batch_tokens=100)
+    assert by_id(task, task.commonest_answer().tolist()) == {text.id: float(text.label == "cat") for text in texts}
+    assert MinimalPairs(model, PAIRS, max_tokens=20, batch_tokens=100).commonest_answer().tolist() == [0.5] * 3
+
+
 def test_segments_of_one_token_are_counted(load_tiny, segments_for):
     model = load_tiny("gpt2")
     task = NextToken(model, segments_for(model.tokenizer, ["a", "the dog ran"]), batch_tokens=200)

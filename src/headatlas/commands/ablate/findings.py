@@ -10,6 +10,7 @@ import pandas as pd
 
 from headatlas.commands.ablate.labelled import ANY
 from headatlas.commands.ablate.task_run import SIGNIFICANT
+from headatlas.statistics.paired import FEWEST_CHANGED
 from headatlas.studies.findings import Finding, heads_in
 from headatlas.tables import records
 from headatlas.wording import counted, percent
@@ -29,6 +30,17 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
     measure = str(rows["measure"].iloc[0])
     main = rows[rows["measure"] == measure]
     significant = main[main["p_value"] < SIGNIFICANT].sort_values("change")
+    commonest = summary["commonest_answer"]
+    if len(significant) and commonest and not commonest["beaten"]:
+        accuracy = summary["scores"]["accuracy"]
+        yield Finding(
+            "No head is named, since the model is not reliably better than a constant answer: "
+            f"accuracy {percent(accuracy)}",
+            accuracy,
+            baselines={"commonest answer": commonest["accuracy"]},
+            evidence=(f"{len(significant)} heads change {_words(measure)} at p < {SIGNIFICANT:g}",),
+        )
+        return
     total, units = summary["heads"], counted(summary["units"], summary["unit"])
     test = f"p < {SIGNIFICANT:g} corrected for {total} heads, {units} resampled"
     for chosen, verbs in (
@@ -55,8 +67,10 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
 
 def _power(summary: Mapping[str, Any], measure: str) -> str:
     units = counted(summary["units"], summary["unit"])
+    if not summary["tested"]:
+        return f"no head changes as many as {FEWEST_CHANGED} of {units}, so none could be tested"
     if summary["findable"] is None:
-        return f"with {units} no change could be found, however large"
+        return f"with {units} and so few bootstrap replicates no change could be found, however large"
     return f"with {units} only changes above {_amount(summary['findable'], measure)} could be found"
 
 

@@ -24,6 +24,7 @@ from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.statistics.correlation import permuted_within
 from headatlas.statistics.paired import Floats, holm
 from headatlas.studies.findings import Head, heads_in
+from headatlas.studies.labels import labels_of
 
 ANY = "any label"
 FEWEST_LABELLED = 5  # heads with a label, and without, for a row of its own
@@ -34,7 +35,8 @@ def open_atlas_of(model: Model, folder: str | Path, stack: Stack) -> Atlas:
     """Open a survey; refuse one of another model."""
     atlas = open_atlas(folder)
     surveyed: dict[str, Any] = atlas.manifest.get("model", {})
-    if surveyed.get("weights_sha256") != model.source.get("weights_sha256") or surveyed.get("attention") != stack:
+    same = all(surveyed.get(key) == model.source.get(key) for key in ("weights_sha256", "random_weights"))
+    if not same or surveyed.get("attention") != stack:
         raise SettingError(
             f"{folder}: is an atlas of {surveyed.get('name')} with other weights than {model.name}. "
             f"Survey this model first: headatlas survey {model.name} --treebank FILE --out DIR"
@@ -44,8 +46,7 @@ def open_atlas_of(model: Model, folder: str | Path, stack: Stack) -> Atlas:
 
 def labels_by_name(behaviours: pd.DataFrame) -> dict[str, set[Head]]:
     """The heads with each label; states are not labels. The first entry has the heads with any."""
-    labels = behaviours[behaviours["kind"] == "label"] if "kind" in behaviours else behaviours
-    heads = {str(label): set(heads_in(rows)) for label, rows in labels.groupby("label", sort=True)}
+    heads = {str(label): set(heads_in(rows)) for label, rows in labels_of(behaviours).groupby("label", sort=True)}
     return {ANY: set().union(*heads.values()), **heads}
 
 

@@ -13,7 +13,7 @@ from headatlas.choices import AblationKind, Pooling, Stack
 from headatlas.commands.ablate.tasks import TASKS, list_tasks, needs_of
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
-from headatlas.commands.shared.models import LoadOptions, ModelName
+from headatlas.commands.shared.models import LoadOptions, ModelName, RandomWeightsOptions
 from headatlas.commands.shared.options import (
     UNRECORDED,
     Bounds,
@@ -104,7 +104,14 @@ class CausalOptions(Options, panel="Causal test"):
 
 @dataclass(frozen=True, kw_only=True)
 class AblateOptions(
-    ExampleOptions, RemovalOptions, DataOptions, CausalOptions, LoadOptions, FormatOptions, ShardOptions
+    ExampleOptions,
+    RemovalOptions,
+    DataOptions,
+    CausalOptions,
+    LoadOptions,
+    RandomWeightsOptions,
+    FormatOptions,
+    ShardOptions,
 ):
     """The options of `ablate`."""
 

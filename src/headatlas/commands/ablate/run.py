@@ -46,7 +46,7 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
     also = {name: find_files(path, "also") for name, path in (options.also or {}).items()}
     choose_device(options.placed_on)
     head = next((needs[name].head for name in tasks if needs[name].head), None)
-    model = options.load(options.model, seed=options.seed, task_head=head)
+    model = options.load(options.model, seed=options.seed, task_head=head, random_weights=options.random_weights)
     stack = _choose_stack(model, options)
     if options.shard is not None:
         _check_sharing(tasks, model)

@@ -163,6 +163,13 @@ class Task(ABC):
         with self.model.changing_outputs(gates, stack):
             yield
 
+    def commonest_answer(self) -> Tensor | None:
+        """Each example's accuracy if the commonest answer were always given: [E]; None if that has no meaning here.
+
+        A model that is no better needs no head: an untrained one has heads that move its losses, to no purpose.
+        """
+        return None
+
     @abstractmethod
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Return each example's own loss, in nats and differentiable: [E]."""

@@ -144,13 +144,27 @@ def summarise(
         "heads": heads,
         "worse_without": int((significant & (main.mean < 0)).sum()),
         "better_without": int((significant & (main.mean > 0)).sum()),
+        "tested": int(np.isfinite(main.error).sum()),
         "findable": findable if np.isfinite(findable) else None,
+        "commonest_answer": _beside_commonest(task, single.plain, seed, resamplings),
         "importance_of_halves": _of_halves(importance, half),
         "change_of_halves": _of_halves(change, half),
         "importance_and_harm": agreement(np.negative),
         "importance_and_change": agreement(np.abs),
         "harm_measured_by": task.like_loss,
     }
+
+
+def _beside_commonest(task: Task, plain: Floats, seed: int, resamplings: int) -> dict[str, Any] | None:
+    """The accuracy of the commonest answer, and whether the model's is reliably above; None if a task has none."""
+    answers = task.commonest_answer()
+    if answers is None:
+        return None
+    scores = answers.cpu().numpy().astype(np.float64)
+    lead = (plain[:, task.measures.index("accuracy")] - scores)[:, None]
+    tested = paired_changes(lead, task.ids, seed=seed, resamplings=resamplings, units=task.units.of_examples)
+    beaten = bool(tested.p_value[0] < SIGNIFICANT and tested.mean[0] > 0)
+    return {"accuracy": float(scores.mean()), "beaten": beaten}
 
 
 def _of_halves(values: Floats, half: np.ndarray[tuple[int], np.dtype[np.int64]]) -> float | None:

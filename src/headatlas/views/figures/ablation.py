@@ -80,9 +80,8 @@ def sets_figure(set_changes: pd.DataFrame, _labels: Mapping[str, str] | None = N
         points = axes.scatter(rows["change_a"], rows["change_b"], c=rows["layer"], s=14, cmap="viridis")
         figure.colorbar(points, ax=axes, label="layer", shrink=0.8, ticks=sorted(rows["layer"].unique()))
         ranks = rows["change_a"].corr(rows["change_b"], method="spearman")
-        axes.set_title(
-            f"{_words(rows['measure'].iloc[0])}: change without each head (Spearman {ranks:.2f})", loc="left"
-        )
+        axes.set_title(f"change of {_words(rows['measure'].iloc[0])}, Spearman {ranks:.2f}", loc="left")
+        axes.locator_params(nbins=5)
         axes.set_xlabel(drawable(str(rows["set_a"].iloc[0]), _LONGEST_SET))
         axes.set_ylabel(drawable(str(rows["set_b"].iloc[0]), _LONGEST_SET))
     return figure

@@ -29,6 +29,7 @@ import numpy as np
 import pandas as pd
 import torch
 
+from headatlas.commands.ablate.labelled import open_atlas_of
 from headatlas.commands.ablate.options import FEWEST_PAIRS, AblateOptions
 from headatlas.commands.ablate.passes import Floats, HeadRemoval, Replaying, find_replacement
 from headatlas.commands.ablate.task import ExampleBatch
@@ -51,9 +52,8 @@ from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import WordSegment
 from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
-from headatlas.errors import CorpusError, SettingError
+from headatlas.errors import CorpusError
 from headatlas.models.model import Model
-from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.statistics.paired import holm, paired_changes
 from headatlas.statistics.places import Choice, joint_places
 from headatlas.statistics.resampling import FEWEST_DOCUMENTS
@@ -65,7 +65,7 @@ FINEST = 10  # steps of a p value below what the smallest one, corrected, must r
 def run_causal(model: Model, files: Mapping[str, list[Path]], options: AblateOptions, pieces: RunPart) -> TaskResult:
     """Test both ends of every relation that have enough words with a match; count the rest."""
     require_language_model(model, "masked", "causal")
-    atlas = _open_atlas_of(model, options.atlas or "")
+    atlas = open_atlas_of(model, options.atlas or "", "encoder")
     readers = {"treebank": dependency_words, "coreference": coreferent_words}
     corpora = [readers[name](model, atlas, files[name], options) for name in readers if name in files]
     shard = Shard.parse(options.shard) if options.shard else None
@@ -98,18 +98,6 @@ def run_causal(model: Model, files: Mapping[str, list[Path]], options: AblateOpt
     about = {"segments": sum(len(corpus.segments) for corpus in corpora)}
     omitted = {reason: count for reason, count in left_out.items() if count}
     return TaskResult(tables, about, omitted, summarise(tables))
-
-
-def _open_atlas_of(model: Model, folder: str | Path) -> Atlas:
-    """Open a survey; refuse one of another model."""
-    atlas = open_atlas(folder)
-    surveyed: dict[str, Any] = atlas.manifest.get("model", {})
-    if surveyed.get("weights_sha256") != model.source.get("weights_sha256") or surveyed.get("attention") != "encoder":
-        raise SettingError(
-            f"{folder}: is an atlas of {surveyed.get('name')} with other weights than {model.name}. "
-            f"Survey this model first: headatlas survey {model.name} --treebank FILE --out DIR"
-        )
-    return atlas
 
 
 def _count_tokens(corpus: CausalCorpus, ends: Mapping[str, MatchedWords]) -> int:

@@ -108,6 +108,11 @@ class Classification(Task):
         task.about |= {"trained_on": self.about["trained_on"], "available": len(texts)}
         return task
 
+    def commonest_answer(self) -> Tensor:
+        """Whether each text has the commonest label: [E]."""
+        classes = torch.cat([batch.targets["classes"] for batch in self.batches])
+        return (classes == classes.mode().values).double()
+
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Cross-entropy: [E]."""
         return cross_entropy(self._logits(examples), examples.targets["classes"], reduction="none")

@@ -66,6 +66,10 @@ class MinimalPairs(Task):
         super().__init__(model, batches, pair_too_long=len(encoded) - len(fitting))
         self.about["sets"] = len({pair.id.rpartition(".")[0] for pair in pairs})
 
+    def commonest_answer(self) -> Tensor:
+        """One half for every pair: [E]."""
+        return torch.full((len(self.ids),), 0.5, dtype=torch.float64)
+
     def losses(self, examples: ExampleBatch) -> Tensor:
         """softplus(-margin): [E]."""
         return softplus(-self._margins(examples))

@@ -76,6 +76,16 @@ class TokenPrediction(Task):
         """Mean log-likelihood and share right: [E, 2]."""
         return self._outcome(examples)
 
+    def commonest_answer(self) -> Tensor:
+        """The share of each segment's predicted tokens that are the commonest of all: [E]."""
+        labels = [batch.targets["labels"] for batch in self.batches]
+        commonest = torch.cat([part[part != IGNORED] for part in labels]).mode().values
+        shares = [
+            means_by((part[part != IGNORED] == commonest).double(), torch.nonzero(part != IGNORED)[:, 0], len(part))
+            for part in labels
+        ]
+        return torch.cat(shares)
+
     def _outcome(self, examples: ExampleBatch) -> Tensor:
         labels = examples.targets["labels"]
         logits = logits_at(self.model.network, examples.inputs, labels != IGNORED)
