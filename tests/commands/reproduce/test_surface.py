@@ -38,6 +38,16 @@ def kind_share(layer, _head, kind):
     return by_depth.get(kind, 0.95 if kind == "sep_to_sep" else 0.5)
 
 
+def similarities(values):
+    clusters = ("silhouette", "cloud_silhouette", "p_clusters")
+    return pd.DataFrame(
+        [
+            {"measure": name, "distance": "sqrt_js" if name in clusters else "js", "value": v}
+            for name, v in values.items()
+        ]
+    )
+
+
 def paper_tables():
     """Tables in which all of section 3 and figure 6 hold."""
     kinds = ("cls", "sep", "period_comma", "other", "sep_to_sep", "other_to_sep")
@@ -56,7 +66,7 @@ def paper_tables():
         "gradients": rows(lambda layer, _h, _k: 1 if layer >= 5 else 10, ("sep", "other"), "kind"),
         "entropy": entropy.assign(uniform_nats=math.log(128)),
         "max_attention": rows(lambda layer, head, _: 0.08 if (layer, head) == (1, 1) else 0.4, (0,), "nothing"),
-        "similarity": pd.DataFrame([{"measure": name, "distance": "js", "value": v} for name, v in similarity.items()]),
+        "similarity": similarities(similarity),
     }
 
 
@@ -72,7 +82,7 @@ def even_tables():
         "gradients": rows(lambda *_: 1, ("sep", "other"), "kind"),
         "entropy": entropy.assign(uniform_nats=math.log(128)),
         "max_attention": rows(lambda *_: 1 / 128, (0,), "nothing"),
-        "similarity": pd.DataFrame([{"measure": name, "distance": "js", "value": v} for name, v in similarity.items()]),
+        "similarity": similarities(similarity),
     }
 
 
