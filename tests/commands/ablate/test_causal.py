@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.commands.ablate.causal_findings import joint_findings, needed_findings
+from headatlas.commands.ablate.findings import joint_findings, needed_findings
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.passes import find_replacement
 from headatlas.commands.ablate.tasks.causal import (

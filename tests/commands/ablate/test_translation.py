@@ -9,12 +9,10 @@ import sacrebleu
 import torch
 import transformers
 
-from headatlas.commands.ablate.estimate import estimate_time
-from headatlas.commands.ablate.findings import head_findings
+from headatlas.commands.ablate.findings import head_findings, score_table
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.passes import HeadRemoval, find_replacement
-from headatlas.commands.ablate.score_table import score_table
-from headatlas.commands.ablate.task_run import run_task
+from headatlas.commands.ablate.task_run import estimate_time, run_task
 from headatlas.commands.ablate.tasks.translation import LONGEST_EXTRA, LONGEST_RATIO, Translation
 from headatlas.corpora.translations import Translation as TranslatedText
 from headatlas.engine.run_folder import UNSAVED

@@ -7,16 +7,18 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.ablate.causal_findings import joint_findings, matched_words_line, needed_findings
 from headatlas.commands.ablate.findings import (
     agreement_findings,
     curve_findings,
     head_findings,
+    joint_findings,
     label_findings,
+    matched_words_line,
+    needed_findings,
+    score_table,
     set_findings,
 )
 from headatlas.commands.ablate.options import AblateOptions
-from headatlas.commands.ablate.score_table import score_table
 from headatlas.commands.shared.ending import finish, model_and_size, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.corpora.files import name_files

@@ -8,15 +8,16 @@ removing more and more heads does is in `curves`.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
 
 from headatlas.commands.ablate.curves import RemovalCurves, cross_fitted
-from headatlas.commands.ablate.estimate import curve_passes, estimate_time
 from headatlas.commands.ablate.importance import batch_importance, halves_of, importance_table
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replacement, find_replacement
@@ -27,6 +28,7 @@ from headatlas.engine.run_folder import RunPart
 from headatlas.models.stacks import Stack
 from headatlas.statistics.correlation import fisher_interval, spearman
 from headatlas.statistics.paired import PairedChanges, paired_changes, resampled_means
+from headatlas.wording import counted
 
 SIGNIFICANT = 0.01
 
@@ -236,3 +238,36 @@ def ablation_table(task: Task, kind: str, single: RemovedOne, tested: Sequence[P
             )
         )
     return pd.concat(frames, ignore_index=True)
+
+
+def curve_passes(options: AblateOptions) -> int:
+    """Passes over all examples that the curves take."""
+    return 3 * options.steps + options.random_orders * (options.steps - 1) + 1
+
+
+def estimate_time(task: Task, numbers: list[int], heads: int, options: AblateOptions, curves: bool) -> str:
+    """Run the first of some batches once, and say how long all of them take without each head, and the curves."""
+    if not numbers:
+        return f"{task.name}: no example is in this shard"
+    batch = task.batches[numbers[0]].to(task.model.device)
+    begun = time.monotonic()
+    with torch.inference_mode():
+        task.scores(batch)
+    per_token = (time.monotonic() - begun) / batch.size
+    once = per_token * sum(task.batches[number].size for number in numbers)
+    size = counted(sum(len(task.batches[number]) for number in numbers), "example")
+    estimate = f"{task.name}: {counted(heads, 'head')} on {size}, about {spoken_duration(heads * once)}"
+    if not curves:
+        return estimate
+    return f"{estimate}; then curves, about {spoken_duration(curve_passes(options) * once)} (omit them: --no-curves)"
+
+
+def spoken_duration(seconds: float) -> str:
+    """A duration rounded as people say it.
+
+    >>> spoken_duration(8), spoken_duration(200), spoken_duration(9000)
+    ('8 seconds', '3 minutes', '2.5 hours')
+    """
+    if seconds < 90:
+        return counted(round(seconds), "second")
+    return counted(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"

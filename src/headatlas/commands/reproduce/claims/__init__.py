@@ -5,8 +5,7 @@ from __future__ import annotations
 from headatlas.commands.reproduce.claims.claim import Check, Claim, Tables, judge
 from headatlas.commands.reproduce.claims.coreference import COREFERENCE, table_2
 from headatlas.commands.reproduce.claims.dependencies import SPECIAL_TOKENS, SYNTAX, table_1
-from headatlas.commands.reproduce.claims.elsewhere import ELSEWHERE
-from headatlas.commands.reproduce.claims.probes import SECTION_5, table_3
+from headatlas.commands.reproduce.claims.probes import ELSEWHERE, SECTION_5, table_3
 from headatlas.commands.reproduce.claims.surface import SURFACE
 
 CLAIMS: tuple[Claim, ...] = tuple(
