@@ -47,4 +47,4 @@ def test_layers_hold():
 
 def test_the_table_has_a_line_for_each_row():
     lines = markdown([Row("an interval", "20 documents", 0.95, 0.9412, 1000)]).splitlines()
-    assert lines[-1] == "| an interval | 20 documents | 0.95 | 0.941 | 1,000 |"
+    assert lines[-1] == "| an interval | 20 documents | 0.95 | 0.941 | 1,000 | yes |"

@@ -60,10 +60,10 @@ def importers() -> dict[str, set[str]]:
 
 
 def test_lines_and_files():
-    # 23,600 in 310 before tables, kinds of corpus and tasks carried their words and units, studies of other packages
-    # could fail alone, and the contract of studies could be checked from outside.
-    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 24_600
-    assert len(MODULES) <= 315
+    # 24,600 in 315 before every claim of the sources was printed with its control: some 40 claims with rules of their
+    # own, baselines that know tags, controls of keyphrases, tests that hold under skew, orders beside shuffled labels.
+    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 28_900
+    assert len(MODULES) <= 345
 
 
 def test_few_modules_serve_only_one_other():

@@ -6,9 +6,8 @@ import gzip
 
 import pytest
 
-from headatlas.corpora.labelled import read_labelled
+from headatlas.corpora.labelled import read_labelled, read_translations
 from headatlas.corpora.rows import read_rows
-from headatlas.corpora.translations import read_translations
 from headatlas.errors import CorpusError, SettingError
 
 

@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 
 import headatlas as ha
 from headatlas.corpora.coreference.read import COREFERENCE_FORMATS, read_coreference
-from headatlas.corpora.labelled import read_labelled
+from headatlas.corpora.labelled import read_labelled, read_translations
 from headatlas.corpora.minimal_pairs import read_minimal_pairs
 from headatlas.corpora.spans.tasks import read_span_texts, tasks_in
 from headatlas.corpora.text import TEXT_FORMATS, read_text
-from headatlas.corpora.translations import read_translations
 from headatlas.corpora.treebanks.read import TREEBANK_FORMATS, read_treebank
 from mutations import many, mutated, only_headatlas_errors
 

@@ -18,11 +18,10 @@ import pytest
 
 from headatlas.corpora.coreference import brackets, read
 from headatlas.corpora.coreference.read import read_coreference
-from headatlas.corpora.labelled import read_labelled
+from headatlas.corpora.labelled import read_labelled, read_translations
 from headatlas.corpora.minimal_pairs import read_minimal_pairs
 from headatlas.corpora.spans.tasks import read_span_texts, tasks_in
 from headatlas.corpora.text import read_text
-from headatlas.corpora.translations import read_translations
 from headatlas.corpora.treebanks import spacy_docs
 from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.errors import LONGEST_MESSAGE, AtlasError, CorpusError, HeadatlasError, SettingError

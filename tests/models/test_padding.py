@@ -12,7 +12,7 @@ import transformers
 from headatlas.commands.ablate.tasks.classification import Classification
 from headatlas.commands.ablate.tasks.translation import Translation
 from headatlas.corpora.labelled import LabelledText
-from headatlas.corpora.translations import Translation as TranslatedText
+from headatlas.corpora.labelled import Translation as TranslatedText
 from headatlas.models.observing import observe_network
 
 CLOSE = {"atol": 2e-5, "rtol": 1e-4}

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.statistics.jackknife import jackknife_shares, shares_beside
+from headatlas.statistics.paired import jackknife_shares, shares_beside
 
 
 def ratio(counts):

@@ -1,4 +1,4 @@
-"""Texts, or pairs of texts, with a label, on which a classifier is trained and scored."""
+"""Tables of texts: with a label, on which a classifier is trained and scored, or with a translation."""
 
 from __future__ import annotations
 
@@ -48,3 +48,26 @@ def read_labelled(paths: Iterable[Path], columns: Sequence[str] | None = None) -
 
 def _default_columns(path: Path) -> list[str]:
     return ["text", "text2", "label"] if "text2" in columns_of(path) else ["text", "label"]
+
+
+@dataclass(frozen=True)
+class Translation:
+    """A text and its translation."""
+
+    id: str  # "file.row", each from 0 in reading order
+    source: str
+    target: str
+
+
+def read_translations(paths: Iterable[Path], columns: Sequence[str] | None = None) -> list[Translation]:
+    """Read all translations of the files; columns: by default `source` and `target`."""
+    if columns is not None and len(columns) != 2:
+        raise SettingError(f"--columns {','.join(columns)}: name two columns, source and target.")
+    translations = []
+    for file, path in enumerate(paths):
+        for number, row in enumerate(read_rows(path, columns or ("source", "target"))):
+            source, target = (cell.strip() for cell in row.cells)
+            if not source or not target:
+                raise CorpusError("has an empty source or target. Remove the row, or fill it.", path, row.line)
+            translations.append(Translation(f"{file}.{number}", source, target))
+    return translations

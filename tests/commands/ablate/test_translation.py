@@ -14,7 +14,7 @@ from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.passes import HeadRemoval, find_replacement
 from headatlas.commands.ablate.task_run import estimate_time, run_task
 from headatlas.commands.ablate.tasks.translation import LONGEST_EXTRA, LONGEST_RATIO, Translation
-from headatlas.corpora.translations import Translation as TranslatedText
+from headatlas.corpora.labelled import Translation as TranslatedText
 from headatlas.engine.run_folder import UNSAVED
 from headatlas.models.loading import load_model
 from headatlas.models.observing import observe_network

@@ -133,7 +133,7 @@ def unfolded(text: str) -> str:
 def has_two_lists(phrases: str) -> bool:
     """Whether a file of phrases holds two lists, told by a line break of another kind after the first.
 
-    >>> has_two_lists("quantum games\ninitial state\r\ngame theory\r\n"), has_two_lists("a\r\nb\r\n")
+    >>> has_two_lists("quantum games\\ninitial state\\r\\ngame theory\\r\\n"), has_two_lists("a\\r\\nb\\r\\n")
     (True, False)
     """
     lines = phrases.strip().splitlines(keepends=True)[:-1]

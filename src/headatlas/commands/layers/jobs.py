@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from headatlas.commands.layers.examples import Movers, mover_rows
 from headatlas.commands.layers.options import LayerOptions
-from headatlas.commands.layers.resampling import ScoredTexts, scored_texts, shuffled_answers, training_weights
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.spans.tasks import SpanTask
 from headatlas.encoding.span_segments import SpanSegment
@@ -34,6 +33,7 @@ from headatlas.statistics.layer_measures import (
     over_trainings,
     student,
 )
+from headatlas.statistics.resampling import FEWEST_DOCUMENTS, poisson_weights
 
 Floats = NDArray[np.float64]
 Maker = Callable[[Sequence[int], Sequence[int]], SpanProbe]
@@ -320,3 +320,43 @@ def _estimate(name: str, value: Any, *spreads: Spread, ends: str | None = None) 
 def _plain(row: dict[str, Any]) -> dict[str, Any]:
     """The row with plain numbers, for JSON."""
     return {name: value.item() if isinstance(value, (np.generic, np.ndarray)) else value for name, value in row.items()}
+
+
+def units_of(ids: Sequence[str]) -> list[str]:
+    """What each text is resampled with: its document, or itself if there are few documents. ids: of texts."""
+    documents = [name.rpartition(".")[0] for name in ids]
+    return documents if len(set(documents)) >= FEWEST_DOCUMENTS else list(ids)
+
+
+def training_weights(ids: Sequence[str], options: LayerOptions) -> NDArray[np.float32]:
+    """How often each training counts each text: [T, S]."""
+    if options.seeds == 1:
+        return np.ones((1, len(ids)), dtype=np.float32)
+    return _drawn([f"train {unit}" for unit in units_of(ids)], options.seeds, options.seed).T.astype(np.float32)
+
+
+@dataclass(frozen=True)
+class ScoredTexts:
+    """The bootstrap over the texts that are scored."""
+
+    weights: Floats  # [S, R]
+    units: int
+
+
+def scored_texts(ids: Sequence[str], options: LayerOptions) -> ScoredTexts:
+    """Resample the texts that are scored."""
+    units = units_of(ids)
+    return ScoredTexts(_drawn(units, options.bootstrap, options.seed).astype(np.float64), len(set(units)))
+
+
+def _drawn(units: Sequence[str], replicates: int, seed: int) -> NDArray[np.uint8]:
+    """Weights of texts, the same for all texts of a unit: [S, R]."""
+    different = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
+    return poisson_weights(list(different), replicates, seed)[[different[unit] for unit in units]]
+
+
+def shuffled_answers(targets: SpanTargets, seeds: Sequence[int]) -> list[NDArray[np.int64]]:
+    """The answers of all targets, permuted over their places for each seed: of each text [T, n] or [T, n, C]."""
+    pool = np.concatenate(targets.answers)
+    permuted = np.stack([pool[np.random.default_rng([seed, 5]).permutation(len(pool))] for seed in seeds])
+    return np.split(permuted, np.cumsum(targets.counts)[:-1], axis=1)

@@ -29,9 +29,9 @@ from headatlas.commands.ablate.tasks import NEEDS
 from headatlas.commands.ablate.tasks.encoded_texts import encode_texts, pad_texts
 from headatlas.commands.ablate.tasks.token_prediction import means_by
 from headatlas.commands.shared.options import list_names
+from headatlas.corpora.labelled import Translation as TranslatedText
+from headatlas.corpora.labelled import read_translations
 from headatlas.corpora.sampling import draw
-from headatlas.corpora.translations import Translation as TranslatedText
-from headatlas.corpora.translations import read_translations
 from headatlas.encoding.batches import plan_batches
 from headatlas.encoding.masking import IGNORED
 from headatlas.errors import ModelError
@@ -39,7 +39,7 @@ from headatlas.models.gates import Gates
 from headatlas.models.model import Model
 from headatlas.models.pretrained import require_package
 from headatlas.models.stacks import Stack
-from headatlas.statistics.jackknife import jackknife_shares, shares_beside
+from headatlas.statistics.paired import jackknife_shares, shares_beside
 
 LONGEST_RATIO, LONGEST_EXTRA = 2, 10
 

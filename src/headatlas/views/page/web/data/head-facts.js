@@ -57,7 +57,8 @@ export function evidenceOf({ frames, heads }, index) {
   const frame = frames.get("behaviours");
   if (!frame?.has("layer", "head", "label", "strength")) return null;
   const rows = frame.sorted(rowsOf(frame, heads, index), "strength", true);
-  return frame.records(rows).map(({ label, evidence, kind }) => ({ label, evidence: evidence ?? "", state: isState(kind) }));
+  const labels = frame.records(rows);
+  return labels.map(({ label, evidence, kind }) => ({ label, evidence: evidence ?? "", state: isState(kind) }));
 }
 
 /**
