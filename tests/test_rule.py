@@ -69,7 +69,8 @@ def test_a_real_network_with_random_weights(kind, seed, tmp_path):
 @pytest.mark.weights
 def test_the_same_network_with_its_own_weights_earns_labels_and_is_named(tmp_path):
     """Or else the others would pass for a reason of their own."""
-    atlas = survey("embedded-mlm", tmp_path / "atlas", studies=("positions", "token_kinds"))
+    few = FEW | {"studies": ("positions", "token_kinds"), "text": CORPORA["text"]}
+    atlas = ha.survey("embedded-mlm", out=tmp_path / "atlas", progress=False, **few)
     assert labelled(atlas)
     assert naming(atlas)
 

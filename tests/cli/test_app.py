@@ -68,7 +68,7 @@ def test_version():
     ("words", "completed"),
     [
         (["headatlas", "la"], ["layers"]),
-        (["headatlas", "layers", "--tr"], ["--train", "--train-limit", "--trust-remote-code"]),
+        (["headatlas", "layers", "--tr"], ["--train", "--train-limit", "--train-targets", "--trust-remote-code"]),
         (["headatlas", "layers", "bert", "--dtype", ""], ["float32", "bfloat16", "float16", "float64"]),
     ],
 )

@@ -49,7 +49,7 @@ def test_survey(tiny_folder, files, tmp_path):
 
 def test_a_small_share_is_part_of_what_was_read(tiny_folder, files, tmp_path):
     shown = survey(tiny_folder("bert"), files, tmp_path / "a", "some.conllu")
-    assert "of some.conllu, 2.8 % of its tokens unknown to the tokenizer" in shown
+    assert ", 2.8 % of its tokens unknown to the tokenizer" in shown
     assert "are unknown to the tokenizer of" not in shown
     assert "2.8 % of its tokens unknown" in page_content(ha.open_atlas(tmp_path / "a"))["lead"]
 

@@ -167,14 +167,16 @@ def made_effects(rng, relations, heads_of_layer, *, found_matters, pairs=40):
     return effects
 
 
-def test_heads_drawn_at_random_are_not_named_though_they_lead_surely():
-    rng = np.random.default_rng(5)
-    leading = 0
-    for _ in range(12):
+def test_heads_drawn_at_random_are_hardly_ever_named_though_they_lead_surely():
+    """The joint test lets 1 % through: in 30 runs, more than two are named with a chance of 0.3 %."""
+    rng = np.random.default_rng(0)
+    named = leading = 0
+    for _ in range(30):
         tables = causal_tables(made_effects(rng, 10, 6, found_matters=False), OPTIONS)
-        assert summarise(tables)["needed"] == []
+        named += bool(summarise(tables)["needed"])
         causal = tables["causal"]
         leading += ((causal["p_holm"] < 0.01) & (causal["lead"] > 0) & (causal["place"] == 1)).sum()
+    assert named <= 2
     assert leading > 0, "the test over sentences alone would name some"
 
 
