@@ -28,7 +28,7 @@ DIFFERENCES = (
     "of the uncased model; fine-tuned for named entities; and rounded to 8 bits. So numbers of heads and layers are "
     "not expected to agree. The masked-LM head is missing, so gradients (claim 13) cannot be computed.",
     "**Text.** The test articles of WikiText-2, tokenised, instead of 1,000 segments of Wikipedia.",
-    "**Treebank.** GUM, tag V5.1.0, in original Stanford Dependencies, instead of the Wall Street Journal: ten "
+    "**Treebank.** GUM, tag V5.1.0, in original Stanford Dependencies, instead of the Wall Street Journal: 26 "
     "documents of several genres (`gum-dev`). Probes learn from 300 sentences of the other documents, with one seed.",
     "**Coreference.** The development part of OntoGUM instead of CoNLL-2012, cut to the beginning of each document, as "
     "in the paper; there are few mentions, and intervals are wide.",
