@@ -69,7 +69,7 @@ def test_lines_and_files():
 def test_few_modules_serve_only_one_other():
     users = importers()
     found = [found.place.partition(":")[0] for registry in (STUDIES, KINDS, TASKS) for found in registry.found.values()]
-    parts = ("options", "report", "tables")
+    parts = ("options", "report", "tables", "claims")
     by_name = {f"headatlas.commands.{name}.{module}" for name in list_entries() for module in parts} | set(found)
     names = [name_of(path) for path in MODULES if path.name != "__init__.py"]
     single = [name for name in names if len(users[name]) <= 1 and name not in by_name]

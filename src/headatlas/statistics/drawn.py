@@ -64,7 +64,8 @@ class Drawn:
         scattered = np.asarray(drawn > 0)
         with np.errstate(invalid="ignore", divide="ignore"):
             widening = np.sqrt(total / drawn)
-            freedom = np.square(total) / (np.square(errors[0]) / self.freedom + np.square(errors[1]) / other.freedom)
+            share_a, share_b = (error / total for error in errors)  # first: a square of tiny errors would be 0
+            freedom = 1 / (np.square(share_a) / self.freedom + np.square(share_b) / other.freedom)
         least = np.minimum(self.freedom, other.freedom)
         return type(self)(a - b[::-1], np.where(scattered, widening, 1.0), np.where(scattered, freedom, least))
 
