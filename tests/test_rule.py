@@ -17,6 +17,7 @@ from headatlas.studies import STUDIES
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import labels_of
 from headatlas.views.words.findings import findings
+from nulls import random_networks
 
 HEAD_NAME = re.compile(r"\b\d+-\d+\b")
 FEW = {"segments": 16, "bootstrap": 200, "least_count": 20, "examples": 1, "device": "cpu"}
@@ -48,15 +49,14 @@ def check(atlas):
     assert not naming(atlas)
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-@pytest.mark.parametrize("kind", ["fresh", "shuffled"])
+@pytest.mark.parametrize(("kind", "seed"), random_networks(4))
 @pytest.mark.parametrize("family", ["bert", "gpt2"])
 def test_a_tiny_network_with_random_weights(family, kind, seed, tiny_folder, tmp_path):
     check(survey(tiny_folder(family), tmp_path / "atlas", random_weights=kind, seed=seed, max_tokens=64))
 
 
 @pytest.mark.weights
-@pytest.mark.parametrize(("kind", "seed"), [("fresh", 0), ("shuffled", 1)])
+@pytest.mark.parametrize(("kind", "seed"), random_networks(2))
 def test_a_real_network_with_random_weights(kind, seed, tmp_path):
     atlas = survey("embedded-mlm", tmp_path / "atlas", random_weights=kind, seed=seed)
     studies = [study for study in STUDIES.values() if study.corpus in CORPORA]
