@@ -26,7 +26,7 @@ def measure(quick: bool) -> Result:
     )
     segments = sample.segments[:QUICK_SENTENCES] if quick else sample.segments
     batches = planned_batches(model, segments)
-    study = Dependencies(sample.relations)
+    study = Dependencies(sample.relations, sample.classes)
     study.start(model.shapes[model.default_stack])
     observer = Observer(model, {study.name: study})
 

@@ -133,7 +133,8 @@ def offsets_right(words: Instances) -> NDArray[np.bool_]:
 class Dependencies(WordStudy):
     """How often each head finds the heads of words, by relation, beside fixed offsets.
 
-    relations: the sample's, in its order. least_count: relations with fewer words are left out of the best heads.
+    relations, classes (parts of speech): those of the sample, in its order. least_count: relations with fewer words are
+    left out of the best heads.
     """
 
     name = "dependencies"
@@ -144,13 +145,14 @@ class Dependencies(WordStudy):
     with_special = State("categories", "candidates", dtype=np.int64)
     lengths = State("categories", SIZE, dtype=np.int64)
 
-    _classes: tuple[str, ...] = ()
     _punctuation = frozenset({"punct"})  # left out of all_but_root_punct and, as in the paper, of the best heads
     _folds_by = "document"  # what the halves for the held-out choice are made of; or of sentences: few documents
 
-    def __init__(self, relations: Sequence[str] = (), *, least_count: int = 100, **settings: Any) -> None:
+    def __init__(
+        self, relations: Sequence[str] = (), classes: Sequence[str] = (), *, least_count: int = 100, **settings: Any
+    ) -> None:
         super().__init__(**settings)
-        self._relations, self._least_count = tuple(relations), least_count
+        self._relations, self._classes, self._least_count = tuple(relations), tuple(classes), least_count
 
     def configure(self, setup: Setup) -> None:
         super().configure(setup)

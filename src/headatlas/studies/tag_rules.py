@@ -57,7 +57,7 @@ class TagRules:
         for segment, fold in zip(segments, folds, strict=True):
             of_words = slice(start, start + segment.size)
             start += segment.size
-            if len(segment.classes):
+            if self._classes and len(segment.classes):
                 own: NDArray[np.int64] = np.where(segment.classes == NO_CLASS, len(self._classes), segment.classes)
                 np.add.at(self._offsets[:, fold], (category[of_words], own), offsets_right[of_words])
                 right = nearest_of_class(segment, len(self._classes)) == segment.heads[:, None, None]
