@@ -213,7 +213,7 @@ def load_side(manifest: Manifest, **loading: Any) -> Model:
     about = manifest["model"]
     random = about.get("random_weights")
     revision = about.get("commit") or about.get("revision")
-    seed, kind = (random["seed"], random.get("kind", "fresh")) if random else (0, None)
+    seed, kind = (random["seed"], random["kind"]) if random else (0, None)
     try:
         model = load_model(about["name"], revision=revision, random_weights=kind, seed=seed, **loading)
     except ModelError as error:

@@ -58,7 +58,7 @@ def atlas_model(atlas: Atlas | None) -> tuple[str, dict[str, Any]]:
     about = atlas.manifest["model"]
     options = {"revision": about.get("commit") or about.get("revision")}
     if control := about.get("random_weights"):
-        options |= {"random_weights": control.get("kind", "fresh"), "seed": control["seed"]}
+        options |= {"random_weights": control["kind"], "seed": control["seed"]}
     return about["name"], options
 
 
