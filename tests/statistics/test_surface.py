@@ -10,9 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.statistics.kernels.surface import COLUMNS, surface_sums_cpu
-from headatlas.statistics.surface import Sum, surface_sums, surface_sums_torch
-from random_maps import batch_of, lengths_of_segments, pad, random_maps, random_segments
+from headatlas.models.tiles import Tile
+from headatlas.statistics.kernels.surface import COLUMNS
+from headatlas.statistics.surface import Sum, add_surface, add_surface_torch, no_surface, surface_sums
+from random_maps import batch_of, in_tiles, lengths_of_segments, pad, random_maps, random_segments, tile_shapes
 
 
 def by_hand(weights, kinds, n, smoothing=0.0):
@@ -51,10 +52,13 @@ def oracle(weights, batch, smoothing=0.0):
     )
 
 
-KERNELS = {
-    "numba": lambda weights, batch, smoothing: surface_sums_cpu(weights, batch.lengths, batch.kinds, smoothing),
-    "torch": lambda weights, batch, smoothing: surface_sums_torch(weights, batch.mask, batch.kinds, smoothing),
-}
+def in_torch(weights, batch, smoothing):
+    sums = no_surface(batch, weights.shape[1], weights.device)
+    add_surface_torch(sums, Tile(weights), batch, smoothing)
+    return sums
+
+
+KERNELS = {"numba": surface_sums, "torch": in_torch}
 
 
 def test_the_kernel_knows_every_sum():
@@ -115,8 +119,7 @@ def test_every_number_type_is_taken(dtype):
 def test_long_rows_keep_their_precision():
     batch = batch_of(random_segments([700]))
     weights = random_maps(batch, heads=2)[0]
-    found = surface_sums_cpu(weights, batch.lengths, batch.kinds)
-    exact = surface_sums_torch(weights.double(), batch.mask, batch.kinds)
+    found, exact = surface_sums(weights, batch), surface_sums(weights.double(), batch)
     torch.testing.assert_close(found, exact, rtol=1e-6, atol=1e-9)
 
 
@@ -125,3 +128,27 @@ def test_maps_need_not_be_contiguous():
     weights = random_maps(batch)[0]
     turned = weights.transpose(0, 1).contiguous().transpose(0, 1)
     torch.testing.assert_close(surface_sums(weights, batch), surface_sums(turned, batch), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("add", [add_surface, add_surface_torch])
+@settings(max_examples=40)
+@given(lengths=lengths_of_segments, seed=st.integers(0, 99), smoothing=st.sampled_from([0.0, 0.3]), shape=tile_shapes)
+def test_tiles_add_up_to_the_whole(add, lengths, seed, smoothing, shape):
+    batch = batch_of(random_segments(lengths, seed))
+    weights = random_maps(batch, seed=seed)[0]
+    sums = no_surface(batch, weights.shape[1], weights.device)
+    for tile in in_tiles(weights, *shape):
+        add(sums, tile, batch, smoothing)
+    np.testing.assert_allclose(sums.numpy(), oracle(weights, batch, smoothing), rtol=2e-5, atol=2e-6)
+
+
+def test_rows_alone_are_not_taken_for_maps():
+    """A kernel that looped over the segment's length would read the memory behind them."""
+    batch = batch_of(random_segments([24]))
+    weights = random_maps(batch)[0]
+    for part in (weights[:, :, :6], weights[..., :6], torch.cat([weights, weights])):
+        with pytest.raises(ValueError, match="are not those of a batch of 1 x 24 tokens"):
+            surface_sums(part, batch)
+    for beyond in (Tile(weights, row=1), Tile(weights, column=1), Tile(weights, segment=1)):
+        with pytest.raises(ValueError, match="does not lie within a batch of 1 x 24 tokens"):
+            add_surface(no_surface(batch, 3, weights.device), beyond, batch)
