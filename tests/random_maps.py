@@ -76,7 +76,7 @@ def in_tiles(weights: torch.Tensor, inputs: int, rows: int) -> Iterator[Tile]:
             part = weights[segment : segment + inputs, :, row : row + rows]
             used = torch.nonzero(part.flatten(0, 2).any(0))[:, 0].tolist()
             low, high = (used[0], used[-1] + 1) if used else (0, 0)
-            yield Tile(part[..., low:high], segment, row, low)
+            yield Tile(part[..., low:high], segment=segment, row=row, column=low)
 
 
 def pad(batch: Batch, extra: int) -> Batch:

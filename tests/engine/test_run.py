@@ -28,8 +28,8 @@ def equal(left, right):
 
 def test_studies_share_passes_and_do_not_disturb_each_other(bert, segments, monkeypatch):
     calls = []
-    forward = bert.observe
-    monkeypatch.setattr(type(bert), "observe", lambda self, *rest: calls.append(1) or forward(*rest))
+    forward = bert.observe_tiles
+    monkeypatch.setattr(type(bert), "observe_tiles", lambda self, *rest: calls.append(1) or forward(*rest))
     together = run(bert, segments)
     batches = len(calls)
     for name in TEXT_STUDIES:

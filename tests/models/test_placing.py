@@ -134,6 +134,9 @@ class Looking:
     def __init__(self):
         self.seen = []
 
+    def reductions(self):
+        return None
+
     def see(self, layer, layer_map: LayerMap):
         self.seen.append((layer, layer_map.weights.device, layer_map.batch.kinds.device, layer_map.batch))
 

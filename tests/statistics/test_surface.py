@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 
 from headatlas.models.tiles import Tile
 from headatlas.statistics.kernels.surface import COLUMNS
-from headatlas.statistics.surface import Sum, add_surface, add_surface_torch, no_surface, surface_sums
+from headatlas.statistics.surface import (
+    Sum,
+    add_surface,
+    add_surface_of_scores,
+    add_surface_torch,
+    no_surface,
+    surface_sums,
+)
 from random_maps import batch_of, in_tiles, lengths_of_segments, pad, random_maps, random_segments, tile_shapes
 
 
@@ -142,6 +149,51 @@ def test_tiles_add_up_to_the_whole(add, lengths, seed, smoothing, shape):
     np.testing.assert_allclose(sums.numpy(), oracle(weights, batch, smoothing), rtol=2e-5, atol=2e-6)
 
 
+@settings(max_examples=40)
+@given(lengths=lengths_of_segments, seed=st.integers(0, 99), shape=tile_shapes, window=st.integers(1, 12))
+def test_one_sweep_makes_weights_of_scores_and_their_sums(lengths, seed, shape, window):
+    """Each row sees a window of columns; a tile holds the columns that some of its rows see."""
+    batch = batch_of(random_segments(lengths, seed))
+    inputs, tokens = batch.mask.shape
+    scores = 20 * torch.randn(inputs, 3, tokens, tokens, generator=torch.Generator().manual_seed(seed))
+    places = torch.arange(tokens)
+    start = (places - window // 2).clamp_min(0).minimum(batch.lengths[:, None] - 1)
+    end = (start + window).minimum(batch.lengths[:, None])
+    seen = (places >= start[..., None]) & (places < end[..., None])  # [B, T, T]
+    exact = (0.3 * scores.double()).masked_fill(~seen[:, None], -torch.inf).softmax(-1)
+    sums = no_surface(batch, 3, scores.device)
+    for tile in in_tiles(seen[:, None].expand_as(scores).float(), *shape):
+        some = (tile.segments, slice(None), tile.rows, tile.columns)
+        weights = scores[some].contiguous()
+        tile = Tile(weights, segment=tile.segment, row=tile.row, column=tile.column)
+        ends = start[tile.segments, tile.rows], end[tile.segments, tile.rows]
+        add_surface_of_scores(tile, *ends, 0.3, batch, sums)
+        np.testing.assert_allclose(weights, exact[some], rtol=1e-5, atol=1e-30)
+        assert (weights[~seen[:, None].expand_as(scores)[some]] == 0).all()
+    np.testing.assert_allclose(sums.numpy(), oracle(exact, batch), rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("rubbish", [math.nan, math.inf, -math.nan])
+def test_scores_that_are_not_numbers_make_weights_that_are_not(rubbish):
+    batch = batch_of(random_segments([9]))
+    scores = torch.randn(1, 2, 9, 9)
+    scores[0, 1, 4, 3] = rubbish
+    sums = no_surface(batch, 2, scores.device)
+    start = torch.zeros(1, 9, dtype=torch.int64)
+    add_surface_of_scores(Tile(scores), start, start + 9, 1.0, batch, sums)
+    assert torch.isnan(sums[0, 1, Sum.ENTROPY])
+    assert torch.isfinite(sums[0, 0]).all()
+    assert torch.isnan(scores[0, 1, 4]).any()
+
+
+def test_weights_too_small_for_normal_numbers_are_0_as_in_other_rows_that_see_nothing():
+    batch = batch_of(random_segments([3]))
+    scores = torch.tensor([[[[0.0, -200.0, -math.inf], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]])
+    start, end = torch.tensor([[0, 0, 2]]), torch.tensor([[3, 3, 2]])
+    add_surface_of_scores(Tile(scores), start, end, 1.0, batch)
+    assert scores[0, 0].tolist() == [[1, 0, 0], [pytest.approx(1 / 3)] * 3, [0, 0, 0]]
+
+
 def test_rows_alone_are_not_taken_for_maps():
     """A kernel that looped over the segment's length would read the memory behind them."""
     batch = batch_of(random_segments([24]))
@@ -149,6 +201,6 @@ def test_rows_alone_are_not_taken_for_maps():
     for part in (weights[:, :, :6], weights[..., :6], torch.cat([weights, weights])):
         with pytest.raises(ValueError, match="are not those of a batch of 1 x 24 tokens"):
             surface_sums(part, batch)
-    for beyond in (Tile(weights, row=1), Tile(weights, column=1), Tile(weights, segment=1)):
+    for beyond in (Tile(weights, row=1), Tile(weights, column=1), Tile(weights, segment=1), Tile(weights, head=1)):
         with pytest.raises(ValueError, match="does not lie within a batch of 1 x 24 tokens"):
             add_surface(no_surface(batch, 3, weights.device), beyond, batch)

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+import torch
 from torch import Tensor
 
 from headatlas.choices import Stack
@@ -16,7 +18,8 @@ from headatlas.encoding.masking import Masker
 from headatlas.encoding.segments import Segment
 from headatlas.engine.memory import is_out_of_memory, out_of_memory
 from headatlas.errors import ModelError, PluginError, first_line
-from headatlas.models.model import Model, Observable, SeeMap
+from headatlas.models.model import Model, Observable, OpenLayer, SeeMap
+from headatlas.studies.reductions import ReducedLayer, Reduction
 from headatlas.studies.state import Arrays
 from headatlas.studies.study import LayerMap, Study, refuse_non_finite
 
@@ -69,7 +72,11 @@ class Observer:
         """Run one batch: every study sees all layers, then ends the batch."""
         try:
             if any(study.watches == "attention" for study in self._studies.values()):
-                self._model.observe(batch, self._seen_by(batch, "attention"), self._stack)
+                reductions = self._reductions("attention")
+                if reductions is not None and isinstance(self._model, Model) and self._model.in_tiles:
+                    self._model.observe_tiles(batch, self._opened_by(batch, "attention", reductions), self._stack)
+                else:
+                    self._model.observe(batch, self._seen_by(batch, "attention"), self._stack)
             if self._differentiated and any(study.watches == "gradients" for study in self._studies.values()):
                 self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
             for name, study in list(self._studies.items()):
@@ -83,18 +90,42 @@ class Observer:
                 f"in a batch of {inputs} x {tokens} tokens of {self._model.name} on {device}"
             ) from error
 
+    def _reductions(self, watching: str) -> list[Reduction] | None:
+        """What the studies need of each layer; None if one needs whole maps."""
+        needed: dict[Reduction, None] = {}
+        for study in self._studies.values():
+            if study.watches == watching:
+                reductions = study.reductions()
+                if reductions is None:
+                    return None
+                needed |= dict.fromkeys(reductions)
+        return list(needed)
+
+    def _opened_by(self, batch: Batch, watching: str, reductions: Sequence[Reduction]) -> OpenLayer:
+        copies = _Copies(batch)
+
+        def open_layer(layer: int, query: Tensor) -> ReducedLayer:
+            here = copies.on(query.device)
+
+            def done(results: dict[Reduction, Any]) -> None:
+                self._show(layer, LayerMap.reduced(results, here, query), watching)
+
+            return ReducedLayer(layer, here, query, reductions, done)
+
+        return open_layer
+
     def _seen_by(self, batch: Batch, watching: str) -> SeeMap:
-        copies = {batch.mask.device: batch}  # the layers of a large model may be on several devices
+        copies = _Copies(batch)
 
         def see(layer: int, weights: Tensor, mask: Tensor | None) -> None:
-            if weights.device not in copies:
-                copies[weights.device] = batch.to(weights.device)
-            layer_map = LayerMap(weights, copies[weights.device], mask)
-            for name, study in list(self._studies.items()):
-                if study.watches == watching:
-                    self._attempt(name, study, partial(study.see, layer, layer_map))
+            self._show(layer, LayerMap(weights, copies.on(weights.device), mask), watching)
 
         return see
+
+    def _show(self, layer: int, layer_map: LayerMap, watching: str) -> None:
+        for name, study in list(self._studies.items()):
+            if study.watches == watching:
+                self._attempt(name, study, partial(study.see, layer, layer_map))
 
     def _end(self, study: Study, batch: Batch) -> None:
         """Let a study end its batch. Numbers of another package's study that are not finite may be the model's."""
@@ -123,6 +154,18 @@ class Observer:
         attempt(name, study, self.failures, call)
         if name in self.failures:
             del self._studies[name]
+
+
+class _Copies:
+    """A batch on every device that a layer is on: those of a large model may be on several."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch, self._copies = batch, {batch.mask.device: batch}
+
+    def on(self, device: torch.device) -> Batch:
+        if device not in self._copies:
+            self._copies[device] = self._batch.to(device)
+        return self._copies[device]
 
 
 @dataclass(frozen=True)

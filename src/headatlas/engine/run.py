@@ -116,6 +116,7 @@ def _start(studies: Mapping[str, Study], shape: HeadShape, workers: Workers | No
 def _start_one(study: Study, shape: HeadShape, workers: Workers | None) -> None:
     study.start(shape)
     study.batch_pairs()
+    study.reductions()
     if not study.state():
         raise PluginError("it declares no State, so that nothing could be merged, saved or resumed")
     if workers and not is_own(study):

@@ -5,6 +5,9 @@ implementation is named "eager". While a network is observed, a function of ours
 original, hands over the weights layer by layer and drops them, so that a forward pass holds one layer's maps at a time
 instead of all. Each head's output can be changed on its way, which is how heads are gated (see `gates.py`).
 
+Attention may be observed as whole maps, or in tiles, blocks of rows that go to sinks while they are computed, so that
+no map exists as a whole (see `tiled.py`).
+
 The network keeps the name "eager" because model files ask for it: DeepSeek-V3.2 and its relatives, for example, apply
 their sparse mask only under the names "eager" and "sdpa". Nothing stays behind in transformers afterwards. Other
 threads call the replacement too while it is there, but they observe nothing, so they get what the original returns.
@@ -23,14 +26,19 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-EAGER = "eager"
+from headatlas.models.masks import EAGER as EAGER
+from headatlas.models.masks import interval_masks
+from headatlas.models.tiled import LayerSink, TiledAttention
+
 _FUNCTION = "eager_attention_forward"  # some files have several: text_..., vision_...
 
 T = TypeVar("T")
 _See = Callable[[nn.Module, Tensor, Tensor | None], None]
 _Change = Callable[[nn.Module, Tensor], Tensor]
+_OpenSink = Callable[[nn.Module, Tensor], LayerSink]
 _observer: ContextVar[_See | None] = ContextVar("headatlas_observer", default=None)
 _changer: ContextVar[_Change | None] = ContextVar("headatlas_changer", default=None)
+_tiler: ContextVar[tuple[TiledAttention, _OpenSink] | None] = ContextVar("headatlas_tiler", default=None)
 _replacing = Lock()
 
 
@@ -40,6 +48,17 @@ def observing(network: nn.Module, see: _See) -> AbstractContextManager[None]:
     `see` gets the attention module, its weights [B, H, Q, K] and its additive mask [B or 1, 1, Q, K] or None.
     """
     return _set_within(_observer, see, network)
+
+
+@contextmanager
+def tiling(network: nn.Module, open_sink: _OpenSink, rows: int | None = None) -> Iterator[None]:
+    """Within this context those layers attend in tiles.
+
+    open_sink: gets an attention module and its queries [B, H, Q, D], and returns what takes the tiles of this call.
+    rows: the most rows of a tile, by default as many as are fast.
+    """
+    with interval_masks(), _set_within(_tiler, (TiledAttention(rows), open_sink), network):
+        yield
 
 
 def changing(network: nn.Module, change: _Change) -> AbstractContextManager[None]:
@@ -63,11 +82,17 @@ class _EagerAttention:
         attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor | None]:
-        output, weights = self.original(module, query, key, value, attention_mask, **kwargs)
-        change, see = _changer.get(), _observer.get()
+        change, see, tiler = _changer.get(), _observer.get(), _tiler.get()
+        weights: Tensor | None = None
+        if tiler is None:
+            output, weights = self.original(module, query, key, value, attention_mask, **kwargs)
+        else:
+            attend, open_sink = tiler
+            sink = open_sink(module, query)
+            output = attend(self.original, module, query, key, value, attention_mask, kwargs, sink)
         if change is not None:
             output = change(module, output)
-        if see is None:
+        if see is None or weights is None:
             return output, weights
         see(module, weights, attention_mask)
         return output, None

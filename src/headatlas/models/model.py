@@ -17,16 +17,20 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import changing, observing
+from headatlas.models.attention import changing, observing, tiling
 from headatlas.models.gates import ChangeOutput, Gates, Instead
 from headatlas.models.language_model import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
+from headatlas.models.tiled import DroppedTiles, LayerSink
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 SeeMap = Callable[[int, Tensor, Tensor | None], None]
 """Called with the layer (from 0), a map [B, H, Q, K], and the additive mask it was computed with, or None."""
+
+OpenLayer = Callable[[int, Tensor], LayerSink]
+"""Called with the layer (from 0) and its queries [B, H, Q, D]; returns what takes the layer's tiles."""
 
 
 class Observable(Protocol):
@@ -59,6 +63,7 @@ class Model:
     source: dict[str, Any] = field(default_factory=dict)  # where the weights come from, for the manifest
     shapes: dict[Stack, HeadShape] = field(default_factory=dict)
     task_head: TaskHead | None = None  # a head for a task other than language modelling
+    in_tiles: bool = False  # its attention can be computed in tiles, which give what the whole gives
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process gets: the fields, without cached properties."""
@@ -142,12 +147,7 @@ class Model:
                 layer. By default they are not kept.
         """
         wanted = stack or self.default_stack
-        network = self.network.base_model
-        if self.is_encoder_decoder and wanted == "encoder":
-            network = self.network.get_encoder()
-        inputs = self.network_inputs(batch.input_ids, batch.mask.long(), batch.type_ids, network)
-        if self.is_encoder_decoder and wanted != "encoder":
-            inputs |= {"decoder_input_ids": inputs["input_ids"], "decoder_attention_mask": inputs["attention_mask"]}
+        network, inputs = self._part_to_run(batch, wanted)
         if see_states is not None:
             inputs["output_hidden_states"] = True
         with torch.inference_mode():
@@ -157,6 +157,39 @@ class Model:
             if len(states) != self.shapes[wanted].layers + 1:
                 raise ModelError(f"{self.name}: its {wanted} does not return the hidden states of all layers.")
             see_states(states)
+
+    def observe_tiles(self, batch: Batch, open_layer: OpenLayer, stack: Stack | None = None) -> None:
+        """Run a batch once without gradients, and give each layer's attention to a sink in blocks of rows.
+
+        Args:
+            batch: The segments to run.
+            open_layer: Called with every layer; see `OpenLayer`.
+            stack: Whose layers; by default the encoder's if there is one.
+        """
+        wanted = stack or self.default_stack
+        network, inputs = self._part_to_run(batch, wanted)
+        lengths, layers = [len(segment) for segment in batch.segments], 0
+
+        def open_sink(module: nn.Module, query: Tensor) -> LayerSink:
+            nonlocal layers
+            if self._stacks(module) != wanted:
+                return DroppedTiles(lengths)
+            layers += 1
+            return open_layer(layers - 1, query)
+
+        with torch.inference_mode(), tiling(self.network, open_sink):
+            network(**inputs)
+        self._check_layers(layers, wanted)
+
+    def _part_to_run(self, batch: Batch, wanted: Stack) -> tuple[nn.Module, dict[str, Any]]:
+        """The part of the network that computes a stack, and what it is called with."""
+        network = self.network.base_model
+        if self.is_encoder_decoder and wanted == "encoder":
+            network = self.network.get_encoder()
+        inputs = self.network_inputs(batch.input_ids, batch.mask.long(), batch.type_ids, network)
+        if self.is_encoder_decoder and wanted != "encoder":
+            inputs |= {"decoder_input_ids": inputs["input_ids"], "decoder_attention_mask": inputs["attention_mask"]}
+        return network, inputs
 
     def observe_gradients(self, batch: Batch, see: SeeMap, masker: Masker | None) -> None:
         """Differentiate the language model loss of a batch and hand over dL/da of each layer's maps, last layer first.
@@ -263,12 +296,15 @@ class Model:
             outputs = network(**inputs, output_attentions=True)
             for weights in maps_in_outputs(outputs, wanted):
                 see_next(weights, None)
-        if layers != self.shapes[wanted].layers:
+        self._check_layers(layers, wanted)
+        return outputs
+
+    def _check_layers(self, layers: int, stack: Stack) -> None:
+        if layers != self.shapes[stack].layers:
             raise ModelError(
-                f"{self.name}: saw the attention of {layers} {wanted} layers out of {self.shapes[wanted].layers}. "
+                f"{self.name}: saw the attention of {layers} {stack} layers out of {self.shapes[stack].layers}. "
                 "This architecture cannot be observed completely, so nothing is reported."
             )
-        return outputs
 
 
 def forget_capturing(network: nn.Module) -> None:

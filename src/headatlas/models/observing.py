@@ -105,6 +105,7 @@ def make_observable(
         source={**record, **facts},
         shapes=shapes,
         task_head=task_head,
+        in_tiles=not fidelity.get("in_tiles", {"differs": True})["differs"],
     )
 
 

@@ -36,12 +36,12 @@ def add_received(sums: Tensor, tile: Tile, mask: Tensor, text: Tensor) -> None:
 
     mask, text: [B, T] bool, all real tokens, and those that are not special.
     """
-    tile.check(tuple(mask.shape))
+    tile.check(mask, sums)
     weights, some = tile.weights, tile.segments
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
         from headatlas.statistics.kernels.received import add_received_cpu
 
-        add_received_cpu(sums[some], weights, tile.row, tile.column, mask[some].sum(1), text[some])
+        add_received_cpu(sums[some, tile.heads], weights, tile.row, tile.column, mask[some].sum(1), text[some])
     else:
         add_received_torch(sums, tile, mask, text)
 
@@ -49,7 +49,7 @@ def add_received(sums: Tensor, tile: Tile, mask: Tensor, text: Tensor) -> None:
 def add_received_torch(sums: Tensor, tile: Tile, mask: Tensor, text: Tensor) -> None:
     """The same with tensor operations, for any device and dtype."""
     weights = tile.weights.to(sums.dtype).masked_fill(~mask[tile.segments, None, None, tile.columns], 0)
-    added = sums[tile.segments, :, :, tile.columns]
+    added = sums[tile.segments, tile.heads, :, tile.columns]
     for form, rows in ((0, mask & ~text), (2, text)):
         counted = rows[tile.segments, None, tile.rows, None]
         of_rows = weights.masked_fill(~counted, 0)

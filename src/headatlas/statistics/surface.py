@@ -67,15 +67,30 @@ def add_surface(sums: Tensor, tile: Tile, batch: Batch, smoothing: float = 0.0) 
     Entropy is that of the row scaled to sum 1, with 0 log 0 = 0; a row whose mass went to a learned sink altogether has
     entropy 0. `smoothing` s replaces a by (1 - s) a + s / n before the entropy alone (the paper's code uses 0.0001).
     """
-    tile.check(tuple(batch.mask.shape))
+    tile.check(batch.mask, sums)
     weights, some = tile.weights, tile.segments
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
         from headatlas.statistics.kernels.surface import add_surface_cpu
 
         lengths, kinds = batch.lengths[some], batch.kinds[some]
-        add_surface_cpu(sums[some], weights, tile.row, tile.column, lengths, kinds, smoothing)
+        add_surface_cpu(sums[some, tile.heads], weights, tile.row, tile.column, lengths, kinds, smoothing)
     else:
         add_surface_torch(sums, tile, batch, smoothing)
+
+
+def add_surface_of_scores(
+    tile: Tile, start: Tensor, end: Tensor, scale: float, batch: Batch, sums: Tensor | None = None
+) -> None:
+    """Replace the scores of a tile by their softmax within what each row sees, and add its rows to the sums.
+
+    tile: contiguous float32 on the CPU. start, end: [S, R], the places of the columns that each row sees; all others
+    become 0.
+    """
+    from headatlas.statistics.kernels.softmax import softmax_cpu
+
+    sums = no_surface(batch, tile.heads.stop, tile.weights.device) if sums is None else sums
+    tile.check(batch.mask, sums)
+    softmax_cpu(tile, start, end, scale, batch.lengths, batch.kinds, sums)
 
 
 def add_surface_torch(sums: Tensor, tile: Tile, batch: Batch, smoothing: float = 0.0) -> None:
@@ -107,7 +122,7 @@ def add_surface_torch(sums: Tensor, tile: Tile, batch: Batch, smoothing: float =
         Sum.CLS_ENTROPY: entropy * cls_rows,
         Sum.MAXIMUM: row_max,
     }
-    added = sums[tile.segments]
+    added = sums[tile.segments, tile.heads]
     for name, values in by_column.items():
         added[..., name] += values.sum(-1, dtype=sums.dtype)
     added[..., Sum.HIGHEST] = added[..., Sum.HIGHEST].maximum(row_max.amax(-1).to(sums.dtype))

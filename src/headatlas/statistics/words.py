@@ -110,21 +110,21 @@ def word_attention_torch(weights: Tensor, index: Tensor, size: int, how: FromTok
 def add_word_rows(sums: Tensor, tile: Tile, rows: Tensor, words: Tensor, how: FromTokens) -> None:
     """Add the rows of a tile to attention from words to words, [B, H, N, W].
 
-    rows: [B, T], the row of the sums that each token adds to, negative for none. words: [B, T], the word that each token
-    belongs to, below W, negative for none.
+    rows: [B, T], the row of the sums that each token adds to. words: [B, T], the word that each token belongs to, below
+    W. Both are negative for tokens that count nowhere.
     """
     if how not in FROM_TOKENS:
         raise SettingError(f"Attention from a split word can be {', '.join(FROM_TOKENS)}, not {how!r}.")
-    tile.check(tuple(words.shape))
+    tile.check(words, sums)
     weights, some = tile.weights, tile.segments
     if how == "first":
         rows = torch.where(_is_first(rows), rows, PADDING)
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
         from headatlas.statistics.kernels.words import add_word_rows_cpu
 
-        add_word_rows_cpu(sums[some], weights, tile.row, tile.column, rows[some], words[some], how)
+        add_word_rows_cpu(sums[some, tile.heads], weights, tile.row, tile.column, rows[some], words[some], how)
     else:
-        add_word_rows_torch(sums[some], tile, rows[some, tile.rows], words[some, tile.columns], how)
+        add_word_rows_torch(sums[some, tile.heads], tile, rows[some, tile.rows], words[some, tile.columns], how)
 
 
 def add_word_rows_torch(sums: Tensor, tile: Tile, rows: Tensor, words: Tensor, how: FromTokens) -> None:

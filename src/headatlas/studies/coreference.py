@@ -141,8 +141,8 @@ class Coreference(WordStudy):
         if self._asked is None:
             index = word_index(layer_map.batch)
             self._asked = index, questions_of(segments_of(layer_map.batch, MentionSegment), index.size)
-        index, asked = self._asked
-        maps = self.word_maps(layer, layer_map, index)
+        asked = self._asked[1]
+        maps = self.word_maps(layer, layer_map)
         segment, head = (torch.from_numpy(part).to(maps.device) for part in (asked.segment, asked.head))
         with one_thread():
             rows, true = maps[segment, :, head], torch.from_numpy(asked.true).to(maps.device)

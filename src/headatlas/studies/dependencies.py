@@ -185,8 +185,8 @@ class Dependencies(WordStudy):
         if self._words is None:
             words = instances_of(segments_of(layer_map.batch, ParsedSegment))
             self._words = word_index(layer_map.batch), add_possessors(words, len(self._relations))
-        index, words = self._words[0].to(layer_map.weights.device), self._words[1]
-        maps = self.word_maps(layer, layer_map, index)
+        index, words = self._words[0].to(layer_map.device), self._words[1]
+        maps = self.word_maps(layer, layer_map)
         with one_thread():
             right, with_special = heads_right(maps, index, words)
             self._right[layer] = right.flatten(1), with_special.flatten(1)  # [N, H * 2]

@@ -20,6 +20,7 @@ from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
 from headatlas.studies.findings import UNTRAINED, Finding, by_layer, name_layers
 from headatlas.studies.labels import Pattern, Tables
+from headatlas.studies.reductions import Reduction, Surface
 from headatlas.studies.segment_means import SegmentMeans, table_of_layers
 from headatlas.studies.study import LayerMap, Setup
 from headatlas.tables import (
@@ -86,6 +87,9 @@ class Entropy(SegmentMeans):
     def configure(self, setup: Setup) -> None:
         super().configure(setup)
         self.smoothing = ENTROPY_SMOOTHING if setup.definitions == "code" else 0.0
+
+    def reductions(self) -> list[Reduction]:
+        return [Surface(self.smoothing)]
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch

@@ -24,6 +24,7 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import effective_units, percentile_interval, poisson_weights
 from headatlas.statistics.surface import uniform_map
+from headatlas.studies.reductions import reduce_uniform
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Study, refuse_non_finite
 from headatlas.tables import CONTROL, LAYER, VALUE_INTERVAL, Key, Table, Value, control
@@ -120,7 +121,7 @@ class SegmentMeans(Study):
         """Keep the layer's values, on their device, until the batch ends."""
         counted = self.counted(layer_map.batch)[:, None]  # [B, 1, C]
         means = self.segment_means(layer_map)
-        expected = (*layer_map.weights.shape[:2], len(self.columns))
+        expected = (*layer_map.shape, len(self.columns))
         if tuple(means.shape) != expected:
             raise PluginError(
                 f"segment_means of the study '{self.name}' returned shape {list(means.shape)}. It must return one "
@@ -146,9 +147,16 @@ class SegmentMeans(Study):
             drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
         self.drawn_count += weights @ counted
         if self.uniform_column:
-            here = batch.to(torch.device("cpu"))
-            means = self.segment_means(LayerMap(uniform_map(here, self.causal), here, None))[:, 0]
+            means = self.segment_means(self._uniform(batch.to(torch.device("cpu"))))[:, 0]
             self.uniform_total += (means.double().numpy() * counted).sum(0)
+
+    def _uniform(self, batch: Batch) -> LayerMap:
+        """One head that attends evenly to all tokens in reach."""
+        reductions = self.reductions()
+        if reductions is None:
+            return LayerMap(uniform_map(batch, self.causal), batch, None)
+        results = reduce_uniform(batch, self.causal, reductions)
+        return LayerMap.reduced(results, batch, torch.empty(len(batch.segments), 1))
 
     def frames(self) -> Frames:
         table = self.means().assign(**self.further_values())

@@ -28,8 +28,9 @@ from headatlas.statistics.divergence import divergence_sums
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.studies.findings import UNTRAINED, Finding, name_layers
-from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
+from headatlas.studies.kept_rows import KeepRows, KeptRows, most_pairs, rows_compared
 from headatlas.studies.labels import Tables
+from headatlas.studies.reductions import Reduction
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, Study, refuse_non_finite
 from headatlas.tables import CONTROL, ONE_HEAD, Key, Table, Value, control, head_of, p_value
@@ -153,13 +154,16 @@ class Similarity(Study):
         self._layer_of = np.eye(shape.layers)[[layer for layer, _ in self._heads]]  # [H, L]
         self._kept = KeptRows(shape.total)
 
+    def reductions(self) -> list[Reduction]:
+        return [KeepRows(self._kept, self.shape)]
+
     def batch_pairs(self) -> int:
         """As many as let the maps stay within what may be kept."""
         return most_pairs(len(self._heads))
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep the rows to be compared of every segment, without padding, until the batch ends."""
-        self._kept.keep(layer_map.weights, layer_map.batch, self.shape.first_heads[layer])
+        layer_map.of(KeepRows(self._kept, self.shape), layer)
 
     def end_batch(self, batch: Batch) -> None:
         """Compare all heads, a segment at a time, and add to the sums."""

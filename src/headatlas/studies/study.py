@@ -23,11 +23,10 @@ from headatlas.encoding.segments import document_of
 from headatlas.errors import ModelError, PluginError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.surface import surface_sums
 from headatlas.statistics.tally import Tally
-from headatlas.statistics.words import WordIndex, word_attention
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Pattern, Tables
+from headatlas.studies.reductions import Reduction, Surface, Words
 from headatlas.studies.state import Stateful
 from headatlas.tables import Table
 
@@ -67,26 +66,54 @@ class LayerMap:
     All studies see the same tensors, so none may change them.
 
     Attributes:
-        weights: How much each token attends to each other, [B, H, Q, K]. Rows of padding hold anything; columns of
-            padding hold 0.
-        batch: The batch, on the device of the weights.
-        mask: The model's additive mask, [B or 1, 1, Q, K], or None.
+        batch: The batch, on the layer's device.
+        mask: The model's additive mask, [B or 1, 1, Q, K], or None. Only beside whole maps.
     """
 
     def __init__(self, weights: Tensor, batch: Batch, mask: Tensor | None) -> None:
-        self.weights, self.batch, self.mask = weights, batch, mask
-        self._surface: dict[float, Tensor] = {}
+        self._weights: Tensor | None = weights
+        self.batch, self.mask = batch, mask
+        self.shape: tuple[int, int] = (weights.shape[0], weights.shape[1])
+        self.device = weights.device
+        self._results: dict[Reduction, Any] = {}
+
+    @classmethod
+    def reduced(cls, results: dict[Reduction, Any], batch: Batch, like: Tensor) -> Self:
+        """A layer of which only the results of reductions are left. like: [B, H, ...] on its device."""
+        layer_map = cls(like, batch, None)
+        layer_map._weights, layer_map._results = None, results
+        return layer_map
+
+    @property
+    def weights(self) -> Tensor:
+        """How much each token attends to each other, [B, H, Q, K]: for studies that name no reductions.
+
+        Rows of padding hold anything; columns of padding hold 0.
+        """
+        if self._weights is None:
+            raise PluginError("it reads whole maps, but its method `reductions` says that it does not need them")
+        return self._weights
+
+    def of(self, reduction: Reduction, layer: int = 0) -> Any:
+        """The result of a reduction, computed once however many studies ask.
+
+        Args:
+            reduction: One that the study names in `reductions`; of whole maps, any.
+            layer: The number of the layer, for a reduction that keeps layers apart.
+        """
+        if reduction not in self._results:
+            self._results[reduction] = reduction.of_maps(layer, self.weights, self.batch, self.mask)
+        return self._results[reduction]
 
     @property
     def surface(self) -> Tensor:
-        """The fused sums of `statistics.surface.Sum`: [B, H, len(Sum)]."""
+        """The fused sums of `statistics.surface.Sum`: [B, H, len(Sum)]. The reduction is `Surface()`."""
         return self.smoothed_surface(0.0)
 
     def smoothed_surface(self, smoothing: float) -> Tensor:
-        """The fused sums with smoothed entropies, taken once however many studies ask. [B, H, len(Sum)]"""
-        if smoothing not in self._surface:
-            self._surface[smoothing] = surface_sums(self.weights, self.batch, smoothing)
-        return self._surface[smoothing]
+        """The fused sums with smoothed entropies. [B, H, len(Sum)]"""
+        sums: Tensor = self.of(Surface(smoothing))
+        return sums
 
 
 class Study(Stateful, ABC):
@@ -144,6 +171,14 @@ class Study(Stateful, ABC):
         """Prepare empty sums for a stack of heads."""
         self.shape = shape
         self.reset(self.sizes(shape))
+
+    def reductions(self) -> Sequence[Reduction] | None:
+        """What the study needs of each layer; by default whole maps, which take memory for all pairs of tokens.
+
+        Returns:
+            The reductions that it asks its layer maps for, once it is configured and started; None for whole maps.
+        """
+        return None
 
     def batch_pairs(self) -> int | None:
         """How many pairs of tokens a batch may have so that what is kept of it fits the memory; None: any."""
@@ -233,9 +268,12 @@ class WordStudy(Study):
         self._mass: dict[int, Tensor] = {}
         return {name: self.keep(name, Tally(candidates, baselines, categories, **resampling)) for name in names}
 
-    def word_maps(self, layer: int, layer_map: LayerMap, index: WordIndex) -> Tensor:
+    def reductions(self) -> Sequence[Reduction]:
+        return [Words(self.how)]
+
+    def word_maps(self, layer: int, layer_map: LayerMap) -> Tensor:
         """The layer's attention between words, [B, H, W, W]; `refuse_damaged` checks it when the batch ends."""
-        maps = word_attention(layer_map.weights, index.index, index.size, self.how)
+        maps: Tensor = layer_map.of(Words(self.how))
         with one_thread():
             self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
         return maps

@@ -23,6 +23,7 @@ from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
 from headatlas.studies.findings import Finding, by_layer, name_layers, written_share
 from headatlas.studies.labels import MOSTLY, Pattern, Tables
+from headatlas.studies.reductions import Reduction, Surface
 from headatlas.studies.segment_means import SegmentMeans, table_of_layers
 from headatlas.studies.study import LayerMap
 from headatlas.tables import (
@@ -111,6 +112,9 @@ class TokenKinds(SegmentMeans):
     patterns = (CLS, SEP, PERIOD_COMMA)
     uniform_column = EXPECTED
     contrasts: ClassVar = {"cls_rise": partial(_rise, "cls"), "sep_rise": partial(_rise, "sep")}
+
+    def reductions(self) -> list[Reduction]:
+        return [Surface()]
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch

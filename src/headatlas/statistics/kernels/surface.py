@@ -27,8 +27,8 @@ def add_surface_cpu(
 ) -> None:
     """Add the rows of a tile to the sums [S, H, COLUMNS], float64.
 
-    weights: [S, H, R, C] on the CPU, any float type. row, column: the places of the first ones in the map. lengths: [S];
-    kinds: [S, T].
+    weights: [S, H, R, C] on the CPU, any float type. row, column: the places of the first ones in the map. lengths:
+    [S]. kinds: [S, T].
     """
     maps = weights.detach().to(torch.float32).contiguous().numpy()
     with numba_threads(maps.size >= SMALL):
@@ -72,7 +72,6 @@ def add_row(
     row: Floats,
     own: int,
     width: int,
-    scale: float,
     kind: int,
     places: tuple[Integers, Integers, Integers],
     total: float,
@@ -83,15 +82,15 @@ def add_row(
     """Add one row to the sums of its head.
 
     own: the place among the row's columns of the token that attends, perhaps outside them. width: how many columns are
-    real. scale: what makes weights of the row's numbers. kind: that of the token that attends.
+    real. kind: that of the token that attends.
     """
     for offset in range(3):  # the previous, the current and the next token
         if 0 <= own - 1 + offset < width:
-            out[offset] += scale * row[own - 1 + offset]
-    to_sep = scale * _sum_at(row, places[1])
-    out[3] += scale * _sum_at(row, places[0])
+            out[offset] += row[own - 1 + offset]
+    to_sep = _sum_at(row, places[1])
+    out[3] += _sum_at(row, places[0])
     out[4] += to_sep
-    out[5] += scale * _sum_at(row, places[2])
+    out[5] += _sum_at(row, places[2])
     out[6] += total
     if kind == _SEP:
         out[7] += to_sep
@@ -116,7 +115,7 @@ def _one_head(
         total, plogp, largest = _row(row, width, keep, add)
         mass = keep * total + smoothing
         entropy = np.log(np.float64(mass)) - (plogp + outside) / mass if mass != 0 else 0.0
-        add_row(row, i - low, width, 1.0, kinds[i], places, total, entropy, largest, out)
+        add_row(row, i - low, width, kinds[i], places, total, entropy, largest, out)
 
 
 @njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]

@@ -1,0 +1,162 @@
+"""What studies need of a layer's maps, added up from tiles, so that no map need exist as a whole.
+
+A study names its reductions (`Study.reductions`), the engine computes each once for all studies that name it, and the
+study finds the results in the `LayerMap` that it sees. A study that names none sees whole maps.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from headatlas.choices import FromTokens
+from headatlas.encoding.batches import Batch
+from headatlas.encoding.template import SPECIAL
+from headatlas.models.tiled import MOST_ROWS, DroppedTiles, Path, cut_rows
+from headatlas.models.tiles import Tile, whole_tile
+from headatlas.statistics.received import add_received, mean_received, no_received
+from headatlas.statistics.surface import add_surface, add_surface_of_scores, no_surface
+from headatlas.statistics.words import WordIndex, add_word_rows, no_word_rows, scale_word_rows, word_index
+
+
+class Reduction(ABC):
+    """Something that is added up from the tiles of a layer.
+
+    Two reductions that are equal are computed once; so a reduction is a frozen dataclass of its settings, or belongs to
+    one study.
+    """
+
+    @abstractmethod
+    def start(self, layer: int, batch: Batch, like: Tensor) -> Any:
+        """Make empty sums.
+
+        Args:
+            layer: The number of the layer, from 0.
+            batch: The batch, on the layer's device.
+            like: A tensor [B, H, ...] with the heads, the device and the dtype of the layer.
+        """
+
+    @abstractmethod
+    def add(self, sums: Any, tile: Tile, batch: Batch) -> None:
+        """Add a tile, or keep what is needed of it: its memory is used again."""
+
+    def finish(self, sums: Any, batch: Batch) -> Any:
+        """Make the result from the sums of all tiles."""
+        return sums
+
+    def of_maps(self, layer: int, weights: Tensor, batch: Batch, mask: Tensor | None = None) -> Any:
+        """The result from whole maps [B, H, T, T]."""
+        sums = self.start(layer, batch, weights)
+        self.add(sums, whole_tile(weights, tuple(batch.mask.shape), mask), batch)
+        return self.finish(sums, batch)
+
+
+@dataclass(frozen=True)
+class Surface(Reduction):
+    """The fused sums of `statistics.surface.Sum`, with smoothed entropies: [B, H, len(Sum)]."""
+
+    smoothing: float = 0.0
+
+    def start(self, layer: int, batch: Batch, like: Tensor) -> Tensor:
+        return no_surface(batch, like.shape[1], like.device)
+
+    def add(self, sums: Tensor, tile: Tile, batch: Batch) -> None:
+        add_surface(sums, tile, batch, self.smoothing)
+
+
+@dataclass(frozen=True)
+class Received(Reduction):
+    """The attention that each token receives, in the forms of `statistics.received`: [B, H, 4, T]."""
+
+    causal: bool
+
+    def start(self, layer: int, batch: Batch, like: Tensor) -> tuple[Tensor, Tensor]:
+        text = np.zeros(tuple(batch.mask.shape), dtype=np.bool_)
+        for row, segment in enumerate(batch.segments):
+            text[row, : len(segment)] = segment.words != SPECIAL
+        of_text = torch.from_numpy(text).to(like.device)
+        return no_received(batch.mask, like.shape[1], like.device, like.dtype), of_text
+
+    def add(self, sums: tuple[Tensor, Tensor], tile: Tile, batch: Batch) -> None:
+        add_received(sums[0], tile, batch.mask, sums[1])
+
+    def finish(self, sums: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
+        return mean_received(sums[0], batch.mask, sums[1], self.causal)
+
+
+@dataclass(frozen=True)
+class Words(Reduction):
+    """The attention between words and special tokens, of `statistics.words`: [B, H, W, W]."""
+
+    how: FromTokens = "mean"
+
+    def start(self, layer: int, batch: Batch, like: Tensor) -> tuple[Tensor, WordIndex]:
+        index = word_index(batch)
+        return no_word_rows(index.size, index.size, like), index
+
+    def add(self, sums: tuple[Tensor, WordIndex], tile: Tile, batch: Batch) -> None:
+        add_word_rows(sums[0], tile, sums[1].index, sums[1].index, self.how)
+
+    def finish(self, sums: tuple[Tensor, WordIndex], batch: Batch) -> Tensor:
+        return scale_word_rows(sums[0], sums[1].index, self.how)
+
+
+class ReducedLayer(DroppedTiles):
+    """Adds one layer's tiles to reductions, and hands over the results. path: how the layer was computed."""
+
+    path: Path = "whole maps"
+
+    def __init__(
+        self,
+        layer: int,
+        batch: Batch,
+        like: Tensor,
+        reductions: Iterable[Reduction],
+        done: Callable[[dict[Reduction, Any]], None] | None = None,
+    ) -> None:
+        super().__init__([len(segment) for segment in batch.segments])
+        self._batch, self._done = batch, done
+        self._sums = {reduction: reduction.start(layer, batch, like) for reduction in reductions}
+
+    def add(self, tile: Tile) -> None:
+        for reduction, sums in self._sums.items():
+            reduction.add(sums, tile, self._batch)
+
+    def softmax(self, tile: Tile, start: Tensor, end: Tensor, scale: float) -> None:
+        """Make weights of scores and take the surface sums in one sweep; then add the weights to all else."""
+        add_surface_of_scores(tile, start, end, scale, self._batch, self._sums.get(Surface()))
+        for reduction, sums in self._sums.items():
+            if reduction != Surface():
+                reduction.add(sums, tile, self._batch)
+
+    def finish(self, path: Path) -> None:
+        self.path = path
+        if self._done:
+            self._done(self.results())
+
+    def results(self) -> dict[Reduction, Any]:
+        """What was added up."""
+        return {reduction: reduction.finish(sums, self._batch) for reduction, sums in self._sums.items()}
+
+
+def reduce_uniform(batch: Batch, causal: bool, reductions: Iterable[Reduction]) -> dict[Reduction, Any]:
+    """The results of one head that attends evenly to all tokens in reach.
+
+    In a causal model those are the tokens up to a row's own place.
+    """
+    tokens, device = batch.mask.shape[1], batch.mask.device
+    layer = ReducedLayer(0, batch, torch.empty(len(batch.segments), 1, device=device), reductions)
+    for some, rows in cut_rows(layer.lengths, 1, 1, tokens, MOST_ROWS):
+        places = torch.arange(rows.start, rows.stop, device=device)[:, None]
+        width = rows.stop if causal else tokens
+        reach = batch.mask[some, None, rows, None] & batch.mask[some, None, None, :width]
+        if causal:
+            reach = reach & (torch.arange(width, device=device) <= places)
+        layer.add(Tile(reach / reach.sum(-1, keepdim=True).clamp_min(1), segment=some.start, row=rows.start))
+    return layer.results()
