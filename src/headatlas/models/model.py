@@ -20,7 +20,7 @@ from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.attention import changing, observing
 from headatlas.models.gates import ChangeOutput, Gates, Instead
-from headatlas.models.language_model import masked_lm_loss, next_token_loss
+from headatlas.models.language_model import differentiate_loss, next_tokens
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 
 if TYPE_CHECKING:
@@ -182,12 +182,12 @@ class Model:
         start = embeddings.register_forward_hook(lambda _module, _inputs, output: output.requires_grad_(True))
         try:
             with torch.enable_grad():
-                outputs = self._run(self.network, inputs, hook, self.default_stack)
-                if masked is None:
-                    loss = next_token_loss(outputs.logits, batch.input_ids, batch.mask)
-                else:
-                    loss = masked_lm_loss(outputs.logits, masked.labels)
-                torch.autograd.backward(loss)
+                differentiate_loss(
+                    self.network,
+                    lambda: self._run(self.network, inputs, hook, self.default_stack),
+                    inputs,
+                    next_tokens(batch) if masked is None else masked.labels,
+                )
         finally:
             start.remove()
 
