@@ -11,14 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from headatlas.models.gates import ChangeOutput
-from headatlas.models.model import Model
-from headatlas.models.stacks import Stack
+if TYPE_CHECKING:
+    from headatlas.models.gates import ChangeOutput
+    from headatlas.models.model import Model
+    from headatlas.models.stacks import Stack
 
 R = TypeVar("R")
 _Forward = Callable[..., Any]
@@ -47,7 +48,7 @@ class LayerReplay:
             self._starts.append(len(self._outputs) - 1)
             return output
 
-        with _instead_of_forward(self._layers, keep), self._model.changing_outputs(note, self._stack):
+        with instead_of_forward(self._layers, keep), self._model.changing_outputs(note, self._stack):
             return run()
 
     def replay(self, layer: int, run: Callable[[], R], change: ChangeOutput, copies: int = 1) -> R:
@@ -65,7 +66,7 @@ class LayerReplay:
 
         first = self._starts.index(start)
         with (
-            _instead_of_forward(self._layers, answer),
+            instead_of_forward(self._layers, answer),
             self._model.changing_outputs(change, self._stack, first_layer=first),
         ):
             return run()
@@ -89,7 +90,7 @@ def outermost_listed(network: nn.Module) -> list[nn.Module]:
 
 
 @contextmanager
-def _instead_of_forward(modules: list[nn.Module], act: Callable[..., Any]) -> Iterator[None]:
+def instead_of_forward(modules: list[nn.Module], act: Callable[..., Any]) -> Iterator[None]:
     """Within this context `act` replaces each module's forward, which it gets as first argument."""
     replaced = [module.__dict__.get("forward") for module in modules]
     for module in modules:
