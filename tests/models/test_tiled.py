@@ -18,6 +18,7 @@ from transformers.models.bert import modeling_bert
 
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import Segment
+from headatlas.engine import job
 from headatlas.engine.job import Observer
 from headatlas.errors import ModelError
 from headatlas.models import attention, plain, tiled
@@ -28,6 +29,7 @@ from headatlas.models.tiled import DroppedTiles, cut_evenly, cut_rows
 from headatlas.models.tiles import Tile
 from headatlas.studies import STUDIES
 from models.test_attention import CLOSE, FALLBACK, STACKS, observed
+from models.test_gradients import CAUSAL, MASKED
 
 ON_INTERFACE = [(family, stack) for family, stack in STACKS if family not in FALLBACK]
 FUSED = {"bert", "roberta", "distilbert", "albert", "electra", "xlm-roberta", "modernbert", "bart"}
@@ -116,6 +118,22 @@ def test_heads_are_gated_in_tiles_too(family, load_tiny, batch_for, monkeypatch)
         with in_tiles(model, batch):
             torch.testing.assert_close(states_of(model, batch), expected, **CLOSE)
     assert not torch.allclose(expected, states_of(model, batch), atol=1e-2)
+
+
+@pytest.mark.parametrize("rows", [1, 5, 64])
+@pytest.mark.parametrize("family", [*MASKED, *CAUSAL])
+def test_gradients_in_tiles_are_those_of_whole_maps(family, rows, load_tiny, batch_for, monkeypatch):
+    monkeypatch.setattr(tiled, "MOST_ROWS", rows)
+    model = load_tiny(family)
+    sums = []
+    for most in (10**9, 0):
+        monkeypatch.setattr(job, "MOST_WHOLE", most)
+        study = STUDIES["gradients"](model.default_stack == "decoder")
+        study.start(model.shapes[model.default_stack])
+        Observer(model, {"gradients": study}, seed=3).observe(batch_for(model))
+        sums.append(study.total)
+    assert np.abs(sums[0]).max() > 1e-3
+    np.testing.assert_allclose(sums[1], sums[0], rtol=1e-3, atol=1e-5)
 
 
 @pytest.mark.parametrize("family", ["bert", "llama", "modernbert"])
@@ -220,6 +238,7 @@ def test_memory_grows_with_the_tokens_and_not_with_their_pairs(family, long_mode
             Observer(model, studies).observe(make_batch([segment], model.kinds, model.pad_id))
         return mode.numbers
 
+    monkeypatch.setattr(job, "MOST_WHOLE", 0)
     few, many = largest(512, model), largest(1024, model)
     assert many <= 2.1 * few
     assert many < 1024**2 / 4, "not even the mask is whole"

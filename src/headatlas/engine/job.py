@@ -23,6 +23,7 @@ from headatlas.studies.reductions import ReducedLayer, Reduction
 from headatlas.studies.state import Arrays
 from headatlas.studies.study import LayerMap, Study, refuse_non_finite
 
+MOST_WHOLE = 50_000_000  # attention weights of all layers that gradients keep at a time: a few times 200 MB
 Sums = dict[str, Arrays]
 Failures = dict[str, str]
 """Studies of other packages that failed, and how. The others go on without them."""
@@ -78,7 +79,12 @@ class Observer:
                 else:
                     self._model.observe(batch, self._seen_by(batch, "attention"), self._stack)
             if self._differentiated and any(study.watches == "gradients" for study in self._studies.values()):
-                self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
+                reductions = self._reductions("gradients")
+                if reductions is not None and self._too_large_for_gradients(batch, self._differentiated):
+                    open_layer = self._opened_by(batch, "gradients", reductions)
+                    self._differentiated.observe_gradient_tiles(batch, open_layer, self._masker)
+                else:
+                    self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
             for name, study in list(self._studies.items()):
                 self._attempt(name, study, partial(self._end, study, batch))
         except (MemoryError, RuntimeError) as error:
@@ -89,6 +95,11 @@ class Observer:
             raise out_of_memory(
                 f"in a batch of {inputs} x {tokens} tokens of {self._model.name} on {device}"
             ) from error
+
+    def _too_large_for_gradients(self, batch: Batch, model: Model) -> bool:
+        """Whether the maps of all layers, which gradients need at a time, would take too much memory as a whole."""
+        numbers = model.shapes[model.default_stack].total * batch.mask.numel() * batch.mask.shape[1]
+        return model.in_tiles and numbers > MOST_WHOLE
 
     def _reductions(self, watching: str) -> list[Reduction] | None:
         """What the studies need of each layer; None if one needs whole maps."""

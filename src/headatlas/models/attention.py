@@ -28,7 +28,7 @@ from torch import Tensor, nn
 
 from headatlas.models.masks import EAGER as EAGER
 from headatlas.models.masks import interval_masks
-from headatlas.models.tiled import LayerSink, TiledAttention
+from headatlas.models.tiled import Call, LayerSink, TiledAttention
 
 _FUNCTION = "eager_attention_forward"  # some files have several: text_..., vision_...
 
@@ -88,8 +88,8 @@ class _EagerAttention:
             output, weights = self.original(module, query, key, value, attention_mask, **kwargs)
         else:
             attend, open_sink = tiler
-            sink = open_sink(module, query)
-            output = attend(self.original, module, query, key, value, attention_mask, kwargs, sink)
+            call = Call(self.original, module, query, key, value, attention_mask, kwargs)
+            output = attend(call, open_sink(module, query))
         if change is not None:
             output = change(module, output)
         if see is None or weights is None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import logging
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -21,13 +20,13 @@ from headatlas.errors import ModelError, SettingError
 from headatlas.models.attention import changing, observing, tiling
 from headatlas.models.gates import ChangeOutput, Gates, Instead
 from headatlas.models.language_model import differentiate_loss, next_tokens
+from headatlas.models.lengths import longest_input
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
-from headatlas.models.tiled import DroppedTiles, LayerSink
+from headatlas.models.tiled import DroppedTiles, GradientTiles, LayerSink
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-_log = logging.getLogger(__name__)
 
 SeeMap = Callable[[int, Tensor, Tensor | None], None]
 """Called with the layer (from 0), a map [B, H, Q, K], and the additive mask it was computed with, or None."""
@@ -170,7 +169,13 @@ class Model:
             stack: Whose layers; by default the encoder's if there is one.
         """
         wanted = stack or self.default_stack
-        network, inputs = self._part_to_run(batch, wanted)
+        with torch.inference_mode():
+            self._run_tiles(batch, *self._part_to_run(batch, wanted), open_layer, wanted)
+
+    def _run_tiles(
+        self, batch: Batch, network: nn.Module, inputs: dict[str, Any], open_layer: OpenLayer, wanted: Stack
+    ) -> Any:
+        """Run in tiles, and let sinks take those of one stack."""
         lengths, layers = [len(segment) for segment in batch.segments], 0
 
         def open_sink(module: nn.Module, query: Tensor) -> LayerSink:
@@ -180,9 +185,10 @@ class Model:
             layers += 1
             return open_layer(layers - 1, query)
 
-        with torch.inference_mode(), tiling(self.network, open_sink):
-            network(**inputs)
+        with tiling(self.network, open_sink):
+            outputs = network(**inputs)
         self._check_layers(layers, wanted)
+        return outputs
 
     def _part_to_run(self, batch: Batch, wanted: Stack) -> tuple[nn.Module, dict[str, Any]]:
         """The part of the network that computes a stack, and what it is called with."""
@@ -199,6 +205,26 @@ class Model:
 
         Each segment's maps get the gradient of that segment's mean loss. A masked language model needs `masker`.
         """
+
+        def hook(layer: int, weights: Any, mask: Tensor | None) -> None:
+            weights.register_hook(lambda gradient: see(layer, gradient, mask))
+
+        self._differentiate(batch, masker, lambda inputs: self._run(self.network, inputs, hook, self.default_stack))
+
+    def observe_gradient_tiles(self, batch: Batch, open_layer: OpenLayer, masker: Masker | None) -> None:
+        """The same in tiles: each is computed once more on the way back, so that no map exists as a whole.
+
+        A tile leaves out columns that none of its rows sees.
+        """
+        open_deferred = partial(GradientTiles, open_layer, [len(segment) for segment in batch.segments])
+        self._differentiate(
+            batch,
+            masker,
+            lambda inputs: self._run_tiles(batch, self.network, inputs, open_deferred, self.default_stack),
+        )
+
+    def _differentiate(self, batch: Batch, masker: Masker | None, run: Callable[[dict[str, Any]], Any]) -> None:
+        """Differentiate the loss of a pass."""
         if self.language_model is None:
             raise ModelError(f"{self.name} has no language model head, so there is no loss to differentiate.")
         if (masker is None) == (self.language_model == "masked"):
@@ -207,20 +233,12 @@ class Model:
             )
         masked = masker(batch) if masker is not None else None
         inputs = self.inputs(batch, None if masked is None else masked.input_ids)
-
-        def hook(layer: int, weights: Any, mask: Tensor | None) -> None:
-            weights.register_hook(lambda gradient: see(layer, gradient, mask))
-
         embeddings = self.network.get_input_embeddings()
         start = embeddings.register_forward_hook(lambda _module, _inputs, output: output.requires_grad_(True))
         try:
             with torch.enable_grad():
-                differentiate_loss(
-                    self.network,
-                    lambda: self._run(self.network, inputs, hook, self.default_stack),
-                    inputs,
-                    next_tokens(batch) if masked is None else masked.labels,
-                )
+                labels = next_tokens(batch) if masked is None else masked.labels
+                differentiate_loss(self.network, lambda: run(inputs), inputs, labels)
         finally:
             start.remove()
 
@@ -329,46 +347,6 @@ def home_of(network: PreTrainedModel) -> torch.device:
         return torch.device(network.device)
     devices = [device for device in placed if str(device) not in ("cpu", "disk")]
     return torch.device(devices[0]) if devices else torch.device("cpu")
-
-
-def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """How many tokens a network's positions and its tokenizer allow, or None without a limit."""
-    positions = getattr(network.config.get_text_config(), "max_position_embeddings", None)
-    limits = [tokenizer.model_max_length]
-    if positions is not None and positions > 0:  # XLNet says -1
-        padding = getattr(_position_table(network), "padding_idx", None)
-        limits.append(positions if padding is None else positions - padding - 1)
-    shortest = min(limits)
-    return int(shortest) if shortest < 10**9 else None
-
-
-def check_length(max_tokens: int, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
-    """Refuse inputs longer than a model's positions allow; warn where positions that are computed go on.
-
-    Rotary positions have no last one, but what attention does beyond those of training is an extrapolation.
-    """
-    longest = longest_input(network, tokenizer)
-    if longest is None or max_tokens <= longest:
-        return
-    if getattr(network.config.get_text_config(), "rope_parameters", None) is None:
-        raise SettingError(
-            f"--max-tokens {max_tokens} is more than the {longest} positions of {name}. Use at most {longest}."
-        )
-    _log.warning(
-        "--max-tokens %d is more than the %d positions that %s was made for. Its positions can be computed further, "
-        "but its attention beyond them is an extrapolation.",
-        max_tokens,
-        longest,
-        name,
-    )
-
-
-def _position_table(network: nn.Module) -> nn.Module | None:
-    """The embedding of absolute positions; RoBERTa and its relatives number positions from the padding index."""
-    for name, module in network.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-            return module
-    return None
 
 
 def model_identity(model: Model, stack: Stack) -> dict[str, Any]:

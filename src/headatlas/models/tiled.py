@@ -10,6 +10,8 @@ the sums, and queries share their group's keys without a copy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, Protocol
 
 import torch
@@ -19,11 +21,47 @@ from headatlas.models.masks import IntervalMask, Intervals, intervals_of
 from headatlas.models.plain import plain_scale
 from headatlas.models.tiles import Tile
 
-MOST_NUMBERS = 2_000_000  # weights of a tile: some megabytes, which a processor's cache holds
+MOST_NUMBERS = 1_000_000  # weights of a tile: some megabytes, which a processor's cache holds
 MOST_ROWS, FEWEST_ROWS = 128, 16
 
 Path = Literal["fused tiles", "tiles", "whole maps"]
-Attend = Callable[..., tuple[Tensor, Tensor]]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an eager function: queries [B, H, Q, D], keys and values [B, G, K, D], and an additive mask."""
+
+    function: Callable[..., tuple[Tensor, Tensor]]
+    module: nn.Module
+    query: Tensor
+    key: Tensor
+    value: Tensor
+    mask: Tensor | None
+    named: Mapping[str, Any]
+
+    def run(self) -> tuple[Tensor, Tensor]:
+        """The heads' outputs [B, Q, H, D] and the weights [B, H, Q, K]."""
+        return self.function(self.module, self.query, self.key, self.value, self.mask, **self.named)
+
+    def part(self, inputs: slice, rows: slice, columns: slice) -> Call:
+        """The call for some inputs, rows and columns; so are biases of rows and columns, such as T5's, cut."""
+        shape = (self.query.shape[2], self.key.shape[2])
+
+        def cut(argument: Any) -> Any:
+            if isinstance(argument, IntervalMask):
+                return argument.intervals.part(inputs, rows, columns, argument.dtype)
+            if isinstance(argument, Tensor) and argument.ndim == 4 and argument.shape[2:] == shape:
+                return argument[inputs if len(argument) > 1 else slice(None), :, rows, columns]
+            return argument
+
+        return replace(
+            self,
+            query=self.query[inputs, :, rows],
+            key=self.key[inputs, :, columns],
+            value=self.value[inputs, :, columns],
+            mask=cut(self.mask),
+            named={name: cut(argument) for name, argument in self.named.items()},
+        )
 
 
 class LayerSink(Protocol):
@@ -47,6 +85,9 @@ class LayerSink(Protocol):
     def finish(self, path: Path) -> None:
         """The layer is complete, and was computed in this way."""
 
+    def for_gradients(self) -> LayerSink:
+        """What takes the gradients of the loss to these weights, if the pass is differentiated."""
+
 
 class DroppedTiles:
     """Drops the tiles of a layer that nobody asked for; and a sink to derive from."""
@@ -68,6 +109,23 @@ class DroppedTiles:
     def finish(self, path: Path) -> None:
         """Nothing is left to do."""
 
+    def for_gradients(self) -> LayerSink:
+        """Nobody asked for these either."""
+        return self
+
+
+class GradientTiles(DroppedTiles):
+    """Drops a layer's weights, and opens a sink for their gradients on the way back."""
+
+    def __init__(
+        self, open_layer: Callable[[int, Tensor], LayerSink], lengths: Sequence[int], layer: int, query: Tensor
+    ) -> None:
+        super().__init__(lengths)
+        self._open = partial(open_layer, layer, query.detach())
+
+    def for_gradients(self) -> LayerSink:
+        return self._open()
+
 
 class TiledAttention:
     """Attends in tiles within one pass of a network, whose layers share masks and memory. rows: most of a tile."""
@@ -77,41 +135,57 @@ class TiledAttention:
         self._masks: list[tuple[Tensor | None, tuple[int, ...], Intervals | None]] = []
         self._memory = torch.empty(0)
 
-    def __call__(
-        self,
-        original: Attend,
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        named: Mapping[str, Any],
-        sink: LayerSink,
-    ) -> Tensor:
+    def __call__(self, call: Call, sink: LayerSink) -> Tensor:
         """The heads' outputs [B, Q, H, D], as of the original function. The weights go to the sink."""
-        seen = self._intervals(mask, (query.shape[0], query.shape[2], key.shape[2]))
-        scale = plain_scale(original, module, query, key, named)
-        fast = query.device.type == "cpu" and query.dtype == torch.float32 and not query.requires_grad
+        if torch.is_grad_enabled() and call.query.requires_grad:
+            tensors = (call.query, call.key, call.value)
+            differentiable: Tensor = _DifferentiableTiles.apply(*tensors, self, call, sink)  # type: ignore[no-untyped-call]
+            return differentiable
+        seen = self._seen(call)
+        scale = plain_scale(call.function, call.module, call.query, call.key, call.named)
+        fast = call.query.device.type == "cpu" and call.query.dtype == torch.float32
         if fast and scale is not None and seen is not None and seen.exact:
-            output = self._fused(query, key, value, seen, scale, sink)
+            output = self._fused(call, seen, scale, sink)
             sink.finish("fused tiles")
         else:
-            output = self._by_original(original, module, query, key, value, mask, seen, named, sink)
+            output = self._by_original(call, sink)
             sink.finish("tiles")
         return output
 
-    def _intervals(self, mask: Tensor | None, shape: tuple[int, ...]) -> Intervals | None:
+    def parts(self, call: Call, lengths: Sequence[int]) -> Iterator[tuple[slice, slice, slice]]:
+        """The inputs, rows and columns of each tile of a call that takes all heads at once."""
+        heads, tokens = call.query.shape[1:3]
+        seen, every = self._seen(call), slice(0, call.key.shape[2])
+        for some, rows in cut_rows(lengths, heads, heads, tokens, self._rows):
+            yield some, rows, seen.seen_by(some, rows, lengths, every.stop) if seen else every
+
+    def _seen(self, call: Call) -> Intervals | None:
         """What the rows see, found once for all layers that share a mask."""
-        for known, of_shape, intervals in self._masks:
-            if known is mask and of_shape == shape:
+        shape = (call.query.shape[0], call.query.shape[2], call.key.shape[2])
+        for mask, of_shape, intervals in self._masks:
+            if mask is call.mask and of_shape == shape:
                 return intervals
-        intervals = intervals_of(mask, *shape)
-        self._masks = [*self._masks[-3:], (mask, shape, intervals)]
+        intervals = intervals_of(call.mask, *shape)
+        self._masks = [*self._masks[-3:], (call.mask, shape, intervals)]
         return intervals
 
-    def _fused(
-        self, query: Tensor, key: Tensor, value: Tensor, seen: Intervals, scale: float, sink: LayerSink
-    ) -> Tensor:
+    def _by_original(self, call: Call, sink: LayerSink) -> Tensor:
+        """The original function on each block."""
+        output: Tensor | None = None
+        for some, rows, columns in self.parts(call, sink.lengths):
+            part = call.part(some, rows, columns)
+            heads, weights = part.run()
+            sink.add(Tile(weights, segment=some.start, row=rows.start, column=columns.start, mask=part.mask))
+            if output is None:
+                output = heads.new_zeros(call.query.shape[0], call.query.shape[2], *heads.shape[2:])
+            output[some, rows] = heads
+        if output is None:
+            raise ValueError("there are no tokens to attend from")
+        return output
+
+    def _fused(self, call: Call, seen: Intervals, scale: float, sink: LayerSink) -> Tensor:
+        """Plain attention: scores in memory that is used again, the sink's softmax, and the product with the values."""
+        query, key, value = call.query, call.key, call.value
         inputs, heads, tokens = query.shape[:3]
         groups, columns = key.shape[1:3]
         shared = heads // groups  # queries that share a key
@@ -137,41 +211,6 @@ class TiledAttention:
                     output[some.start + place, rows, of_heads] = part.transpose(0, 1)
         return output
 
-    def _by_original(
-        self,
-        original: Attend,
-        module: nn.Module,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        mask: Tensor | None,
-        seen: Intervals | None,
-        named: Mapping[str, Any],
-        sink: LayerSink,
-    ) -> Tensor:
-        """The original function on each block."""
-        inputs, heads, tokens = query.shape[:3]
-        columns = key.shape[2]
-        output: Tensor | None = None
-        for some, rows in cut_rows(sink.lengths, heads, heads, tokens, self._rows):
-            reach = seen.seen_by(some, rows, sink.lengths, columns) if seen else slice(0, columns)
-            rows_of_mask = mask_part(mask, some, rows, reach)
-            part, weights = original(
-                module,
-                query[some, :, rows],
-                key[some, :, reach],
-                value[some, :, reach],
-                rows_of_mask,
-                **{name: _part_of(argument, (tokens, columns), some, rows, reach) for name, argument in named.items()},
-            )
-            sink.add(Tile(weights, segment=some.start, row=rows.start, column=reach.start, mask=rows_of_mask))
-            if output is None:
-                output = part.new_zeros(inputs, tokens, *part.shape[2:])
-            output[some, rows] = part
-        if output is None:
-            raise ValueError("there are no tokens to attend from")
-        return output
-
     def _room(self, numbers: int) -> Tensor:
         """Memory for some scores, the same for all tiles."""
         if len(self._memory) < numbers:
@@ -179,20 +218,33 @@ class TiledAttention:
         return self._memory[:numbers]
 
 
-def mask_part(mask: Tensor | None, inputs: slice, rows: slice, columns: slice) -> Tensor | None:
-    """Some rows and columns of a mask, [S or 1, 1, R, C]."""
-    if isinstance(mask, IntervalMask):
-        return mask.intervals.part(inputs, rows, columns, mask.dtype)
-    if mask is None:
-        return None
-    return mask[inputs if len(mask) > 1 else slice(None), :, rows, columns]
+class _DifferentiableTiles(torch.autograd.Function):
+    """Attention in tiles whose weights are not kept: on the way back each tile is computed once more."""
 
+    @staticmethod
+    def forward(
+        context: Any, query: Tensor, key: Tensor, value: Tensor, attend: TiledAttention, call: Call, sink: LayerSink
+    ) -> Tensor:
+        context.save_for_backward(query, key, value)
+        context.attend, context.call, context.sink = attend, replace(call, query=query, key=key, value=value), sink
+        return attend(context.call, sink)
 
-def _part_of(argument: Any, shape: tuple[int, int], inputs: slice, rows: slice, columns: slice) -> Any:
-    """The part of an argument that belongs to a tile, if it is a bias of rows and columns such as T5's."""
-    if isinstance(argument, Tensor) and argument.ndim == 4 and argument.shape[2:] == shape:
-        return mask_part(argument, inputs, rows, columns)
-    return argument
+    @staticmethod
+    def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        call, sink = context.call, context.sink.for_gradients()
+        of_query, of_key, of_value = (torch.zeros_like(tensor) for tensor in context.saved_tensors)
+        for some, rows, columns in context.attend.parts(call, sink.lengths):
+            part = call.part(some, rows, columns)
+            leaves = [tensor.detach().requires_grad_() for tensor in (part.query, part.key, part.value)]
+            with torch.enable_grad():
+                output, weights = replace(part, query=leaves[0], key=leaves[1], value=leaves[2]).run()
+            *of_leaves, of_weights = torch.autograd.grad(output, [*leaves, weights], gradient[some, rows])
+            sink.add(Tile(of_weights, segment=some.start, row=rows.start, column=columns.start, mask=part.mask))
+            of_query[some, :, rows] = of_leaves[0]
+            of_key[some, :, columns] += of_leaves[1]
+            of_value[some, :, columns] += of_leaves[2]
+        sink.finish("tiles")
+        return of_query, of_key, of_value, None, None, None
 
 
 def cut_rows(

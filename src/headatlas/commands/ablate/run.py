@@ -20,8 +20,9 @@ from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.engine.run_folder import RunFolder, RunPart
 from headatlas.errors import HeadatlasError, PluginError, SettingError, first_line
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model, describe_model, model_identity
 from headatlas.models.stacks import Stack
 from headatlas.plugins import packages_of
 from headatlas.results.folder import Results, write_tables

@@ -20,8 +20,9 @@ from headatlas.engine.progress import TokenProgress
 from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.manifest import versions
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model, describe_model, model_identity
 from headatlas.models.stacks import Stack
 from headatlas.store.examples import Tensors, example_of
 from headatlas.store.importing import read_maps

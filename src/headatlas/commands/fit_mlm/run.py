@@ -29,8 +29,8 @@ from headatlas.errors import AtlasError, ModelError
 from headatlas.files import json_text, parse_json, sha256, write_atomically, write_text
 from headatlas.manifest import moment, versions
 from headatlas.models.inspection import check_weights
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import check_length
 from headatlas.models.observing import check_vocabulary, quiet_transformers
 from headatlas.models.pretrained import from_pretrained, load_network, require_peft
 from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD, find_source

@@ -38,8 +38,9 @@ from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import SettingError
 from headatlas.manifest import Produced
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model, describe_model, model_identity
 from headatlas.models.stacks import HeadShape
 from headatlas.results.atlas import open_atlas
 from headatlas.results.folder import Results, write_tables

@@ -28,8 +28,9 @@ from headatlas.encoding.span_segments import SpanSegment, TokenTarget, coreferen
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, CorpusError, SettingError
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model, describe_model, model_identity
 from headatlas.plugins import packages_of
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.probes.training import FEWEST_SENTENCES

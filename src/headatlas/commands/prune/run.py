@@ -32,8 +32,9 @@ from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import others_write
 from headatlas.models.head_layouts import attention_blocks
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device, load_model
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model, describe_model, model_identity
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import Head, bound_heads, pruned_copy
 from headatlas.models.sources import Pruning
