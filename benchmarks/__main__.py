@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.measuring import SkippedError
 
 NAMES = (
-    *("surface", "memory", "gradients", "dependencies", "similarity"),
+    *("surface", "long", "memory", "gradients", "dependencies", "similarity"),
     *("store", "probes", "layers", "ablation", "pruning", "fit_mlm", "startup", "page", "explore", "workers", "large"),
     *("keyphrases", "calibration"),
 )

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from headatlas.models.loading import load_model as load_model
     from headatlas.models.model import Model as Model
     from headatlas.models.observing import observe_network as observe_network
+    from headatlas.models.tiles import Tile as Tile
     from headatlas.results.atlas import Atlas as Atlas
     from headatlas.results.atlas import open_atlas as open_atlas
     from headatlas.results.comparison import Comparison as Comparison
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from headatlas.studies.findings import Finding as Finding
     from headatlas.studies.labels import Label as Label
     from headatlas.studies.labels import Pattern as Pattern
+    from headatlas.studies.reductions import Reduction as Reduction
+    from headatlas.studies.reductions import Surface as Surface
     from headatlas.studies.segment_means import SegmentMeans as SegmentMeans
     from headatlas.studies.state import State as State
     from headatlas.studies.study import LayerMap as LayerMap
@@ -99,6 +102,7 @@ _HOMES = {
     "ONE_HEAD": "tables",
     "Pattern": "studies.labels",
     "Reading": "engine.corpora.kind",
+    "Reduction": "studies.reductions",
     "Results": "results.folder",
     "Segment": "encoding.segments",
     "SegmentMeans": "studies.segment_means",
@@ -106,8 +110,10 @@ _HOMES = {
     "State": "studies.state",
     "Store": "store.reading",
     "Study": "studies.study",
+    "Surface": "studies.reductions",
     "Table": "tables",
     "Task": "commands.ablate.task",
+    "Tile": "models.tiles",
     "VALUE_INTERVAL": "tables",
     "Value": "tables",
     "WordSegment": "encoding.word_segments",

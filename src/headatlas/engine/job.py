@@ -34,6 +34,14 @@ def is_own(study: Study) -> bool:
     return type(study).__module__.partition(".")[0] == "headatlas"
 
 
+def how_computed(model: Observable, studies: Mapping[str, Study]) -> str:
+    """Say in a phrase how the attention that some studies see is computed, and who needs whole maps."""
+    if not isinstance(model, Model):
+        return "stored maps"
+    needing = [name for name, study in studies.items() if study.watches == "attention" and study.reductions() is None]
+    return f"whole maps, for {', '.join(needing)}" if needing and model.in_tiles else model.computed_in
+
+
 def describe_failure(error: Exception) -> str:
     """Say in a phrase how a study of another package failed."""
     return first_line(error) if isinstance(error, PluginError) else f"{type(error).__name__}: {first_line(error)}"

@@ -23,6 +23,7 @@ from headatlas.models.language_model import differentiate_loss, next_tokens
 from headatlas.models.lengths import longest_input
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 from headatlas.models.tiled import DroppedTiles, GradientTiles, LayerSink
+from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -101,6 +102,16 @@ class Model:
         if stack not in self.shapes:
             raise SettingError(f"{self.name} has no {stack} attention, only {', '.join(self.shapes)}.")
         return stack
+
+    @property
+    def computed_in(self) -> str:
+        """How its attention is computed if nobody needs whole maps, in words."""
+        if not self.in_tiles:
+            return "whole maps"
+        layers = self.source["compared_with_eager"]["in_tiles"]["layers"]
+        if len(layers) == 1:
+            return str(*layers)
+        return ", ".join(f"{path} ({counted(number, 'layer')})" for path, number in layers.items())
 
     @property
     def pad_id(self) -> int:

@@ -32,7 +32,7 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.scores import Scores
-from headatlas.statistics.words import WordIndex, segments_of, word_index
+from headatlas.statistics.words import segments_of, word_index
 from headatlas.studies import coreference_findings
 from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
 from headatlas.studies.coreference_findings import (
@@ -49,6 +49,7 @@ from headatlas.studies.coreference_findings import (
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Tables
 from headatlas.studies.link_lengths import SIZE, describe_lengths
+from headatlas.studies.reductions import Reduction, RowsAsked, WordRows, rows_of_words
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, WordStudy, join_layers
 
@@ -118,6 +119,15 @@ def heads_right(rows: Tensor, candidates: Tensor, true: Tensor) -> tuple[Tensor,
     return true.gather(1, place) & (largest > 0), place
 
 
+def words_asked(batch: Batch) -> RowsAsked:
+    """The head words of mentions with an antecedent, whose attention questions are about."""
+    words = []
+    for segment in segments_of(batch, MentionSegment):
+        linked = zip(segment.mentions, antecedents(segment.mentions), strict=True)
+        words.append({mention.head for mention, same in linked if same})
+    return rows_of_words(batch, words)
+
+
 class Coreference(WordStudy):
     """How often each head selects an antecedent, by type of mention and rule of candidates, beside the baselines."""
 
@@ -133,19 +143,22 @@ class Coreference(WordStudy):
         super().start(shape)
         self._heads = shape.numbered
         self._tallies = self.start_tallies(RULES, len(self._heads), len(BASELINES), len(_CATEGORIES))
-        self._asked: tuple[WordIndex, Questions] | None = None
+        self._asked: Questions | None = None
         self._right: dict[int, dict[str, tuple[Tensor, Tensor]]] = {}
+
+    def reductions(self) -> list[Reduction]:
+        return [WordRows(self.how, words_asked)]  # documents have far fewer of them than words
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep which heads of the layer are right about which mentions, on their device, until the batch ends."""
         if self._asked is None:
-            index = word_index(layer_map.batch)
-            self._asked = index, questions_of(segments_of(layer_map.batch, MentionSegment), index.size)
-        asked = self._asked[1]
-        maps = self.word_maps(layer, layer_map)
+            width = layer_map.batch.once(word_index).size
+            self._asked = questions_of(segments_of(layer_map.batch, MentionSegment), width)
+        asked, numbers = self._asked, layer_map.batch.once(words_asked).numbers
+        maps = self.check_later(layer, layer_map.of(WordRows(self.how, words_asked)))
         segment, head = (torch.from_numpy(part).to(maps.device) for part in (asked.segment, asked.head))
         with one_thread():
-            rows, true = maps[segment, :, head], torch.from_numpy(asked.true).to(maps.device)
+            rows, true = maps[segment, :, numbers[segment, head]], torch.from_numpy(asked.true).to(maps.device)
             self._right[layer] = {
                 rule: heads_right(rows, torch.from_numpy(mask).to(maps.device), true)
                 for rule, mask in asked.candidates.items()
@@ -155,8 +168,8 @@ class Coreference(WordStudy):
         """Add the batch's mentions to the sums."""
         self.refuse_damaged()
         documents = [segment.document for segment in segments_of(batch, MentionSegment)]
-        if self._asked is not None and len(self._asked[1].head):
-            asked = self._asked[1]
+        if self._asked is not None and len(self._asked.head):
+            asked = self._asked
             self.lengths += np.bincount(_to_nearest(asked).clip(max=SIZE - 1), minlength=SIZE)
             for number, (rule, tally) in enumerate(self._tallies.items()):
                 right, place = (

@@ -51,6 +51,7 @@ from headatlas.studies.dependency_tables import DEPENDENCIES, DEPENDENCY_BEST, D
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Tables
 from headatlas.studies.link_lengths import SIZE, describe_lengths
+from headatlas.studies.reductions import Words
 from headatlas.studies.resting import RESTING, Resting
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, WordStudy, join_layers
@@ -184,9 +185,9 @@ class Dependencies(WordStudy):
         """Keep what the layer's heads say about which words, on their device, until the batch ends."""
         if self._words is None:
             words = instances_of(segments_of(layer_map.batch, ParsedSegment))
-            self._words = word_index(layer_map.batch), add_possessors(words, len(self._relations))
+            self._words = layer_map.batch.once(word_index), add_possessors(words, len(self._relations))
         index, words = self._words[0].to(layer_map.device), self._words[1]
-        maps = self.word_maps(layer, layer_map)
+        maps = self.check_later(layer, layer_map.of(Words(self.how)))
         with one_thread():
             right, with_special = heads_right(maps, index, words)
             self._right[layer] = right.flatten(1), with_special.flatten(1)  # [N, H * 2]

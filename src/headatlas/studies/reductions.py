@@ -7,9 +7,9 @@ study finds the results in the `LayerMap` that it sees. A study that names none 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -22,7 +22,7 @@ from headatlas.models.tiled import MOST_ROWS, DroppedTiles, Path, cut_rows
 from headatlas.models.tiles import Tile, whole_tile
 from headatlas.statistics.received import add_received, mean_received, no_received
 from headatlas.statistics.surface import add_surface, add_surface_of_scores, no_surface
-from headatlas.statistics.words import WordIndex, add_word_rows, no_word_rows, scale_word_rows, word_index
+from headatlas.statistics.words import PADDING, add_word_rows, no_word_rows, scale_word_rows, word_index
 
 
 class Reduction(ABC):
@@ -76,18 +76,22 @@ class Received(Reduction):
 
     causal: bool
 
-    def start(self, layer: int, batch: Batch, like: Tensor) -> tuple[Tensor, Tensor]:
-        text = np.zeros(tuple(batch.mask.shape), dtype=np.bool_)
-        for row, segment in enumerate(batch.segments):
-            text[row, : len(segment)] = segment.words != SPECIAL
-        of_text = torch.from_numpy(text).to(like.device)
-        return no_received(batch.mask, like.shape[1], like.device, like.dtype), of_text
+    def start(self, layer: int, batch: Batch, like: Tensor) -> Tensor:
+        return no_received(batch.mask, like.shape[1], like.device, like.dtype)
 
-    def add(self, sums: tuple[Tensor, Tensor], tile: Tile, batch: Batch) -> None:
-        add_received(sums[0], tile, batch.mask, sums[1])
+    def add(self, sums: Tensor, tile: Tile, batch: Batch) -> None:
+        add_received(sums, tile, batch.mask, batch.once(text_tokens))
 
-    def finish(self, sums: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
-        return mean_received(sums[0], batch.mask, sums[1], self.causal)
+    def finish(self, sums: Tensor, batch: Batch) -> Tensor:
+        return mean_received(sums, batch.mask, batch.once(text_tokens), self.causal)
+
+
+def text_tokens(batch: Batch) -> Tensor:
+    """Which tokens of a batch are neither special nor padding: [B, T] bool."""
+    text = np.zeros(tuple(batch.mask.shape), dtype=np.bool_)
+    for row, segment in enumerate(batch.segments):
+        text[row, : len(segment)] = segment.words != SPECIAL
+    return torch.from_numpy(text).to(batch.mask.device)
 
 
 @dataclass(frozen=True)
@@ -96,15 +100,52 @@ class Words(Reduction):
 
     how: FromTokens = "mean"
 
-    def start(self, layer: int, batch: Batch, like: Tensor) -> tuple[Tensor, WordIndex]:
-        index = word_index(batch)
-        return no_word_rows(index.size, index.size, like), index
+    def start(self, layer: int, batch: Batch, like: Tensor) -> Tensor:
+        size = batch.once(word_index).size
+        return no_word_rows(size, size, like)
 
-    def add(self, sums: tuple[Tensor, WordIndex], tile: Tile, batch: Batch) -> None:
-        add_word_rows(sums[0], tile, sums[1].index, sums[1].index, self.how)
+    def add(self, sums: Tensor, tile: Tile, batch: Batch) -> None:
+        index = batch.once(word_index).index
+        add_word_rows(sums, tile, index, index, self.how)
 
-    def finish(self, sums: tuple[Tensor, WordIndex], batch: Batch) -> Tensor:
-        return scale_word_rows(sums[0], sums[1].index, self.how)
+    def finish(self, sums: Tensor, batch: Batch) -> Tensor:
+        return scale_word_rows(sums, batch.once(word_index).index, self.how)
+
+
+class RowsAsked(NamedTuple):
+    """Some words of each segment, whose rows of the word maps are asked for."""
+
+    most: int  # of a segment
+    numbers: Tensor  # [B, W], the row of each word, from 0 in their order, or PADDING
+    of_tokens: Tensor  # [B, T], the row that each token adds to, or PADDING
+
+
+def rows_of_words(batch: Batch, words: Sequence[Collection[int]]) -> RowsAsked:
+    """The rows of some words of each segment of a batch, on its device."""
+    index = batch.once(word_index)
+    numbers = np.full((len(words), index.size), PADDING, dtype=np.int64)
+    for row, asked in zip(numbers, words, strict=True):
+        row[sorted(asked)] = np.arange(len(asked))
+    of_words = torch.from_numpy(numbers).to(index.index.device)
+    of_tokens = torch.where(index.index < 0, PADDING, of_words.gather(1, index.index.clamp_min(0)))
+    return RowsAsked(max(map(len, words)), of_words, of_tokens)
+
+
+@dataclass(frozen=True)
+class WordRows(Reduction):
+    """The rows of some words alone, [B, H, N, W], so that long documents fit. asked: makes `RowsAsked` of a batch."""
+
+    how: FromTokens
+    asked: Callable[[Batch], RowsAsked]
+
+    def start(self, layer: int, batch: Batch, like: Tensor) -> Tensor:
+        return no_word_rows(batch.once(self.asked).most, batch.once(word_index).size, like)
+
+    def add(self, sums: Tensor, tile: Tile, batch: Batch) -> None:
+        add_word_rows(sums, tile, batch.once(self.asked).of_tokens, batch.once(word_index).index, self.how)
+
+    def finish(self, sums: Tensor, batch: Batch) -> Tensor:
+        return scale_word_rows(sums, batch.once(self.asked).of_tokens, self.how)
 
 
 class ReducedLayer(DroppedTiles):

@@ -271,9 +271,8 @@ class WordStudy(Study):
     def reductions(self) -> Sequence[Reduction]:
         return [Words(self.how)]
 
-    def word_maps(self, layer: int, layer_map: LayerMap) -> Tensor:
-        """The layer's attention between words, [B, H, W, W]; `refuse_damaged` checks it when the batch ends."""
-        maps: Tensor = layer_map.of(Words(self.how))
+    def check_later(self, layer: int, maps: Tensor) -> Tensor:
+        """The layer's attention of words, [B, H, N, W]; `refuse_damaged` checks it when the batch ends."""
         with one_thread():
             self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
         return maps

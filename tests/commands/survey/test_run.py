@@ -71,6 +71,7 @@ def test_the_manifest_says_what_was_done(survey, text):
     assert manifest["corpora"]["text"]["segments"] == 6
     assert manifest["corpora"]["text"]["segments_available"] == 6
     assert manifest["model"]["heads"] == [4, 4]
+    assert manifest["computed_in"] == {"text": "fused tiles"}
     assert list(manifest["model"]["weights_sha256"]) == ["model.safetensors"]
     assert manifest["versions"]["torch"] == torch.__version__
     assert "left_out" in manifest["corpora"]["text"]

@@ -16,7 +16,7 @@ from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import ParsedSegment, WordSegment
 from headatlas.engine.corpora import KINDS, Corpus
-from headatlas.engine.job import attempt, describe_failure, is_own
+from headatlas.engine.job import attempt, describe_failure, how_computed, is_own
 from headatlas.engine.run import run_studies
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import CorpusError, PluginError
@@ -63,11 +63,13 @@ class _Survey:
         studies: dict[str, Study] = {}
         examples: list[Example] = []
         clear: list[ClearSentences | ClearMentions] = []
+        computed_in: dict[str, str] = {}
         for kind, corpus in corpora.items():
             of_kind, failures = configured(self.source, self.options, kind, corpus.about)
             keepers = self._keepers(corpus, chosen.get(kind, []), of_kind)
             failures |= self._observe(self.source.observed, corpus.segments, of_kind | keepers, kind)
             self._skip(of_kind, failures)
+            computed_in[kind] = how_computed(self.source.observed, of_kind)
             self._observe_control(kind, corpus, of_kind)
             examples += self._make_examples(kind, corpus, chosen.get(kind, []), keepers.get(KeptMaps.name))
             clear += [keeper for keeper in keepers.values() if isinstance(keeper, ClearSentences | ClearMentions)]
@@ -83,6 +85,7 @@ class _Survey:
         write_examples(self.run.folder, examples)
         self.run.finish(
             corpora={kind: self._describe(kind, corpus) for kind, corpus in corpora.items()},
+            computed_in=computed_in,
             studies_skipped=self.skipped,
             plugins=packages_of(STUDIES, studies) | packages_of(KINDS, corpora),
             findings=made.findings,
