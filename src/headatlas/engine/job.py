@@ -81,15 +81,15 @@ class Observer:
         """Run one batch: every study sees all layers, then ends the batch."""
         try:
             if any(study.watches == "attention" for study in self._studies.values()):
-                reductions = self._reductions("attention")
-                if reductions is not None and isinstance(self._model, Model) and self._model.in_tiles:
-                    self._model.observe_tiles(batch, self._opened_by(batch, "attention", reductions), self._stack)
+                model = self._model
+                if isinstance(model, Model) and model.in_tiles and self._reductions("attention") is not None:
+                    model.observe_tiles(batch, self._opened_by(batch, "attention"), self._stack)
                 else:
                     self._model.observe(batch, self._seen_by(batch, "attention"), self._stack)
             if self._differentiated and any(study.watches == "gradients" for study in self._studies.values()):
-                reductions = self._reductions("gradients")
-                if reductions is not None and self._too_large_for_gradients(batch, self._differentiated):
-                    open_layer = self._opened_by(batch, "gradients", reductions)
+                too_large = self._too_large_for_gradients(batch, self._differentiated)
+                if too_large and self._reductions("gradients") is not None:
+                    open_layer = self._opened_by(batch, "gradients")
                     self._differentiated.observe_gradient_tiles(batch, open_layer, self._masker)
                 else:
                     self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
@@ -120,7 +120,17 @@ class Observer:
                 needed |= dict.fromkeys(reductions)
         return list(needed)
 
-    def _opened_by(self, batch: Batch, watching: str, reductions: Sequence[Reduction]) -> OpenLayer:
+    def _fail(self, watching: str, reduction: Reduction, error: Exception) -> None:
+        """Let the studies fail that need a reduction which failed."""
+
+        def fail() -> None:
+            raise error
+
+        for name, study in list(self._studies.items()):
+            if study.watches == watching and reduction in (study.reductions() or ()):
+                self._attempt(name, study, fail)
+
+    def _opened_by(self, batch: Batch, watching: str) -> OpenLayer:
         copies = _Copies(batch)
 
         def open_layer(layer: int, query: Tensor) -> ReducedLayer:
@@ -129,7 +139,8 @@ class Observer:
             def done(results: dict[Reduction, Any]) -> None:
                 self._show(layer, LayerMap.reduced(results, here, query), watching)
 
-            return ReducedLayer(layer, here, query, reductions, done)
+            still_needed = self._reductions(watching) or []
+            return ReducedLayer(layer, here, query, still_needed, done, partial(self._fail, watching))
 
         return open_layer
 

@@ -119,7 +119,6 @@ def compare_with_eager(
     if result is None:
         try:
             result = {"tokens": tokens} | _compare(network, tokenizer, tokens)
-            result["in_tiles"] = _compare_tiles(network, tokenizer, tokens, _rounding(network, result))
         except (RuntimeError, ValueError, IndexError, TypeError) as error:  # too long for it, or out of memory
             return {"not_compared": f"{tokens} tokens cannot be run ({type(error).__name__})"}
         if tokens < wanted:
@@ -205,19 +204,20 @@ def _rounding(network: PreTrainedModel, result: Mapping[str, Any]) -> float:
     return float(torch.finfo(network.dtype).eps ** 0.5 * max(1.0, result["largest_state"]))
 
 
-def _compare(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, tokens: int) -> dict[str, float]:
-    """The largest absolute difference of the last hidden states, and the largest of their numbers."""
+def _compare(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, tokens: int) -> dict[str, Any]:
+    """The largest absolute difference of the last hidden states, the largest of their numbers, and those of tiles."""
     plain = _states(network, tokenizer, tokens)
     with observing(network, lambda *_: None):
         observed = _states(network, tokenizer, tokens)
     if not plain:
         raise ValueError("there are no hidden states to compare")
     largest = max(float(states.nan_to_num(0, 0, 0).abs().max()) for states in plain)
-    return {"largest_difference": _largest_difference(plain, observed), "largest_state": largest}
+    result: dict[str, Any] = {"largest_difference": _largest_difference(plain, observed), "largest_state": largest}
+    return result | {"in_tiles": _compare_tiles(network, tokenizer, plain, tokens, _rounding(network, result))}
 
 
 def _compare_tiles(
-    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, tokens: int, rounding: float
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, plain: list[Tensor], tokens: int, rounding: float
 ) -> dict[str, Any]:
     """How far attention in tiles is from that in one piece, and how many layers are computed in which way.
 
@@ -232,7 +232,6 @@ def _compare_tiles(
     def open_sink(_module: nn.Module, query: Tensor) -> DroppedTiles:
         return Counted([query.shape[2]] * len(query))
 
-    plain = _states(network, tokenizer, tokens)
     try:
         with tiling(network, open_sink, rows=max(_FEWEST_ROWS, tokens // _TILES)):
             difference = _largest_difference(plain, _states(network, tokenizer, tokens))

@@ -149,9 +149,10 @@ class WordRows(Reduction):
 
 
 class ReducedLayer(DroppedTiles):
-    """Adds one layer's tiles to reductions, and hands over the results. path: how the layer was computed."""
+    """Adds one layer's tiles to reductions, and hands over the results.
 
-    path: Path = "whole maps"
+    done: gets the results. failed: gets a reduction that raised, and the error; without it, the error is raised.
+    """
 
     def __init__(
         self,
@@ -160,30 +161,42 @@ class ReducedLayer(DroppedTiles):
         like: Tensor,
         reductions: Iterable[Reduction],
         done: Callable[[dict[Reduction, Any]], None] | None = None,
+        failed: Callable[[Reduction, Exception], None] | None = None,
     ) -> None:
         super().__init__([len(segment) for segment in batch.segments])
-        self._batch, self._done = batch, done
-        self._sums = {reduction: reduction.start(layer, batch, like) for reduction in reductions}
+        self._batch, self._done, self._failed = batch, done, failed
+        self._sums: dict[Reduction, Any] = dict.fromkeys(reductions)
+        self._sums = self._of_each(lambda reduction, _: reduction.start(layer, batch, like))
 
     def add(self, tile: Tile) -> None:
-        for reduction, sums in self._sums.items():
-            reduction.add(sums, tile, self._batch)
+        self._of_each(lambda reduction, sums: reduction.add(sums, tile, self._batch))
 
     def softmax(self, tile: Tile, start: Tensor, end: Tensor, scale: float) -> None:
         """Make weights of scores and take the surface sums in one sweep; then add the weights to all else."""
-        add_surface_of_scores(tile, start, end, scale, self._batch, self._sums.get(Surface()))
-        for reduction, sums in self._sums.items():
-            if reduction != Surface():
-                reduction.add(sums, tile, self._batch)
+        swept = Surface()
+        add_surface_of_scores(tile, start, end, scale, self._batch, self._sums.get(swept))
+        self._of_each(lambda reduction, sums: None if reduction == swept else reduction.add(sums, tile, self._batch))
 
     def finish(self, path: Path) -> None:
-        self.path = path
         if self._done:
             self._done(self.results())
 
     def results(self) -> dict[Reduction, Any]:
         """What was added up."""
-        return {reduction: reduction.finish(sums, self._batch) for reduction, sums in self._sums.items()}
+        return self._of_each(lambda reduction, sums: reduction.finish(sums, self._batch))
+
+    def _of_each(self, act: Callable[[Reduction, Any], Any]) -> dict[Reduction, Any]:
+        """Let every reduction act; one that fails is left out from now on."""
+        made: dict[Reduction, Any] = {}
+        for reduction, sums in list(self._sums.items()):
+            try:
+                made[reduction] = act(reduction, sums)
+            except Exception as error:
+                if self._failed is None:
+                    raise
+                self._failed(reduction, error)
+                del self._sums[reduction]
+        return made
 
 
 def reduce_uniform(batch: Batch, causal: bool, reductions: Iterable[Reduction]) -> dict[Reduction, Any]:
