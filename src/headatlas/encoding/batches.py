@@ -49,7 +49,9 @@ class Batch:
         return cast(Made, made[make])
 
     def to(self, device: torch.device) -> Batch:
-        """The same batch on another device."""
+        """The same batch on another device, or itself if it is there."""
+        if device == self.mask.device:
+            return self
         names = ("input_ids", "mask", "type_ids", "kinds", "lengths")
         return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 

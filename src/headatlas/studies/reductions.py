@@ -199,18 +199,23 @@ class ReducedLayer(DroppedTiles):
         return made
 
 
-def reduce_uniform(batch: Batch, causal: bool, reductions: Iterable[Reduction]) -> dict[Reduction, Any]:
-    """The results of one head that attends evenly to all tokens in reach.
+@dataclass(frozen=True)
+class UniformHead:
+    """Makes of a batch on the CPU the results of one head that attends evenly to all tokens in reach.
 
     In a causal model those are the tokens up to a row's own place.
     """
-    tokens, device = batch.mask.shape[1], batch.mask.device
-    layer = ReducedLayer(0, batch, torch.empty(len(batch.segments), 1, device=device), reductions)
-    for some, rows in cut_rows(layer.lengths, 1, 1, tokens, MOST_ROWS):
-        places = torch.arange(rows.start, rows.stop, device=device)[:, None]
-        width = rows.stop if causal else tokens
-        reach = batch.mask[some, None, rows, None] & batch.mask[some, None, None, :width]
-        if causal:
-            reach = reach & (torch.arange(width, device=device) <= places)
-        layer.add(Tile(reach / reach.sum(-1, keepdim=True).clamp_min(1), segment=some.start, row=rows.start))
-    return layer.results()
+
+    causal: bool
+    reductions: tuple[Reduction, ...]
+
+    def __call__(self, batch: Batch) -> dict[Reduction, Any]:
+        tokens = batch.mask.shape[1]
+        layer = ReducedLayer(0, batch, torch.empty(len(batch.segments), 1), self.reductions)
+        for some, rows in cut_rows(layer.lengths, 1, 1, tokens, MOST_ROWS):
+            places = torch.arange(rows.start, rows.stop)
+            lengths = batch.lengths[some, None]
+            end = (places + 1 if self.causal else torch.tensor(tokens)).minimum(lengths) * (places < lengths)
+            scores = torch.zeros(some.stop - some.start, 1, len(places), rows.stop if self.causal else tokens)
+            layer.softmax(Tile(scores, segment=some.start, row=rows.start), torch.zeros_like(end), end, 1.0)
+        return layer.results()

@@ -24,7 +24,7 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import effective_units, percentile_interval, poisson_weights
 from headatlas.statistics.surface import uniform_map
-from headatlas.studies.reductions import reduce_uniform
+from headatlas.studies.reductions import UniformHead
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Study, refuse_non_finite
 from headatlas.tables import CONTROL, LAYER, VALUE_INTERVAL, Key, Table, Value, control
@@ -155,7 +155,7 @@ class SegmentMeans(Study):
         reductions = self.reductions()
         if reductions is None:
             return LayerMap(uniform_map(batch, self.causal), batch, None)
-        results = reduce_uniform(batch, self.causal, reductions)
+        results = batch.once(UniformHead(self.causal, tuple(reductions)))
         return LayerMap.reduced(results, batch, torch.empty(len(batch.segments), 1))
 
     def frames(self) -> Frames:
