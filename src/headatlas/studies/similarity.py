@@ -88,11 +88,14 @@ SIMILARITY = Table(
             "measure",
             "stress (Kruskal's stress-1) and disparity (Procrustes', median from other starts) of the map; number "
             "of clusters and their silhouette; cloud_silhouette: the mean of as many clusters of points from one "
-            "normal distribution of the same spread; p_clusters: how often theirs is as large; within_layers, "
-            "between_layers: mean distance of heads of one layer, of two; p_layers: permutation test of their "
-            "difference; heads_left_out: heads without a place; share_of_rows: compared, where segments are too long "
-            "for all",
-            not_compared=("clusters", "cloud_silhouette", "p_clusters", "p_layers", "heads_left_out", "share_of_rows"),
+            "normal distribution of the same spread; p_clusters: how often theirs is as large; heads_tested: the heads "
+            "that both take, a random 512 of more; within_layers, between_layers: mean distance of heads of one layer, "
+            "of two; p_layers: permutation test of their difference; heads_left_out: heads without a place; "
+            "share_of_rows: compared, where segments are too long for all",
+            not_compared=(
+                *("clusters", "cloud_silhouette", "p_clusters", "heads_tested", "p_layers", "heads_left_out"),
+                "share_of_rows",
+            ),
             why_not="they are settings, p-values and counts",
         ),
         Key("distance", "js: the value of head_distances; sqrt_js: its root, a metric"),
@@ -175,7 +178,7 @@ class Similarity(Study):
         return {"head_distances": self._pairs(), **tables}
 
     def _map_tables(self) -> Frames:
-        from headatlas.studies.head_map import map_tables  # needs scikit-learn, which takes a second to import
+        from headatlas.studies.head_map import map_tables  # imports scipy's clusters and numba, which is slow
 
         derived = map_tables(self.distances(), np.array(self._heads), CLUSTERS, self._map_distance, self.seed)
         compared, rows = self.rows
