@@ -100,12 +100,12 @@ def read_state(path: Path, remedy: str = START_AGAIN) -> SavedRun:
 
 
 def fits(study: Study, state: Arrays) -> bool:
-    """Whether a saved state has the same sums as a started study, in shape and type."""
+    """Whether a saved state has the same sums as a started study, in shape and kind: integers may be wider."""
     return _layout(study.state()) == _layout(state)
 
 
 def _layout(state: Arrays) -> dict[str, tuple[tuple[int, ...], str]]:
-    return {key: (array.shape, array.dtype.str) for key, array in state.items()}
+    return {key: (array.shape, array.dtype.kind) for key, array in state.items()}
 
 
 def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:

@@ -31,6 +31,7 @@ from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
+from headatlas.statistics.resampling import permutation_p_value
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import WordIndex, segments_of, word_index
 from headatlas.studies import coreference_findings
@@ -195,17 +196,21 @@ class Coreference(WordStudy):
 
     def best(self) -> pd.DataFrame:
         """The best head for each type and rule, with p-values against each baseline."""
-        scored = self._scored()
-        tests = [scores.lead_test(_rival(mention_type, scores)) for _, mention_type, scores in scored]
-        corrected = step_down([observed for observed, _ in tests], [largest for _, largest in tests])
-        rows = []
-        for (rule, mention_type, scores), p_corrected in zip(scored, corrected, strict=True):
+        rows: list[tuple[object, ...]] = []
+        observed: list[float] = []
+        permuted: list[NDArray[np.float64]] = []
+        for rule, mention_type, scores in self._scored():
             best = scores.best
             values = (scores.accuracy(scores.right[best]), *scores.interval(best), scores.held_out())
-            p_values = (scores.p_value(baseline) for baseline in range(len(BASELINES)))
-            rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *p_values, p_corrected))
+            tests = [scores.lead_test(baseline) for baseline in range(len(BASELINES))]
+            p_values = (permutation_p_value(*test) for test in tests)
+            rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *p_values))
+            statistic, largest = tests[_rival(mention_type, scores)]
+            observed.append(statistic)
+            permuted.append(largest)
+        corrected = step_down(observed, permuted)
         named = [name for name in COREFERENCE_BEST.names if not name.startswith("control")]
-        return pd.DataFrame(rows, columns=named)
+        return pd.DataFrame([(*row, p) for row, p in zip(rows, corrected, strict=True)], columns=named)
 
     def link_lengths(self, best: pd.DataFrame) -> pd.DataFrame:
         """How long all links are, and those that the best head finds among each kind of candidates."""
@@ -219,36 +224,33 @@ class Coreference(WordStudy):
     def baselines(self) -> pd.DataFrame:
         """How often each rule is right, by type of mention."""
         rows = []
-        for rule, mention_type, scores in self._scored():
-            if rule == RULES[0]:
-                low, high = scores.baseline_intervals
-                for number, baseline in enumerate(BASELINES):
-                    right = scores.baselines_right[number]
-                    accuracy = scores.accuracy(right)
-                    rows.append((baseline, mention_type, right, scores.count, accuracy, low[number], high[number]))
+        for _, mention_type, scores in self._scored(RULES[:1]):
+            low, high = scores.baseline_intervals
+            for number, baseline in enumerate(BASELINES):
+                right = scores.baselines_right[number]
+                accuracy = scores.accuracy(right)
+                rows.append((baseline, mention_type, right, scores.count, accuracy, low[number], high[number]))
         return pd.DataFrame(rows, columns=COREFERENCE_BASELINES.names)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap accuracies of the rows of each table, [R, rows]; NaN where no such mention was drawn."""
-        scored = self._scored()
-        by_table = {
-            self.name: [scores.drawn for _, _, scores in scored],
-            "coreference_best": [scores.drawn[:, [scores.best]] for _, _, scores in scored],
-            "coreference_baselines": [scores.baselines_drawn for rule, _, scores in scored if rule == RULES[0]],
-        }
+        by_table: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (self.name, "coreference_best")}
+        for _, _, scores in self._scored():
+            by_table[self.name].append(scores.drawn)
+            by_table["coreference_best"].append(scores.drawn_of(scores.best))
+        by_table["coreference_baselines"] = [scores.baselines_drawn for *_, scores in self._scored(RULES[:1])]
         return {name: np.concatenate(columns, axis=1) for name, columns in by_table.items() if columns}
 
-    def _scored(self) -> list[tuple[str, str, Scores]]:
-        """Rule, type and scores: all types together, then each that occurs."""
+    def _scored(self, rules: Sequence[str] = RULES) -> Iterator[tuple[str, str, Scores]]:
+        """Rule, type and scores, one at a time: all types together, then each that occurs."""
         types = {"all": list(range(len(_CATEGORIES)))}
         types |= {name: [n for n, (kind, _) in enumerate(_CATEGORIES) if kind == name] for name in MENTION_TYPES}
         types[REWORDED] = [n for n, (_, reworded) in enumerate(_CATEGORIES) if reworded]
-        scored = [
-            (rule, name, tally.scores(numbers))
-            for rule, tally in self._tallies.items()
-            for name, numbers in types.items()
-        ]
-        return [(rule, name, scores) for rule, name, scores in scored if scores.count]
+        for rule in rules:
+            counts = self._tallies[rule].counts()
+            for name, numbers in types.items():
+                if sum(counts[number] for number in numbers):
+                    yield rule, name, self._tallies[rule].scores(numbers)
 
     @classmethod
     def labels(cls, tables: Tables) -> Iterator[Label]:

@@ -24,7 +24,7 @@ mean. `p_corrected` holds for all rows of the table of best heads together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,7 +41,7 @@ from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.resampling import fold_of
+from headatlas.statistics.resampling import fold_of, permutation_p_value
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import WordIndex, predictions, segments_of, word_index
 from headatlas.studies import dependency_findings
@@ -244,27 +244,31 @@ class Dependencies(WordStudy):
         heads = pd.DataFrame(self._candidates, columns=["layer", "head", "direction"])
         frames = [
             heads.assign(relation=relation, **scores.table(), with_special=self._with_special(numbers, scores))
-            for relation, numbers, scores in [*self._scored(), *self._possessors()]
+            for relation, numbers, scores in self._scored([*self._relations_seen(), *self._possessors()])
         ]
         return pd.concat(frames, ignore_index=True)[DEPENDENCIES.names] if frames else DEPENDENCIES.from_rows([])
 
     def best(self) -> pd.DataFrame:
         """The best head and direction of each relation, `all` first, then by count."""
-        rows = [row for row in self._scored() if self._has_best(row[0], row[2])]
-        tests = [scores.lead_test() for *_, scores in rows]
-        corrected = step_down([observed for observed, _ in tests], [largest for _, largest in tests])
-        table = [
-            (relation, *self._best_row(relation, numbers, scores), p)
-            for (relation, numbers, scores), p in zip(rows, corrected, strict=True)
-        ]
+        table: list[tuple[object, ...]] = []
+        observed: list[float] = []
+        permuted: list[NDArray[np.float64]] = []
+        for relation, numbers, scores in self._scored(self._relations_seen()):
+            if self._has_best(relation, scores.count):
+                statistic, largest = scores.lead_test()
+                p_value = permutation_p_value(statistic, largest)
+                table.append((relation, *self._best_row(relation, numbers, scores), p_value))
+                observed.append(statistic)
+                permuted.append(largest)
+        corrected = step_down(observed, permuted)
         named = [name for name in DEPENDENCY_BEST.names if not name.startswith("control")]
-        return pd.DataFrame(table, columns=named)
+        return pd.DataFrame([(*row, p) for row, p in zip(table, corrected, strict=True)], columns=named)
 
     def link_lengths(self) -> pd.DataFrame:
         """How far the words of each relation are from their heads."""
         rows = [
             {"relation": relation, **describe_lengths(self.lengths[numbers].sum(0))}
-            for relation, numbers, _ in self._scored()
+            for relation, numbers in self._relations_seen()
             if relation != "all"  # as long as all_but_root: a root has no head
         ]
         return DEPENDENCY_LENGTHS.from_rows(rows)
@@ -275,20 +279,20 @@ class Dependencies(WordStudy):
         And of the best head's lead over the best fixed offset, see `lead_over`.
         """
         every, best, leads = [], [], []
-        for relation, _, scores in [*self._scored(), *self._possessors()]:
+        for relation, _, scores in self._scored([*self._relations_seen(), *self._possessors()]):
             every.append(scores.drawn)
-            if self._has_best(relation, scores):
-                accuracy = scores.drawn[:, [scores.best]]
+            if self._has_best(relation, scores.count):
+                accuracy = scores.drawn_of(scores.best)
                 best.append(accuracy)
                 leads.append(lead_over(scores.baselines_drawn[:, [scores.best_baseline]], accuracy))
         by_table = {self.name: every, "dependency_best": best, "dependency_best/lead": leads}
         return {name: np.concatenate(columns, axis=1) for name, columns in by_table.items() if columns}
 
-    def _has_best(self, relation: str, scores: Scores) -> bool:
+    def _has_best(self, relation: str, count: int) -> bool:
         """Whether a relation stands in the table of the best heads."""
         if relation in (CLITIC, NOUN):
             return False
-        return relation in READINGS or (scores.count >= self._least_count and relation not in self._punctuation)
+        return relation in READINGS or (count >= self._least_count and relation not in self._punctuation)
 
     def _best_row(self, relation: str, numbers: Sequence[int], scores: Scores) -> tuple[object, ...]:
         counts = scores.folds[:, -1]
@@ -309,14 +313,18 @@ class Dependencies(WordStudy):
             scores.baseline_held_out(),
             rule.name,
             rule.accuracy,
-            scores.p_value(),
         )
 
     def _with_special(self, numbers: Sequence[int], scores: Scores) -> NDArray[np.float64]:
         """The accuracy of every candidate with special tokens admitted."""
         return np.asarray(self.with_special[list(numbers)].sum(0) / scores.count)
 
-    def _scored(self) -> Iterator[tuple[str, list[int], Scores]]:
+    def _scored(self, relations: Iterable[tuple[str, list[int]]]) -> Iterator[tuple[str, list[int], Scores]]:
+        """The scores of relations beside their names and categories, made one at a time: each may take 100 MB."""
+        for name, numbers in relations:
+            yield name, numbers, self._tally.scores(numbers)
+
+    def _relations_seen(self) -> list[tuple[str, list[int]]]:
         """The readings of *all*, then the relations, the most frequent first; those that do not occur are left out."""
         relations = range(len(self._relations))
         not_punctuation = [number for number in relations if self._relations[number] not in self._punctuation]
@@ -324,15 +332,14 @@ class Dependencies(WordStudy):
         counts = self._tally.counts()
         by_count = sorted(relations, key=lambda number: (-counts[number], self._relations[number]))
         single = [(self._relations[number], [number]) for number in by_count]
-        for name, numbers in [*zip(READINGS, readings, strict=True), *single]:
-            if sum(counts[number] for number in numbers):
-                yield name, numbers, self._tally.scores(numbers)
+        named = [*zip(READINGS, readings, strict=True), *single]
+        return [(name, numbers) for name, numbers in named if sum(counts[number] for number in numbers)]
 
-    def _possessors(self) -> Iterator[tuple[str, list[int], Scores]]:
+    def _possessors(self) -> list[tuple[str, list[int]]]:
         """Possessors with a clitic, by the clitic's prediction and by their own."""
-        for number, name in enumerate((CLITIC, NOUN), start=len(self._relations) + 1):
-            if self._tally.counts()[number]:
-                yield name, [number], self._tally.scores([number])
+        counts = self._tally.counts()
+        numbered = enumerate((CLITIC, NOUN), start=len(self._relations) + 1)
+        return [(name, [number]) for number, name in numbered if counts[number]]
 
     @classmethod
     def labels(cls, tables: Tables) -> Iterator[Label]:
