@@ -30,6 +30,8 @@ LARGEST_WEIGHT = 8
 CONFIDENCE = 0.95
 FEWEST_DOCUMENTS = 20  # to resample documents; of a corpus with fewer, its inputs are resampled
 
+AT_ONCE = 1024  # estimates whose values are put in order together
+
 _STEPS = 1 << 16
 _MANY = 1e12  # units in place of infinitely many
 
@@ -90,15 +92,18 @@ def ends_of(replicates: Floats, widening: ArrayLike, freedom: ArrayLike) -> tupl
         return np.full(replicates.shape[1:], np.nan), np.full(replicates.shape[1:], np.nan)
     tail = ndtr(-np.asarray(widening) * stdtrit(np.asarray(freedom, dtype=np.float64), (1 + CONFIDENCE) / 2))
     tails = np.broadcast_to(tail, replicates.shape[1:]).reshape(size)
-    ordered = np.sort(replicates.reshape(len(replicates), size), axis=0)  # NaN comes last
-    last = np.maximum(len(ordered) - np.isnan(ordered).sum(0), 1) - 1
-    columns = np.arange(size)
-    ends = []
-    for share in (tails, 1 - tails):
-        below = np.floor(share * last).astype(np.int64)
-        at, after = ordered[below, columns], ordered[np.minimum(below + 1, last), columns]
-        ends.append((at + (share * last - below) * (after - at)).reshape(replicates.shape[1:]))
-    return ends[0], ends[1]
+    flat, ends = replicates.reshape(len(replicates), size), np.empty((2, size))
+    for first in range(0, size, AT_ONCE):
+        block = slice(first, first + AT_ONCE)
+        ordered = np.sort(flat[:, block], axis=0)  # NaN comes last
+        last = np.maximum(len(ordered) - np.isnan(ordered).sum(0), 1) - 1
+        columns = np.arange(len(last))
+        for number, share in enumerate((tails[block], 1 - tails[block])):
+            below = np.floor(share * last).astype(np.int64)
+            at, after = ordered[below, columns], ordered[np.minimum(below + 1, last), columns]
+            ends[number, block] = at + (share * last - below) * (after - at)
+    low, high = ends.reshape(2, *replicates.shape[1:])
+    return low, high
 
 
 def effective_units(counts: Floats) -> Floats:

@@ -9,7 +9,7 @@ follow from those of the heads.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -199,8 +199,9 @@ class SegmentMeans(Study):
         """One row per head (from 1) and column, with the mean, its interval and the count; NaN where count is 0."""
         table = self.tables[0]
         values = self.values()
-        units = self.in_rows(np.tile(effective_units(self.drawn_count), (*self.total.shape[:2], 1)))
-        low, high = percentile_interval(self._drawn_means(), units)
+        units = effective_units(self.drawn_count)
+        ends = [percentile_interval(drawn, np.tile(units, heads)) for heads, drawn in self._drawn_means()]
+        low, high = (np.concatenate(of_layers) for of_layers in zip(*ends, strict=True))
         places = self.shape.numbered
         layer, head = np.repeat(np.array(places), len(self.columns), axis=0).T
         keys = {key.name: list(self.columns) * len(places) for key in table.keys[2:3]}
@@ -210,11 +211,14 @@ class SegmentMeans(Study):
 
     def replicates(self) -> dict[str, Array]:
         """Bootstrap values of the rows, [R, rows]; NaN where no segment that counts was drawn."""
-        return {self.tables[0].name: self._drawn_means()}
+        return {self.tables[0].name: np.concatenate([drawn for _, drawn in self._drawn_means()], axis=1)}
 
-    def _drawn_means(self) -> Array:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.in_rows(self.drawn_total / self.drawn_count[:, None, None])
+    def _drawn_means(self) -> Iterator[tuple[int, Array]]:
+        """The number of heads of each layer, and the bootstrap values of its rows, [R, heads * C]."""
+        for layer, heads in enumerate(self.shape.heads):
+            with np.errstate(invalid="ignore", divide="ignore"):
+                drawn = self.drawn_total[:, layer, :heads] / self.drawn_count[:, None]
+            yield heads, drawn.reshape(len(drawn), heads * len(self.columns))
 
     def in_rows(self, values: Array) -> Array:
         """Values [..., L, H, C] of the heads there are, in the order of the table's rows: [..., rows]."""

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
@@ -119,7 +120,8 @@ def pair_means(rows: Tensor, *shapes: HeadShape, smoothing: float = 0.0) -> tupl
     with one_thread():
         present = (mass > 0).to(sums.dtype)  # [H, Q]
         tokens = present @ present.T
-        means, counted = sums / tokens.clamp_min(1), tokens > 0
+        counted = tokens > 0
+        means = sums.div_(tokens.clamp_min_(1))
         of_heads = mass.sum(1).cpu().double().numpy()
     for shape in shapes:
         for layer, masses in enumerate(np.split(of_heads[: shape.total], np.cumsum(shape.heads)[:-1])):
@@ -135,9 +137,9 @@ class Similarity(Study):
     tables = (HEAD_DISTANCES, HEAD_MAP, LAYER_DISTANCES, SIMILARITY)
     takes_control = True
 
-    summed = State("all_heads", "all_heads")
-    averaged = State("all_heads", "all_heads")
-    count = State("all_heads", "all_heads")
+    summed = State("pairs")  # in the order of the table
+    averaged = State("pairs")
+    count = State("pairs", dtype=np.int32)
     drawn_value = State("replicates", "layers", "layers")
     drawn_count = State("replicates", "layers", "layers")
     rows = State(2)  # compared, and all
@@ -150,9 +152,13 @@ class Similarity(Study):
         self._smoothing = SIMILARITY_SMOOTHING if setup.definitions == "code" else 0.0
         self._map_distance = "sqrt_js" if setup.definitions == "ours" else "js"
 
+    def sizes(self, shape: HeadShape) -> dict[str, int]:
+        return super().sizes(shape) | {"pairs": shape.total * (shape.total - 1) // 2}
+
     def start(self, shape: HeadShape) -> None:
         super().start(shape)
         self._heads = shape.places
+        self._above = np.triu(np.ones((shape.total, shape.total), dtype=np.bool_), 1)  # the diagonal: each pair once
         self._layer_of = np.eye(shape.layers)[[layer for layer, _ in self._heads]]  # [H, L]
         self._kept = KeptRows(shape.total)
 
@@ -165,10 +171,11 @@ class Similarity(Study):
         self._kept.keep(layer_map.weights, layer_map.batch, self.shape.first_heads[layer])
 
     def end_batch(self, batch: Batch) -> None:
-        """Compare all heads, a segment at a time, and add to the sums."""
-        compared = [pair_means(rows, self.shape, smoothing=self._smoothing) for rows in self._kept.take()]
-        means, counts = zip(*compared, strict=True)
-        self._add(batch, np.stack(means), np.stack(counts))
+        """Compare all heads and add to the sums, a segment at a time: the pairs of 5,120 heads take 200 MB."""
+        weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).astype(np.float64)  # [B, R]
+        for rows, segment, drawn in zip(self._kept.take(), batch.segments, weights, strict=True):
+            means, counts = pair_means(rows, self.shape, smoothing=self._smoothing)
+            self._add(len(segment), drawn, means, counts)
 
     def frames(self) -> Frames:
         """Distances of heads and of layers, the map of heads, and what the map and the test are worth."""
@@ -191,15 +198,15 @@ class Similarity(Study):
         heads = np.array(self._heads) + 1  # [H, 2]
         a, b = np.triu_indices(len(heads), 1)
         columns = {"layer_a": heads[a, 0], "head_a": heads[a, 1], "layer_b": heads[b, 0], "head_b": heads[b, 1]}
-        values = {"value": self.distances()[a, b], "per_token": self.distances(per_token=True)[a, b]}
-        values["count"] = self.count[a, b].astype(np.int64)
-        return pd.DataFrame(columns | values)
+        with np.errstate(invalid="ignore"):
+            values = {"value": self.summed / self.count, "per_token": self.averaged / self.count}
+        return pd.DataFrame(columns | values | {"count": self.count.astype(np.int64)}, copy=False)
 
     def distances(self, *, per_token: bool = False) -> NDArray[np.float64]:
         """The divergence of every pair, summed or averaged over tokens, [H, H]; NaN where no segment counts."""
         with np.errstate(invalid="ignore"):
-            upper: NDArray[np.float64] = np.triu((self.averaged if per_token else self.summed) / self.count, 1)
-        return np.asarray(upper + upper.T)
+            of_pairs = (self.averaged if per_token else self.summed) / self.count
+        return np.asarray(squareform(of_pairs)) if len(of_pairs) else np.zeros((1, 1))
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap values of the distances of layers, [R, rows]. Those of all pairs of heads would be too many."""
@@ -207,19 +214,19 @@ class Similarity(Study):
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"layer_distances": (self.drawn_value / self.drawn_count)[:, a, b]}
 
-    def _add(self, batch: Batch, means: NDArray[np.float64], counts: NDArray[np.bool_]) -> None:
-        """Add segments' mean divergences [B, H, H], where they count, to the sums."""
-        lengths = np.array([len(segment) for segment in batch.segments])
-        sums = means * lengths[:, None, None]
-        self.summed += sums.sum(0)
-        self.averaged += means.sum(0)
-        self.count += counts.sum(0)
-        self.rows += [sum(len(rows_compared(n, len(self._heads))) for n in lengths), lengths.sum()]
-        upper = np.triu(counts, 1).astype(np.float64)
-        weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
-        for drawn, added in ((self.drawn_value, sums), (self.drawn_count, upper)):
-            by_layer = self._layer_of.T @ added @ self._layer_of  # [B, L, L]
-            drawn += np.tensordot(weights, by_layer, 1)
+    def _add(
+        self, length: int, drawn: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.bool_]
+    ) -> None:
+        """Add a segment's mean divergences [H, H], where they count, to the sums. drawn: in each replicate, [R]."""
+        of_pairs = means[self._above]
+        self.summed += length * of_pairs
+        self.averaged += of_pairs
+        self.count += counts[self._above]
+        self.rows += [len(rows_compared(length, len(self._heads))), length]
+        once = (counts & self._above).astype(np.float64)
+        for total, added, times in ((self.drawn_value, means, length), (self.drawn_count, once, 1)):
+            by_layer = times * (self._layer_of.T @ added @ self._layer_of)  # [L, L]
+            total += drawn[:, None, None] * by_layer
 
     @classmethod
     def findings(cls, tables: Tables) -> Iterator[Finding]:

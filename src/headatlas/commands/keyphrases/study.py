@@ -158,7 +158,7 @@ class Keyphrases(SegmentMeans):
         """Bootstrap values of the average precision, [R, rows]."""
         means = self._named_means()
         rows = means[means["measure"] == "average_precision"].sort_values(KEYS, kind="stable")
-        return {"keyphrase_heads": self._drawn_means()[:, rows.index.to_numpy()]}
+        return {"keyphrase_heads": super().replicates()["keyphrase_heads"][:, rows.index.to_numpy()]}
 
     def _named_means(self) -> pd.DataFrame:
         means = self.means()
