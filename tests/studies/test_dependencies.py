@@ -173,7 +173,7 @@ def test_the_best_heads_follow_from_the_table():
 
 def test_rare_relations_have_no_best_head():
     done = show(study(least_count=10_000), [batch_of(trees([7] * 5))], LAYERS, HEADS)
-    assert done.best()["relation"].tolist() == ["all", "all_but_root", "all_but_root_punct"]
+    assert done.frames()["dependency_best"]["relation"].tolist() == ["all", "all_but_root", "all_but_root_punct"]
     assert {"det", "nsubj"} < set(table_of(done)["relation"])
 
 

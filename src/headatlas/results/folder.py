@@ -1,7 +1,7 @@
 """The folders that commands leave behind, and how to open them again.
 
 DIR/manifest.json      what was run: model, corpora, settings, versions, what was left out (see `headatlas.manifest`)
-DIR/tables/            every table as .parquet and .csv (see `schemas`)
+DIR/tables/            every table as .parquet and, unless it is very long, as .csv (see `results/tables.py`)
 DIR/state/             what is finished, from which a stopped run resumes; some commands remove it at the end
 DIR/figures/           figures, once drawn
 """
@@ -26,6 +26,7 @@ from headatlas.results.tables import TABLES
 from headatlas.tables import Table
 
 Rows = list[dict[str, Any]]
+MOST_CSV_ROWS = 250_000
 
 
 class Tables(Mapping[str, pd.DataFrame]):
@@ -144,13 +145,17 @@ class Results:
 def write_tables(
     folder: Path, tables: Mapping[str, pd.DataFrame], declared: Mapping[str, Table] = TABLES
 ) -> dict[str, int]:
-    """Write every table as Parquet and CSV, as it is declared; return the number of rows of each."""
+    """Write every table as Parquet and CSV, as it is declared; return the number of rows of each.
+
+    Of a table with more than MOST_CSV_ROWS rows, such as the distances of the pairs of 1,024 heads, there is no CSV.
+    """
     target = own_subfolder(folder, "tables")
     make_folder(target)
     for name, frame in tables.items():
         conformed = declared[name].conform(frame)
         write_atomically(target / f"{name}.parquet", partial(conformed.to_parquet, index=False))
-        write_atomically(target / f"{name}.csv", partial(conformed.to_csv, index=False))
+        if len(frame) <= MOST_CSV_ROWS:
+            write_atomically(target / f"{name}.csv", partial(conformed.to_csv, index=False))
     return {name: len(frame) for name, frame in tables.items()}
 
 

@@ -25,12 +25,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
+from headatlas.statistics.kernels.threads import side_by_side
+
 Floats = NDArray[np.float64]
 LARGEST_WEIGHT = 8
 CONFIDENCE = 0.95
 FEWEST_DOCUMENTS = 20  # to resample documents; of a corpus with fewer, its inputs are resampled
 
-AT_ONCE = 1024  # estimates whose values are put in order together
+AT_ONCE = 512  # estimates whose values are put in order together
 
 _STEPS = 1 << 16
 _MANY = 1e12  # units in place of infinitely many
@@ -93,7 +95,8 @@ def ends_of(replicates: Floats, widening: ArrayLike, freedom: ArrayLike) -> tupl
     tail = ndtr(-np.asarray(widening) * stdtrit(np.asarray(freedom, dtype=np.float64), (1 + CONFIDENCE) / 2))
     tails = np.broadcast_to(tail, replicates.shape[1:]).reshape(size)
     flat, ends = replicates.reshape(len(replicates), size), np.empty((2, size))
-    for first in range(0, size, AT_ONCE):
+
+    def fill(first: int) -> None:
         block = slice(first, first + AT_ONCE)
         ordered = np.sort(flat[:, block], axis=0)  # NaN comes last
         last = np.maximum(len(ordered) - np.isnan(ordered).sum(0), 1) - 1
@@ -102,6 +105,11 @@ def ends_of(replicates: Floats, widening: ArrayLike, freedom: ArrayLike) -> tupl
             below = np.floor(share * last).astype(np.int64)
             at, after = ordered[below, columns], ordered[np.minimum(below + 1, last), columns]
             ends[number, block] = at + (share * last - below) * (after - at)
+
+    if size > AT_ONCE:
+        side_by_side(fill, range(0, size, AT_ONCE))
+    else:
+        fill(0)
     low, high = ends.reshape(2, *replicates.shape[1:])
     return low, high
 

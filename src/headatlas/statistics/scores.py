@@ -33,7 +33,7 @@ from numpy.typing import NDArray
 
 from headatlas.statistics.resampling import effective_units, percentile_interval, permutation_p_value, poisson_weights
 
-Integers = NDArray[np.int64]
+Integers = NDArray[np.int64] | NDArray[np.int32]
 ADDED = 2  # instances that all are right about, and as many that none is, in every replicate
 AT_ONCE = 1024  # candidates whose replicates or permutations are held as floats together
 

@@ -102,10 +102,11 @@ class Tally:
     def scores(self, categories: Sequence[int]) -> Scores:
         """The sums of one category, or of several pooled, to be judged."""
         self._settle()
-        pooled = np.zeros(self._shape, dtype=np.int64)
-        for number in categories:
-            if (sums := self._sums[number]) is not None:
-                pooled += sums
+        present = [sums for number in categories if (sums := self._sums[number]) is not None]
+        narrow = all(sums.itemsize <= 2 for sums in present)  # 65,536 categories of them fit into four bytes
+        pooled = np.zeros(self._shape, dtype=np.int32 if narrow else np.int64)
+        for sums in present:
+            pooled += sums
         folds, replicates, flipped = np.split(pooled, [FOLDS, FOLDS + self._replicates])
         return Scores(folds, replicates, flipped, self.candidates)
 

@@ -173,44 +173,36 @@ class Coreference(WordStudy):
 
     def frames(self) -> Frames:
         """Every head, the best, the rules without a model, and the lengths of links."""
-        best = self.best()
-        control = self.control.best() if self.control else best.iloc[:0]
+        every, best = self._judge()
+        control = self.control._judge()[1] if self.control else best.iloc[:0]
         keys = ["mention_type", "candidates"]
         columns = control.set_index(keys)[["accuracy", "p_corrected"]].astype(float)
         columns.columns = ["control", "control_p"]
         return {
-            "coreference": self.every_head(),
+            "coreference": every,
             "coreference_best": best.join(columns, on=keys)[COREFERENCE_BEST.names],
             "coreference_baselines": self.baselines(),
             "coreference_lengths": self.link_lengths(best),
         }
 
-    def every_head(self) -> pd.DataFrame:
-        """The accuracy of every head, by type of mention and rule of candidates."""
+    def _judge(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The accuracy of every head, by type of mention and rule of candidates; and the best, with p-values."""
         heads = pd.DataFrame(self._heads, columns=["layer", "head"])
-        frames = [
-            heads.assign(mention_type=mention_type, candidates=rule, **scores.table())
-            for rule, mention_type, scores in self._scored()
-        ]
-        return pd.concat(frames, ignore_index=True) if frames else COREFERENCE.from_rows([])
-
-    def best(self) -> pd.DataFrame:
-        """The best head for each type and rule, with p-values against each baseline."""
+        frames: list[pd.DataFrame] = []
         rows: list[tuple[object, ...]] = []
-        observed: list[float] = []
-        permuted: list[NDArray[np.float64]] = []
+        rivals: list[tuple[float, NDArray[np.float64]]] = []
         for rule, mention_type, scores in self._scored():
+            frames.append(heads.assign(mention_type=mention_type, candidates=rule, **scores.table()))
             best = scores.best
             values = (scores.accuracy(scores.right[best]), *scores.interval(best), scores.held_out())
             tests = [scores.lead_test(baseline) for baseline in range(len(BASELINES))]
             p_values = (permutation_p_value(*test) for test in tests)
             rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *p_values))
-            statistic, largest = tests[_rival(mention_type, scores)]
-            observed.append(statistic)
-            permuted.append(largest)
-        corrected = step_down(observed, permuted)
+            rivals.append(tests[_rival(mention_type, scores)])
+        corrected = step_down([observed for observed, _ in rivals], [largest for _, largest in rivals])
         named = [name for name in COREFERENCE_BEST.names if not name.startswith("control")]
-        return pd.DataFrame([(*row, p) for row, p in zip(rows, corrected, strict=True)], columns=named)
+        every = pd.concat(frames, ignore_index=True) if frames else COREFERENCE.from_rows([])
+        return every, pd.DataFrame([(*row, p) for row, p in zip(rows, corrected, strict=True)], columns=named)
 
     def link_lengths(self, best: pd.DataFrame) -> pd.DataFrame:
         """How long all links are, and those that the best head finds among each kind of candidates."""

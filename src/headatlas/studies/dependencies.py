@@ -24,7 +24,7 @@ mean. `p_corrected` holds for all rows of the table of best heads together.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -227,42 +227,35 @@ class Dependencies(WordStudy):
 
     def frames(self) -> Frames:
         """Every head's accuracy, the best head of each relation, how long links are, and where heads rest."""
-        best = self.best()
+        every, best = self._judge()
         columns = {"control": "accuracy", "control_p": "p_corrected"}
-        control = self.control.best() if self.control else best.iloc[:0]
+        control = self.control._judge()[1] if self.control else best.iloc[:0]
         for column, source in columns.items():
             best[column] = best["relation"].map(control.set_index("relation")[source]).astype(float)
         return {
-            "dependencies": self.every_head(),
+            "dependencies": every,
             "dependency_best": best,
             "dependency_lengths": self.link_lengths(),
             "resting": self._resting.frame(self.control._resting if self.control else None),
         }
 
-    def every_head(self) -> pd.DataFrame:
-        """The accuracy of every head and direction, for each relation."""
+    def _judge(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The accuracy of every head and direction for each relation; the best for each, `all` first, then by count."""
         heads = pd.DataFrame(self._candidates, columns=["layer", "head", "direction"])
-        frames = [
-            heads.assign(relation=relation, **scores.table(), with_special=self._with_special(numbers, scores))
-            for relation, numbers, scores in self._scored([*self._relations_seen(), *self._possessors()])
-        ]
-        return pd.concat(frames, ignore_index=True)[DEPENDENCIES.names] if frames else DEPENDENCIES.from_rows([])
-
-    def best(self) -> pd.DataFrame:
-        """The best head and direction of each relation, `all` first, then by count."""
-        table: list[tuple[object, ...]] = []
-        observed: list[float] = []
-        permuted: list[NDArray[np.float64]] = []
-        for relation, numbers, scores in self._scored(self._relations_seen()):
+        frames: list[pd.DataFrame] = []
+        rows: list[tuple[object, ...]] = []
+        tests: list[tuple[float, NDArray[np.float64]]] = []
+        for relation, numbers, scores in self._scored():
+            with_special = self._with_special(numbers, scores)
+            frames.append(heads.assign(relation=relation, **scores.table(), with_special=with_special))
             if self._has_best(relation, scores.count):
-                statistic, largest = scores.lead_test()
-                p_value = permutation_p_value(statistic, largest)
-                table.append((relation, *self._best_row(relation, numbers, scores), p_value))
-                observed.append(statistic)
-                permuted.append(largest)
-        corrected = step_down(observed, permuted)
+                tests.append(scores.lead_test())
+                rows.append((relation, *self._best_row(relation, numbers, scores), permutation_p_value(*tests[-1])))
+        corrected = step_down([observed for observed, _ in tests], [largest for _, largest in tests])
         named = [name for name in DEPENDENCY_BEST.names if not name.startswith("control")]
-        return pd.DataFrame([(*row, p) for row, p in zip(table, corrected, strict=True)], columns=named)
+        best = pd.DataFrame([(*row, p) for row, p in zip(rows, corrected, strict=True)], columns=named)
+        every = pd.concat(frames, ignore_index=True)[DEPENDENCIES.names] if frames else DEPENDENCIES.from_rows([])
+        return every, best
 
     def link_lengths(self) -> pd.DataFrame:
         """How far the words of each relation are from their heads."""
@@ -279,7 +272,7 @@ class Dependencies(WordStudy):
         And of the best head's lead over the best fixed offset, see `lead_over`.
         """
         every, best, leads = [], [], []
-        for relation, _, scores in self._scored([*self._relations_seen(), *self._possessors()]):
+        for relation, _, scores in self._scored():
             every.append(scores.drawn)
             if self._has_best(relation, scores.count):
                 accuracy = scores.drawn_of(scores.best)
@@ -319,9 +312,9 @@ class Dependencies(WordStudy):
         """The accuracy of every candidate with special tokens admitted."""
         return np.asarray(self.with_special[list(numbers)].sum(0) / scores.count)
 
-    def _scored(self, relations: Iterable[tuple[str, list[int]]]) -> Iterator[tuple[str, list[int], Scores]]:
-        """The scores of relations beside their names and categories, made one at a time: each may take 100 MB."""
-        for name, numbers in relations:
+    def _scored(self) -> Iterator[tuple[str, list[int], Scores]]:
+        """Relations with their categories and scores, made one at a time: each may take 100 MB."""
+        for name, numbers in [*self._relations_seen(), *self._possessors()]:
             yield name, numbers, self._tally.scores(numbers)
 
     def _relations_seen(self) -> list[tuple[str, list[int]]]:

@@ -141,7 +141,7 @@ class SegmentMeans(Study):
         weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
         self.total += total
         self.count += counted.sum(0)
-        drawn = torch.from_numpy(self.drawn_total).view(self.replicate_count, -1)
+        drawn = torch.from_numpy(self.drawn_total).view(self.replicate_count, total.size)
         with one_thread():
             drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
         self.drawn_count += weights @ counted

@@ -126,6 +126,10 @@ class Study(Stateful, ABC):
         self.causal, self.seed, self.replicate_count = setup.causal, setup.seed, setup.bootstrap
         self.resampled_by = setup.corpus.get("resampled_by", self.resampled_by)
 
+    def omit_replicates(self) -> None:
+        """Keep no bootstrap replicates, before anything is seen: of random weights no interval is shown."""
+        self.replicate_count = 0
+
     def units(self, batch: Batch) -> list[str]:
         """Name what the bootstrap resamples, for each segment: its document, or itself where documents are few."""
         by_document = self.resampled_by == "document"

@@ -24,7 +24,7 @@ from typing import Any
 from headatlas.commands.extract.run import PLACES, Advance, fill_store
 from headatlas.commands.merge.options import MergeOptions
 from headatlas.commands.survey.reopen import blank_studies, check_states, not_installed, read_states, start_studies
-from headatlas.commands.survey.run import make_frames, say_failed
+from headatlas.commands.survey.run import Made, say_failed
 from headatlas.encoding.shards import Shard
 from headatlas.engine.guards import output_folder
 from headatlas.engine.run_folder import STATE, RunFolder, read_manifest
@@ -102,7 +102,8 @@ def _merge_surveys(folders: Sequence[Path], manifests: Sequence[Manifest], run: 
     for corpus in first["corpora"]:
         for name, control in merged.get(f"{corpus}-control", {}).items():
             studies[name].control = control
-    made = make_frames(studies)
+    made = Made()
+    made.add(studies)
     rows = write_tables(run.folder, made.frames, made.declared)
     failures = {name: say_failed(studies[name], failure) for name, failure in made.failures.items()}
     examples = folders[0] / EXAMPLES
@@ -143,8 +144,12 @@ def _merge_states(folders: Sequence[Path], name: str, manifest: Manifest) -> dic
 
 def _seen_by(name: str, studies: dict[str, Study]) -> dict[str, Study]:
     """The studies of a state file; with random weights, those that show them beside their own results."""
-    controlled = name.endswith("-control")
-    return {study.name: study for study in studies.values() if study.takes_control or not controlled}
+    if not name.endswith("-control"):
+        return studies
+    controls = {study.name: study for study in studies.values() if study.takes_control}
+    for control in controls.values():
+        control.omit_replicates()
+    return controls
 
 
 def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Arrays]]]:

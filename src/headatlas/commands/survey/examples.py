@@ -21,18 +21,27 @@ from headatlas.results.example import Example
 from headatlas.store.examples import TokenMaps
 from headatlas.store.reading import Store
 
+MOST_BYTES = 1 << 27  # of the maps of all examples, in float16
 
-def choose_examples(corpora: Mapping[str, Corpus], count: int, seed: int) -> dict[str, list[Segment]]:
-    """Choose up to `count` short segments by corpus: the one that figure 1 shows, then equal shares."""
+
+def choose_examples(corpora: Mapping[str, Corpus], count: int, seed: int, heads: int) -> dict[str, list[Segment]]:
+    """Choose up to `count` short segments by corpus: the one that figure 1 shows, then equal shares.
+
+    Of a model with thousands of heads fewer are chosen: as many as have at most MOST_BYTES of maps.
+    """
     first = next(iter(corpora))
     shown = choose_example(first, corpora[first].segments)
     pools = {kind: _candidates(kind, corpus.segments, seed) for kind, corpus in corpora.items()}
     pools[first] = [segment for segment in pools[first] if segment.id != shown.id]
     chosen: dict[str, list[Segment]] = {kind: [shown] if kind == first else [] for kind in corpora}
-    left = count - 1
+    left, room = count - 1, MOST_BYTES // (2 * heads) - len(shown) ** 2
     while left and any(pools.values()):
         kind = min((kind for kind in pools if pools[kind]), key=lambda kind: len(chosen[kind]))
-        chosen[kind].append(pools[kind].pop())
+        segment = pools[kind].pop()
+        room -= len(segment) ** 2
+        if room < 0:
+            break
+        chosen[kind].append(segment)
         left -= 1
     return chosen
 

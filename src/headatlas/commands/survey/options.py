@@ -77,7 +77,8 @@ class ExampleOptions(Options, panel="Output"):
     """What to write besides tables."""
 
     examples: Positive = 60
-    """Number of short inputs to save with all their attention maps, for the page."""
+    """Number of short inputs to save with all their attention maps, for the page. Fewer are saved if their maps would
+    take more than 128 MB, as those of thousands of heads do."""
 
 
 @dataclass(frozen=True, kw_only=True)
