@@ -17,13 +17,16 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 
+from headatlas.results.distances import distance_matrix
 from headatlas.statistics.clusters import order_of, tree_of
 from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, families_for, say, single_panel, styled
 
 _UNPLACED = 0  # the cluster of heads that have no place
 _PANEL_INCHES = 3.4
 _TALLEST_INCHES = 14.0
-_MOST_NAMES = 400  # heads, up to which a tree can name them
+_MOST_LEAVES = 400  # heads, up to which a tree has a line for each
+_BRANCHES = 100  # of the tree of more heads: each leaf stands for as many heads as are beside it
+_MOST_ROWS = 1024  # of the picture of all distances, which has no more dots; of more heads, neighbours are averaged
 _LONGEST_LABEL = 28
 
 
@@ -42,28 +45,36 @@ def head_map_figure(head_map: pd.DataFrame, labels: Mapping[tuple[int, int], str
 
 @styled
 def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
-    """The tree of clusters, nearest heads first, in the colours of the map's clusters; joints between them are grey."""
+    """The tree of clusters, nearest heads first, in the colours of the map's clusters; joints between them are grey.
+
+    Of a large model it shows only the uppermost branches, each with the number of its heads.
+    """
     names, distances, clusters = _placed(head_distances, head_map)
     if len(names) < 2:
         return _nothing()
-    root = np.sqrt(distances)
-    tree = tree_of(root, ordered=True)
+    whole = len(names) <= _MOST_LEAVES
+    tree = tree_of(np.sqrt(distances), ordered=whole)
     looks, of_node = _cluster_colours(clusters), _clusters_of_nodes(tree, clusters)
-    drawn = dendrogram(tree, no_plot=True, link_color_func=lambda node: looks[of_node[node]])
-    inches = min(_TALLEST_INCHES, 0.5 + 0.1 * len(names))
+    shape: dict[str, Any] = {} if whole else {"truncate_mode": "lastp", "p": _BRANCHES}
+    drawn = dendrogram(tree, no_plot=True, link_color_func=lambda node: looks[of_node[node]], **shape)
+    leaves = [
+        names[leaf] if leaf < len(names) else f"{tree[leaf - len(names), 3]:.0f} heads" for leaf in drawn["leaves"]
+    ]
+    inches = min(_TALLEST_INCHES, 0.5 + 0.1 * len(leaves))
     figure, axes = single_panel(4.6, max(1.6, inches))
     lines = [list(zip(x, y, strict=True)) for x, y in zip(drawn["dcoord"], drawn["icoord"], strict=True)]
     axes.add_collection(LineCollection(lines, colors=drawn["color_list"], linewidths=0.8))
     axes.set_xlim(0, 1.04 * float(tree[:, 2].max() or 1))
-    axes.set_ylim(10 * len(names), 0)
-    axes.set_xlabel("mean distance √JS where joined")
+    axes.set_ylim(10 * len(leaves), 0)
+    axes.set_xlabel(
+        "mean distance √JS where joined" + ("" if whole else f"; {len(names):,} heads in {len(leaves)} branches")
+    )
     axes.spines["left"].set_visible(False)
-    named = drawn["leaves"] if len(names) <= _MOST_NAMES else []
-    letter = min(7.0, 0.85 * 72 * (inches - 0.5) / len(names))  # points of type that fit beside each leaf
-    axes.set_yticks(5 + 10 * np.arange(len(named)), [names[leaf] for leaf in named], fontsize=letter)
+    letter = min(7.0, 0.85 * 72 * (inches - 0.5) / len(leaves))  # points of type that fit beside each leaf
+    axes.set_yticks(5 + 10 * np.arange(len(leaves)), leaves, fontsize=letter)
     axes.tick_params(axis="y", length=0, pad=2)
-    for text, leaf in zip(axes.get_yticklabels(), drawn["leaves"], strict=False):
-        text.set_color(looks[int(clusters[leaf])])
+    for text, leaf in zip(axes.get_yticklabels(), drawn["leaves"], strict=True):
+        text.set_color(looks[of_node[leaf]])
     return figure
 
 
@@ -73,9 +84,11 @@ def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) 
     names, distances, clusters = _placed(head_distances, head_map)
     if len(names) < 2:
         return _nothing()
-    order = order_of(tree_of(np.sqrt(distances), ordered=True))
+    order = order_of(tree_of(np.sqrt(distances), ordered=len(names) <= _MOST_LEAVES))
     figure, axes = single_panel(4.9, 4.2)
-    image = axes.imshow(distances[np.ix_(order, order)], cmap="viridis", interpolation="nearest", vmin=0)
+    extent = (-0.5, len(order) - 0.5, len(order) - 0.5, -0.5)
+    shown = _averaged(distances[np.ix_(order, order)])
+    image = axes.imshow(shown, cmap="viridis", interpolation="nearest", vmin=0, extent=extent)
     edges = [0, *(np.flatnonzero(np.diff(clusters[order])) + 1), len(order)]
     for edge in edges[1:-1]:
         axes.axhline(edge - 0.5, color="white", linewidth=0.8)
@@ -85,11 +98,27 @@ def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) 
     axes.set_xticks([])
     axes.tick_params(axis="y", length=0)
     axes.set_ylabel("cluster")
-    axes.set_xlabel(f"{len(order)} heads")
+    axes.set_xlabel(f"{len(order):,} heads")
     axes.spines[:].set_visible(False)
     how = ", summed over tokens" if np.nanmax(distances) > np.log(2) else ""
     figure.colorbar(image, ax=axes, label=f"Jensen-Shannon divergence{how} (nats)", shrink=0.8, aspect=28)
     return figure
+
+
+def _leaf_name(leaf: int, names: list[str], tree: NDArray[np.float64]) -> str:
+    """A head's name, or how many heads a joint of the tree has that is drawn as a leaf."""
+    return names[leaf] if leaf < len(names) else f"{tree[leaf - len(names), 3]:.0f} heads"
+
+
+def _averaged(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances in the order that is shown, means of neighbouring rows and columns where there are too many to show."""
+    step = -(-len(distances) // _MOST_ROWS)
+    if step == 1:
+        return distances
+    firsts = np.arange(0, len(distances), step)
+    sizes = np.diff([*firsts, len(distances)])
+    sums = np.add.reduceat(np.add.reduceat(distances, firsts, axis=0), firsts, axis=1)
+    return np.asarray(sums / np.outer(sizes, sizes))
 
 
 def _by_layer(axes: Axes, placed: pd.DataFrame, left_out: int) -> None:
@@ -138,17 +167,6 @@ def _point(heads: int) -> dict[str, Any]:
     return {"s": float(np.clip(4000 / max(1, heads), 6, 26)), "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9}
 
 
-def distance_matrix(head_distances: pd.DataFrame) -> tuple[list[tuple[int, int]], NDArray[np.float64]]:
-    """The heads in their order, as layer and head from 1, and their distances [H, H], symmetric, 0 on the diagonal."""
-    a, b = (list(zip(head_distances[f"layer_{end}"], head_distances[f"head_{end}"], strict=True)) for end in "ab")
-    heads = sorted({(int(layer), int(head)) for layer, head in (*a, *b)})
-    place = {head: number for number, head in enumerate(heads)}
-    matrix = np.zeros((len(heads), len(heads)))
-    rows, columns = ([place[head] for head in end] for end in (a, b))
-    matrix[rows, columns] = matrix[columns, rows] = head_distances["value"]
-    return heads, matrix
-
-
 def _placed(
     head_distances: pd.DataFrame, head_map: pd.DataFrame
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
@@ -158,7 +176,7 @@ def _placed(
     clusters = np.array([cluster.get(head, _UNPLACED) for head in heads], dtype=np.int64)
     placed = np.flatnonzero(clusters != _UNPLACED)
     names = [f"{heads[place][0]}-{heads[place][1]}" for place in placed]
-    return names, matrix[np.ix_(placed, placed)], clusters[placed]
+    return names, matrix if len(placed) == len(heads) else matrix[np.ix_(placed, placed)], clusters[placed]
 
 
 def _cluster_colours(clusters: Iterable[int]) -> dict[int, str]:

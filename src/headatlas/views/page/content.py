@@ -21,6 +21,7 @@ from scipy.linalg import orthogonal_procrustes
 
 from headatlas.choices import FromTokens
 from headatlas.results.comparison import Comparison
+from headatlas.results.distances import distance_matrix
 from headatlas.results.folder import Results
 from headatlas.results.naming import heads_in_layers, model_named, short_name
 from headatlas.results.tables import TABLES
@@ -289,14 +290,13 @@ def _whole(word: str | None) -> int | str | None:
 
 def nearest_heads(distances: pd.DataFrame) -> dict[str, list[list[Any]]]:
     """The nearest heads of each head ("layer-head") as [layer, head, distance], from the table head_distances."""
-    known = distances.dropna(subset="value").sort_values("value", kind="stable")
-    ends = [known[column].tolist() for column in ("layer_a", "head_a", "layer_b", "head_b")]
+    heads, matrix = distance_matrix(distances)
+    np.fill_diagonal(matrix, np.nan)
     nearest: dict[str, list[list[Any]]] = {}
-    for layer_a, head_a, layer_b, head_b, value in zip(*ends, known["value"].tolist(), strict=True):
-        for layer, head, other in ((layer_a, head_a, (layer_b, head_b)), (layer_b, head_b, (layer_a, head_a))):
-            near = nearest.setdefault(f"{layer}-{head}", [])
-            if len(near) < NEAREST:
-                near.append([*other, rounded(value)])
+    for (layer, head), row in zip(heads, matrix, strict=True):
+        order = np.argsort(row, kind="stable")[:NEAREST]  # missing ones come last
+        near = [[*heads[other], rounded(row[other])] for other in order if not np.isnan(row[other])]
+        nearest |= {f"{layer}-{head}": near} if near else {}
     return nearest
 
 
