@@ -235,7 +235,7 @@ class Similarity(Study):
         if not math.isnan(_value(measures, "p_layers")):
             yield _closeness(measures, layers[layers["layer_a"] == layers["layer_b"]])
         if not math.isnan(_value(measures, "p_clusters")):
-            yield _clusters(measures)
+            yield _clusters(measures, len(tables["head_map"]) if "head_map" in tables else 0)
         yield from _similar_layers(layers[layers["layer_a"] < layers["layer_b"]].dropna(subset="value"))
 
 
@@ -271,8 +271,11 @@ def _closeness(measures: pd.DataFrame, layers: pd.DataFrame) -> Finding:
     )
 
 
-def _clusters(measures: pd.DataFrame) -> Finding:
+def _clusters(measures: pd.DataFrame, heads: int) -> Finding:
     """Whether the heads fall into clusters, and whether these are clear."""
+    tested = _value(measures, "heads_tested")
+    sampled = tested + _value(measures, "heads_left_out") < heads
+    sample = f" (tested on {tested:.0f} heads, sampled at random)" if sampled else ""
     number, silhouette, without, p_value = (
         _value(measures, name) for name in ("clusters", "silhouette", "cloud_silhouette", "p_clusters")
     )
@@ -287,7 +290,7 @@ def _clusters(measures: pd.DataFrame) -> Finding:
         silhouette,
         baselines={"points of the same spread without clusters": without},
         unit="number",
-        evidence=(f"p = {p_value:.3f}", *_of_control(measures, "p_clusters")),
+        evidence=(f"p = {p_value:.3f}{sample}", *_of_control(measures, "p_clusters")),
     )
 
 

@@ -243,6 +243,14 @@ def test_clusters_need_a_test_and_a_clear_silhouette(silhouette, p_value, verdic
     ]
 
 
+@pytest.mark.parametrize(("heads", "sample"), [(512, ""), (1024, " (tested on 512 heads, sampled at random)")])
+def test_a_test_of_clusters_on_a_sample_says_so(heads, sample):
+    known = {"clusters": 8, "silhouette": 0.4, "cloud_silhouette": 0.05, "p_clusters": 0.005}
+    table = distances(**known, heads_tested=512, heads_left_out=0)
+    [said] = findings({"similarity": table, "head_map": pd.DataFrame({"x": np.zeros(heads)})})
+    assert said.endswith(f"p = 0.005{sample}).")
+
+
 def test_the_most_similar_layers_need_a_test_and_the_outermost_are_ranked():
     rows = [(1, 1, 0.0, 1, 0.9), (1, 2, 0.1, 1, 0.01), (2, 3, 0.2, 1, 0.5), (1, 3, 0.3, 1, 1.0)]
     table = pd.DataFrame(rows, columns=["layer_a", "layer_b", "value", "count", "p_adjusted"])

@@ -67,7 +67,10 @@ COMPARISON_CAVEATS = (
     "things with what they see.",
 )
 DIGITS = 5  # significant ones; the files in tables/ have all
-MOST_ROWS = 50_000
+MOST_ROWS = 50_000  # of a table
+ROWS_PER_HEAD = (
+    30  # of a table of heads, if that is more: 12 relations in both directions, and what they have in common
+)
 NEAREST = 6  # nearest heads listed for each head
 SMALL, FAST = 6, 1  # levels: for a file, and for an answer while a user waits
 
@@ -215,7 +218,7 @@ def packed_table(name: str, frame: pd.DataFrame, special: Mapping[str, str]) -> 
     if table is None or not all(key.name in frame for key in table.keys):  # foreign, or of another version
         table = _undeclared(name, frame)
     meanings = {column.name: column.about for column in table.columns}
-    shown = frame.head(MOST_ROWS)
+    shown = frame.head(_rows_shown(table, frame))
     columns = [_column(shown[column]) for column in shown]
     return {
         "about": table.question,
@@ -228,6 +231,18 @@ def packed_table(name: str, frame: pd.DataFrame, special: Mapping[str, str]) -> 
         "shown": len(shown),
         "packed": pack(json.dumps(columns, separators=(",", ":"), ensure_ascii=False).encode()),
     }
+
+
+def _rows_shown(table: Table, frame: pd.DataFrame) -> int:
+    """How many rows the page holds. Of a table that measures heads, no key such as a relation is cut in the middle."""
+    if len(frame) <= MOST_ROWS or table.rows != "heads":
+        return min(len(frame), MOST_ROWS)
+    most = max(MOST_ROWS, ROWS_PER_HEAD * len(frame[["layer", "head"]].drop_duplicates()))
+    if len(frame) <= most or not table.measures or not table.own_keys:
+        return min(len(frame), most)
+    keys = frame[list(table.own_keys)].head(most + 1)
+    begins = [np.flatnonzero((keys[key] != keys[key].shift()).to_numpy())[-1] for key in keys]
+    return int(min(begins)) or most
 
 
 def _undeclared(name: str, frame: pd.DataFrame) -> Table:
