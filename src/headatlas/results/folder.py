@@ -49,6 +49,9 @@ class Tables(Mapping[str, pd.DataFrame]):
                 raise AtlasError(f"{path}: cannot be read ({error}). Run the survey again.") from error
         return self._read[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows  # without reading it
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 

@@ -138,7 +138,19 @@ def test_what_is_not_compared_is_said_with_the_columns(compared):
     reasons = compared.manifest["not_compared"]
     assert reasons["layer_distances: p_value, p_adjusted"] == "a difference of p-values is not an effect"
     assert reasons["entropy: uniform_nats"] == "it depends on the text, not on a head"
-    assert "similarity: clusters, cloud_silhouette, p_clusters, p_layers, heads_left_out, share_of_rows" in reasons
+    measures = "clusters, cloud_silhouette, p_clusters, heads_tested, p_layers, heads_left_out, share_of_rows"
+    assert f"similarity: {measures}" in reasons
+
+
+def test_a_very_long_table_is_not_compared_and_not_read(compare, atlas, tmp_path, monkeypatch):
+    """As of the pairs of a thousand heads. The rest of the comparison is the same."""
+    folder = altered(atlas, tmp_path / "altered", lambda manifest: None)
+    (folder / "tables" / "head_distances.parquet").unlink()
+    pairs = atlas.manifest["tables"]["head_distances"]
+    monkeypatch.setattr("headatlas.commands.compare.run.MOST_ROWS", pairs - 1)
+    comparison = compare(atlas, folder, segments=1)
+    assert f"it has {pairs} rows, more than the {pairs - 1}" in comparison.manifest["not_compared"]["head_distances"]
+    assert "layer_distances" in set(comparison.tables["differences"]["table"])
 
 
 def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):

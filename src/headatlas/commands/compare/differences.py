@@ -87,7 +87,7 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
         problem = str(error)
     if failures:
         problem = "; ".join(f"the replicates of {name} failed: {failure}" for name, failure in failures.items())
-    tables = {name: atlas.tables[name] for name in atlas.tables}
+    tables = atlas.tables
     for key, drawn in replicates.items():
         name = key.partition("/")[0]
         if name in tables and drawn.shape[1] != len(tables[name]):
@@ -277,7 +277,8 @@ def group_means(values: Array, groups: list[list[int]]) -> Array:
     if not groups:
         return np.zeros((*values.shape[:-1], 0))
     if all(len(rows) == 1 for rows in groups):
-        return values[..., [row for (row,) in groups]]
+        chosen = [row for (row,) in groups]
+        return values if chosen == list(range(values.shape[-1])) else values[..., chosen]
     return np.stack([values[..., rows].mean(-1) for rows in groups], -1)
 
 

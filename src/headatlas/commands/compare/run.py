@@ -53,6 +53,7 @@ from headatlas.studies.kept_rows import rows_compared
 from headatlas.views.words.about import resampled
 
 Tables = dict[str, pd.DataFrame]
+MOST_ROWS = 250_000  # of a table that is compared row by row; the pairs of 708 heads are more
 
 
 def run_compare(options: CompareOptions) -> Comparison:
@@ -148,6 +149,8 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
             left_out[name] = f"the surveys measured it differently: {', '.join(otherwise)}"
         elif all(has) and not comparable(table, a, b):
             left_out[name] = f"the models do not have the same number of {table.same}"
+        elif all(has) and (rows := max(about["tables"][name] for about in (about_a, about_b))) > MOST_ROWS:
+            left_out[name] = f"it has {rows:,} rows, more than the {MOST_ROWS:,} that are compared one by one"
         elif all(has):
             names[name] = paired(TABLES.made[name].corpus, about_a, about_b)
         else:
@@ -163,8 +166,8 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
 
 def _of_heads(side: Side) -> Tables:
     """The known tables of a side that name heads: with them the page can be made without the atlas."""
-    named = {name: frame for name, frame in side.tables.items() if {"layer", "head"} <= set(frame.columns)}
-    return {name: frame for name, frame in named.items() if name in TABLES}
+    known = [name for name in side.tables if name in TABLES and {"layer", "head"} <= set(TABLES[name].names)]
+    return {name: side.tables[name] for name in known}
 
 
 def _corpora(a: Manifest, b: Manifest) -> dict[str, dict[str, Any]]:
