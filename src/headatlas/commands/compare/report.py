@@ -9,7 +9,8 @@ from headatlas.commands.shared.printing import FigureOptions
 from headatlas.commands.shared.report import Findings, Item, as_warning
 from headatlas.results.comparison import Comparison
 from headatlas.results.naming import layers_and_heads
-from headatlas.views.words.comparison import comparison_findings, comparison_warnings, models_of, not_compared
+from headatlas.views.words.comparison import comparison_warnings, models_of, not_compared
+from headatlas.views.words.findings import all_findings
 
 
 def report_compare(comparison: Comparison, _options: object, printing: FigureOptions) -> Iterator[Item]:
@@ -23,5 +24,5 @@ def _comparison_report(comparison: Comparison) -> Iterator[Item]:
     for end, side, name in zip("AB", (manifest["a"], manifest["b"]), models_of(manifest), strict=True):
         yield f"{end}: {name}, {layers_and_heads(side['model'])}"
     yield from map(as_warning, comparison_warnings(manifest))
-    yield Findings(list(comparison_findings(comparison)), comparison.folder)
+    yield Findings(all_findings(comparison), comparison.folder)
     yield from not_compared(manifest)

@@ -14,8 +14,8 @@ from headatlas.results.folder import Results
 from headatlas.results.naming import layers_and_heads, model_named
 from headatlas.views.figures.write import write_figures
 from headatlas.views.page import write_page
-from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
-from headatlas.views.words.findings import findings
+from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
+from headatlas.views.words.findings import all_findings
 from headatlas.wording import counted
 
 SAMPLE_READ = (
@@ -55,7 +55,7 @@ def finish(
     if out is not None and is_url(out):
         send(results.folder, out)
         yield f"Sent to: {out}"
-    listing = f"headatlas table {results.folder}", "list the tables, with the question that each answers"
+    listing = f"headatlas table {results.folder}", "list the tables and what they answer"
     rows = results.manifest["tables"]
     yield Written(results.folder, ", ".join(made), page, rows, next=(*next_steps, listing))
 
@@ -75,8 +75,7 @@ def _atlas_report(atlas: Atlas) -> Iterator[Item]:
     manifest = atlas.manifest
     yield f"\n{model_and_size(manifest['model'])}, on"
     yield from (f"  {corpus}" for corpus in corpora_read(manifest))
-    found = [*findings(atlas.tables, manifest.get("findings")), *common_tokens(manifest)]
-    yield from with_omissions([Findings(found, atlas.folder)], manifest)
+    yield from with_omissions([Findings(all_findings(atlas), atlas.folder)], manifest)
 
 
 def with_omissions(report: Iterable[Item], manifest: Mapping[str, Any]) -> Iterator[Item]:

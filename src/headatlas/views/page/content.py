@@ -28,7 +28,7 @@ from headatlas.results.view import View
 from headatlas.studies.findings import LEADING, Finding, leading
 from headatlas.tables import ONE_HEAD, Key, Table, Value
 from headatlas.views.published.views import comparisons
-from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
+from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
 from headatlas.views.words.comparison import (
     comparison_findings,
     comparison_warnings,
@@ -37,7 +37,7 @@ from headatlas.views.words.comparison import (
     not_compared,
     relations_by,
 )
-from headatlas.views.words.findings import findings
+from headatlas.views.words.findings import all_findings
 
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
@@ -79,16 +79,12 @@ def page_content(atlas: Results) -> dict[str, Any]:
     heads = heads_in_layers(model)
     distances = "head_distances"
     about_model = model_content(model)
-    found = findings(atlas.tables, manifest.get("findings"))
+    found = all_findings(atlas)
     return about_model | {
         "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
-        "findings": [
-            *unknown_warnings(manifest),
-            *map(str, found),
-            *common_tokens(manifest),
-        ],
+        "findings": [*unknown_warnings(manifest), *map(str, found)],
         "leading": [finding.record() for finding in leading(found, LEADING) if isinstance(finding, Finding)],
         "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [
