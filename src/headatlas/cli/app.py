@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, get_args
 
 from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, UnusedCliTokensError
@@ -33,6 +34,7 @@ Start with `headatlas demo`, then survey a model of your own:
     headatlas survey bert-base-uncased --text wiki.txt --out atlas
 """
 COMPLETION = ["--install-completion"]  # which needs the options of every command
+TAB = ["__complete"]  # by which a shell asks what may come next; then follow the words typed so far
 _COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 
 
@@ -53,6 +55,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except HeadatlasError as error:
         _print_error(Text.assemble(("Error: ", "red"), str(error)))
         sys.exit(1)
+    except BrokenPipeError:  # whoever read the output, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except OSError as error:
         if not is_output_full(error):
             raise
@@ -62,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_app(words: Sequence[str]) -> App:
     """Make the command line; only the command that the words name is imported."""
+    named = words[1:2] if words[:1] == TAB else words[:1]
     app = App(
         name="headatlas",
         usage="Usage: headatlas COMMAND [OPTIONS]",
@@ -80,7 +86,7 @@ def make_app(words: Sequence[str]) -> App:
         app[flag].group = flags
     for folder, entry in list_entries().items():
         name = folder.replace("_", "-")
-        wanted = name in words[:1] or words[:1] == COMPLETION
+        wanted = name in named or named == COMPLETION
         app.command(
             _typed(name, function_of(folder), entry) if wanted else _not_imported,
             name=name,
@@ -152,7 +158,10 @@ def _show_default(value: Any) -> str | None:
 def _format_error(error: CycloptsError) -> Text:
     """Reword the messages of cyclopts that show Python's notation or do not give the cause."""
     if isinstance(error, UnusedCliTokensError):
-        return Text(f"Error: Unexpected argument: {' '.join(error.unused_tokens or ())}.")
+        unused = " ".join(error.unused_tokens or ())
+        takes_text = "--text" in _flags(error) and Path(unused).exists()
+        meant = f" Did you mean --text {unused}?" if takes_text else ""
+        return Text(f"Error: Unexpected argument: {unused}.{meant}")
     if isinstance(error, MissingArgumentError) and (argument := error.argument):
         if argument.index is not None:
             return Text(f"Error: {argument.name.strip('-').upper()} is missing. Put it before all options.")
@@ -162,13 +171,17 @@ def _format_error(error: CycloptsError) -> Text:
 
 def _suggest(name: str, error: CycloptsError) -> str:
     """Suggest which word of the command line may be a misspelling of a missing option."""
-    known = (
-        {flag for argument in error.app.assemble_argument_collection() for flag in argument.names} if error.app else ()
-    )
+    known = _flags(error)
     for word in error.root_input_tokens or ():
         if word.startswith("--") and word not in known and get_close_matches(word.partition("=")[0], [name]):
             return f" Is {word} misspelt?"
     return ""
+
+
+def _flags(error: CycloptsError) -> set[str]:
+    """The options of the command in which an error occurred."""
+    arguments = error.app.assemble_argument_collection() if error.app else ()
+    return {flag for argument in arguments for flag in argument.names}
 
 
 def _print_error(text: Text) -> None:

@@ -12,6 +12,7 @@ from cyclopts import Parameter
 from headatlas.choices import AblationKind, Pooling, Stack
 from headatlas.commands.ablate.tasks import TASKS, list_tasks, needs_of
 from headatlas.commands.shared.command import command
+from headatlas.commands.shared.completing import complete_tasks
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import LoadOptions, ModelName, RandomWeightsOptions
 from headatlas.commands.shared.options import (
@@ -26,6 +27,7 @@ from headatlas.commands.shared.options import (
     Pairs,
     Positive,
     PythonOnly,
+    ResultsFolder,
     ShardOptions,
     list_names,
 )
@@ -120,7 +122,7 @@ class AblateOptions(
     model: ModelName = field(kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list)."""
-    task: Names
+    task: Annotated[Names, Parameter(completer=complete_tasks)]
     """Tasks to remove heads on, each with the options that it needs:"""
     out: Folder = "ablation"
     """Folder or URL to write to, for example s3://bucket/ablation. An unfinished run resumes."""
@@ -139,7 +141,7 @@ class AblateOptions(
     also: Annotated[Pairs | None, Parameter(metavar="NAME=FILE..."), UNRECORDED] = None
     """Other sets of examples for the same task, for example mismatched=dev.tsv, each read like the task's own data.
     Heads are removed on each set, and the changes on the sets are compared."""
-    atlas: Folder | None = None
+    atlas: ResultsFolder | None = None
     """Survey of this model: are the heads with a label the ones that matter? causal needs it to find the best head for
     each relation."""
     progress: PythonOnly = True

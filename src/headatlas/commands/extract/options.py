@@ -10,7 +10,16 @@ from headatlas.choices import Level
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import ModelOptions, OptionalModel, RandomWeightsOptions
-from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Options, Positive, PythonOnly, ShardOptions
+from headatlas.commands.shared.options import (
+    UNRECORDED,
+    Files,
+    Folder,
+    Options,
+    Positive,
+    PythonOnly,
+    ResultsFolder,
+    ShardOptions,
+)
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -59,7 +68,7 @@ class ExtractOptions(ModelOptions, RandomWeightsOptions, FormatOptions, SegmentO
     import_: Files | None = None
     """Store maps from these files instead of running a model: *_attn.pkl of Clark et al. (2019), or .npz files with
     arrays attn and tokens."""
-    check: Folder | None = None
+    check: ResultsFolder | None = None
     """Only compare every file of this folder of maps with its checksum."""
     progress: PythonOnly = True
     """Show progress."""

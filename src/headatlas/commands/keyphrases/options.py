@@ -18,6 +18,7 @@ from headatlas.commands.shared.options import (
     Options,
     Positive,
     PythonOnly,
+    ResultsFolder,
     list_names,
 )
 from headatlas.errors import SettingError
@@ -85,7 +86,7 @@ class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
     """Seed for sampling, training and resampling."""
     bootstrap: Positive = 1000
     """Number of bootstrap replicates for intervals."""
-    atlas: Folder | None = None
+    atlas: ResultsFolder | None = None
     """Survey of this model, to list the behaviours of heads beside their weights."""
     progress: PythonOnly = True
     """Show progress."""

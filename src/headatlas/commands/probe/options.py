@@ -12,7 +12,17 @@ from headatlas.choices import RandomWeights
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import ModelName, ModelOptions
-from headatlas.commands.shared.options import UNRECORDED, Bounds, Files, Folder, Names, Positive, PythonOnly, list_names
+from headatlas.commands.shared.options import (
+    UNRECORDED,
+    Bounds,
+    Files,
+    Folder,
+    Names,
+    Positive,
+    PythonOnly,
+    ResultsFolder,
+    list_names,
+)
 from headatlas.commands.shared.training import TrainingOptions
 from headatlas.errors import SettingError
 
@@ -46,9 +56,9 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     pair: Names | None = None
     """Words in pairs, a dependent and its head, such as `the cat`: how the probe attention_words weighs each head for
     them."""
-    maps_train: Folder | None = None
+    maps_train: ResultsFolder | None = None
     """Folder of attention maps to train on, saved by `headatlas extract`, instead of a model."""
-    maps_eval: Folder | None = None
+    maps_eval: ResultsFolder | None = None
     """Folder of attention maps to score on."""
     vectors: Annotated[str | Path | None, Parameter(metavar="FILE"), UNRECORDED] = None
     """Word vectors: GloVe text, word2vec text or binary, plain or gzipped. Default: glove-6b-50d, if it is installed

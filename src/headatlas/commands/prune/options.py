@@ -10,7 +10,7 @@ from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import LoadOptions, ModelName
-from headatlas.commands.shared.options import Files, Folder, Heads, PythonOnly, list_names
+from headatlas.commands.shared.options import Files, Folder, Heads, PythonOnly, ResultsFolder, list_names
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class PruneOptions(ExampleOptions, LoadOptions, FormatOptions):
     alone."""
     share: float | None = None
     """Share of all heads to remove, between 0 and 1."""
-    ablation: Folder | None = None
+    ablation: ResultsFolder | None = None
     """Folder of results that `headatlas ablate` found for this model, to choose heads by."""
     task: str | None = None
     """Task of --ablation to choose heads by, if it holds several."""

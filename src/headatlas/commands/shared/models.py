@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter
+from cyclopts import Parameter, Token
 
 from headatlas.choices import Dtype, RandomWeights, Stack
+from headatlas.commands.shared.completing import complete_models
 from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Positive
 from headatlas.errors import SettingError
 
@@ -20,16 +22,26 @@ else:
         """Stands in for the class in signatures: importing it would import torch, which --help must not wait for."""
 
 
+def _known_model(_hint: Any, tokens: Sequence[Token]) -> str:
+    """Refuse a path that does not exist and a misspelt embedded model, before anything heavy is imported."""
+    from headatlas.models.embedded import check_name
+
+    check_name(split_revision(tokens[0].value)[0])
+    return tokens[0].value
+
+
+TYPED_MODEL = Parameter(converter=_known_model, completer=complete_models)
 ModelName = Annotated[
     str | Model,
     UNRECORDED,  # each run records the loaded model
+    TYPED_MODEL,
     Parameter(
         metavar="MODEL",
         help="Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded "
         "model (run `headatlas models` for a list).",
     ),
 ]
-OptionalModel = Annotated[str | Model | None, UNRECORDED]  # for commands that can do without, with their own help
+OptionalModel = Annotated[str | Model | None, UNRECORDED, TYPED_MODEL]  # for commands that can do without it
 SPREAD = "spread"
 
 

@@ -12,14 +12,17 @@ the field is the help text. `Options` checks the values itself, so Python and th
 from __future__ import annotations
 
 import inspect
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from cyclopts import CoercionError, Parameter, Token
 
+from headatlas.commands.shared.completing import complete_results
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -59,6 +62,28 @@ def _split_values(_hint: Any, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
 
+def existing_paths(_hint: Any, tokens: Sequence[Token]) -> list[str]:
+    """Refuse a path that does not exist, before anything heavy is imported; URLs are fetched later."""
+    from headatlas.remote import is_url
+
+    for token in tokens:
+        path = Path(token.value)
+        if is_url(token.value) or os.path.lexists(path):
+            continue
+        near = get_close_matches(path.name, _names_in(path.parent), 1)
+        meant = f" Did you mean {path.parent / near[0]}?" if near else " Check the path."
+        raise SettingError(f"{token.value}: no such file or folder.{meant}")
+    return _split_values(_hint, tokens)
+
+
+def _names_in(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()] if folder.is_dir() else []
+
+
+def _existing_folder(_hint: Any, tokens: Sequence[Token]) -> str:
+    return existing_paths(_hint, tokens)[0]
+
+
 def _split_pairs(_hint: Any, tokens: Sequence[Token]) -> dict[str, str]:
     return dict(token.value.partition("=")[::2] for token in tokens)
 
@@ -72,7 +97,11 @@ NonNegative = Annotated[int, Bounds(0)]
 OnByDefault = Annotated[bool, Parameter(negative_bool="no-")]
 PythonOnly = Annotated[bool, Parameter(parse=False), UNRECORDED]  # a keyword that is not an option of the command line
 Folder = Annotated[str | Path, Parameter(metavar="DIR"), UNRECORDED]
-Files = Annotated[str | Path | Sequence[str | Path], SEVERAL, Parameter(metavar="FILE..."), UNRECORDED]
+EXISTING = Parameter(metavar="DIR", converter=_existing_folder, completer=complete_results)
+ResultsFolder = Annotated[str | Path, EXISTING, UNRECORDED]  # the folder of an earlier run
+Files = Annotated[
+    str | Path | Sequence[str | Path], SEVERAL, Parameter(metavar="FILE...", converter=existing_paths), UNRECORDED
+]
 Heads = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="LAYER-HEAD..."), HeadNames(), UNRECORDED]
 Names = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="NAME..."), UNRECORDED]
 Pairs = Annotated[

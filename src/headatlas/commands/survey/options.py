@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from headatlas.choices import Definitions, RandomWeights
 from headatlas.commands.shared.command import command
+from headatlas.commands.shared.completing import complete_studies
 from headatlas.commands.shared.corpora import CorpusOptions, FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions, split_revision
 from headatlas.commands.shared.options import (
@@ -21,6 +22,7 @@ from headatlas.commands.shared.options import (
     Options,
     Positive,
     PythonOnly,
+    ResultsFolder,
     ShardOptions,
     WorkerOptions,
     flag_of,
@@ -39,6 +41,9 @@ else:
 
     class Study:
         """Stands in for the class in signatures: importing it would import torch, which --help must not wait for."""
+
+
+STUDY_NAMES = Parameter(metavar="NAME...", completer=complete_studies)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,9 +89,9 @@ class ExampleOptions(Options, panel="Output"):
 class ChoiceOptions(Options):
     """What to survey, and how much of it."""
 
-    maps: Folder | None = None
+    maps: ResultsFolder | None = None
     """Folder of attention maps saved by `headatlas extract`, to read instead of running a model."""
-    studies: Annotated[str | Sequence[str | Study] | None, SEVERAL, Parameter(metavar="NAME..."), UNRECORDED] = None
+    studies: Annotated[str | Sequence[str | Study] | None, SEVERAL, STUDY_NAMES, UNRECORDED] = None
     """Studies to run:"""
     segments: Annotated[Positive, DECIDES_MAPS] = 1000
     """Number of segments to sample from the text."""

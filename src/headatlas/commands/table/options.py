@@ -10,16 +10,19 @@ from cyclopts import Parameter
 
 from headatlas.choices import TableFormat
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.options import Folder, Options, Positive
+from headatlas.commands.shared.completing import complete_columns, complete_tables
+from headatlas.commands.shared.options import Options, Positive, ResultsFolder
+
+SORT = Parameter(metavar="COLUMN", allow_leading_hyphen=True, completer=complete_columns)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(Options):
     """The options of `table`."""
 
-    folder: Folder = field(kw_only=False)
+    folder: ResultsFolder = field(kw_only=False)
     """Folder made by `headatlas survey` or another command that writes tables."""
-    name: str | None = field(default=None, kw_only=False)
+    name: Annotated[str | None, Parameter(completer=complete_tables)] = field(default=None, kw_only=False)
     """A table, such as positions or entropy, or findings. dependencies, coreference and probes are shown with the
     published figures beside them. Omit it to list all tables."""
     format: TableFormat | None = None
@@ -28,7 +31,7 @@ class TableOptions(Options):
     """File to write to (.txt, .csv, .md, .tex) instead of the screen."""
     rows: Positive | None = None
     """Show at most this many rows."""
-    sort: Annotated[str | None, Parameter(metavar="COLUMN", allow_leading_hyphen=True)] = None
+    sort: Annotated[str | None, SORT] = None
     """Column to sort by: numbers from the largest, text from A. -COLUMN reverses the order."""
     raw: bool = False
     """Show dependencies, coreference and probes as plain tables, with a row for every head."""
