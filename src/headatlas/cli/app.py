@@ -152,7 +152,7 @@ def _version() -> str:
 
 
 def _show_default(value: Any) -> str | None:
-    return None if value in (None, ()) or isinstance(value, bool) else str(value)
+    return None if value in (None, (), "") or isinstance(value, bool) else str(value)
 
 
 def _format_error(error: CycloptsError) -> Text:

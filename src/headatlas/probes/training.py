@@ -56,7 +56,7 @@ def hold_out(count: int, seed: int) -> tuple[list[int], list[int]]:
     """Split `count` sentences into places to train on and places that decide when to stop."""
     if count < FEWEST_SENTENCES:
         raise SettingError(
-            f"{count} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with --treebank."
+            f"Too few sentences to train a probe on ({count}). Give at least {FEWEST_SENTENCES} with --treebank."
         )
     order = np.random.default_rng([seed, 1]).permutation(count)
     held = max(2, round(HELD_OUT_SHARE * count))

@@ -122,7 +122,8 @@ def _praised(relations: pd.DataFrame) -> Iterator[Finding]:
     if praised.empty:
         return
     high = above(praised[praised["low"] > HIGH])
-    claim = f"{len(high)} of {len(praised)} relations that the paper's abstract praises are found above {percent(HIGH)}"
+    named = counted(len(praised), "relation")
+    claim = f"Of {named} that the paper's abstract praises, {len(high) or 'none'} reach more than {percent(HIGH)}"
     yield Finding(
         f"{claim}, interval included, and surely above the offset",
         len(high),

@@ -28,6 +28,7 @@ def demo(options: DemoOptions) -> Atlas:
     ships with headatlas (extra `embedded-mlm`), and so do the text, its dependency trees and its coreference chains.
 
         headatlas demo
+        headatlas demo --out first-look
     """
     from headatlas.commands.survey.options import survey
 

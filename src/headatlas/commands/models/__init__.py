@@ -3,5 +3,5 @@
 from headatlas.commands.shared.entry import Entry
 
 ENTRY = Entry(
-    "Look", 6, "shared.printing:report_text", printing="shared.printing:NoOptions", arguments="", in_python=False
+    "Look", 6, "shared.printing:report_models", printing="shared.printing:NoOptions", arguments="", in_python=False
 )

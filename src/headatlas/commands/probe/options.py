@@ -18,6 +18,7 @@ from headatlas.commands.shared.options import (
     Files,
     Folder,
     Names,
+    Options,
     Positive,
     PythonOnly,
     ResultsFolder,
@@ -37,7 +38,40 @@ PROBES = (*UNTRAINED, "distances", "distances_words", *ON_ATTENTION, "structural
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
+class ProbeTrainingOptions(Options, panel="Training"):
+    """How to train probes of syntax."""
+
+    epochs: Positive = 20
+    """Maximum number of passes over the training sentences. A probe that reaches it is reported."""
+    patience: Positive = 2
+    """Stop after this many passes without a better score on held-out sentences."""
+    rank: Positive = 64
+    """Rank of the structural probe."""
+    batch_sentences: Positive = 32
+    """Sentences per training batch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeStatisticsOptions(Options, panel="Controls and statistics"):
+    """What to compare the scores with, and what to ask of the probes."""
+
+    control: RandomWeights | None = None
+    """Also train the attention probes on the same model with random weights, fresh or shuffled."""
+    control_task: bool = False
+    """Also train every probe on random answers, to measure selectivity."""
+    mdl: bool = False
+    """Also measure description length by online coding, with the first seed."""
+    pair: Names | None = None
+    """Words in pairs, a dependent and its head, such as `the cat`: how the probe attention_words weighs each head for
+    them."""
+    bootstrap: Positive = 1000
+    """Number of bootstrap replicates for intervals."""
+    force: Annotated[bool, UNRECORDED] = False
+    """Allow sentences to appear in both --treebank and --eval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeOptions(ProbeStatisticsOptions, ProbeTrainingOptions, TrainingOptions, ModelOptions, FormatOptions):
     """The options of `probe`."""
 
     kinds = ("treebank",)
@@ -53,9 +87,6 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     probes: Names | None = None
     """Probes to train: right_branching, left_branching, adjacent_words, distances, distances_words, attention,
     attention_words, structural. Default: all that the inputs support."""
-    pair: Names | None = None
-    """Words in pairs, a dependent and its head, such as `the cat`: how the probe attention_words weighs each head for
-    them."""
     maps_train: ResultsFolder | None = None
     """Folder of attention maps to train on, saved by `headatlas extract`, instead of a model."""
     maps_eval: ResultsFolder | None = None
@@ -71,24 +102,6 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     """Train on at most this many sentences, sampled at random. Default: all."""
     max_tokens: Positive = 128
     """Maximum length of a sentence in tokens, including special tokens. Longer sentences are left out."""
-    control: RandomWeights | None = None
-    """Also train the attention probes on the same model with random weights, fresh or shuffled."""
-    control_task: bool = False
-    """Also train every probe on random answers, to measure selectivity."""
-    mdl: bool = False
-    """Also measure description length by online coding, with the first seed."""
-    bootstrap: Positive = 1000
-    """Number of bootstrap replicates for intervals."""
-    epochs: Positive = 20
-    """Maximum number of passes over the training sentences. A probe that reaches it is reported."""
-    patience: Positive = 2
-    """Stop after this many passes without a better score on held-out sentences."""
-    rank: Positive = 64
-    """Rank of the structural probe."""
-    batch_sentences: Positive = 32
-    """Sentences per training batch."""
-    force: Annotated[bool, UNRECORDED] = False
-    """Allow sentences to appear in both --treebank and --eval."""
     progress: PythonOnly = True
     """Show progress."""
 

@@ -99,7 +99,7 @@ def _without_states(options: ProbeOptions, stores: Stores) -> dict[str, str]:
         raise SettingError("--control is not available: the maps come from random weights already.")
     if len(stores["train"]) < FEWEST_SENTENCES:
         raise SettingError(
-            f"{len(stores['train'])} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with "
+            f"Too few sentences to train a probe on ({len(stores['train'])}). Give at least {FEWEST_SENTENCES} with "
             "--treebank. A useful probe needs thousands."
         )
     if "structural" not in options.chosen or all(store.index.states for store in stores.values()):

@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 
 from headatlas.plugins import command_folders
 
-Panel = Literal["Start here", "Survey", "Train probes", "Intervene", "Look"]  # in the order of `headatlas --help`
+# In the order of `headatlas --help`.
+Panel = Literal["Start here", "Survey", "Intervene", "Look", "Scale and storage"]
 
 
 @dataclass(frozen=True)

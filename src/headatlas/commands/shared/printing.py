@@ -50,6 +50,14 @@ def report_text(text: str, *_: object) -> Iterable[str]:
     return [text.removesuffix("\n")]
 
 
+def report_models(text: str, *_: object) -> Iterable[str]:
+    """List models line by line, so that each is broken where the screen ends, and say what to do with one."""
+    from headatlas.commands.shared.report import next_lines
+
+    steps = ("headatlas survey embedded", "describe its heads"), ("headatlas explore embedded-mlm", "in a browser")
+    return [*text.splitlines(), "", *next_lines(steps)]
+
+
 def report_nothing(*_: object) -> Iterable[str]:
     """Say nothing more."""
     return []

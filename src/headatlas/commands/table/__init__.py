@@ -4,7 +4,7 @@ from headatlas.commands.shared.entry import Entry
 
 ENTRY = Entry(
     "Look",
-    4,
+    1,
     "shared.printing:report_text",
     printing="shared.printing:NoOptions",
     arguments="DIR [NAME] ",

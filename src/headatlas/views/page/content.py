@@ -38,6 +38,7 @@ from headatlas.views.words.comparison import (
     relations_by,
 )
 from headatlas.views.words.findings import all_findings
+from headatlas.wording import counted
 
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
@@ -197,8 +198,8 @@ def _measured_on(distances: Mapping[str, Any]) -> list[str]:
     if "skipped" in distances:
         return []
     return [
-        f"Heads are matched by how they attend to the same {distances['segments']:,} segments "
-        f"({distances['tokens']:,} tokens)."
+        f"Heads are matched by how they attend to the same {counted(distances['segments'], 'segment')} "
+        f"({counted(distances['tokens'], 'token')})."
     ]
 
 
