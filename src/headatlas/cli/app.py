@@ -23,7 +23,8 @@ from rich.text import Text
 
 from headatlas.commands.shared.command import annotate, explain
 from headatlas.commands.shared.entry import Entry, Panel, function_of, list_entries, load, summary_of
-from headatlas.commands.shared.options import list_options
+from headatlas.commands.shared.models import refuse_unknown_model
+from headatlas.commands.shared.options import list_options, refuse_missing
 from headatlas.commands.shared.printing import report_shard
 from headatlas.errors import HeadatlasError, SurveyInterruptedError, printable
 
@@ -113,6 +114,8 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
         if quiet and "progress" in {option.name for option in list_options(function.options)}:
             kwargs["progress"] = False
         options = function.options(*args, **kwargs)
+        refuse_missing(options)
+        refuse_unknown_model(options)
         with _end_in_words(name, entry):
             result = function.run(options)
             report = load(entry.report) if getattr(options, "shard", None) is None else report_shard

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import BatchOptions, LoadOptions
-from headatlas.commands.shared.options import EXISTING, UNRECORDED, Files, Folder, Positive, PythonOnly
+from headatlas.commands.shared.options import MUST_EXIST, RESULTS, UNRECORDED, Files, Folder, Positive, PythonOnly
 
 if TYPE_CHECKING:
     from headatlas.results.atlas import Atlas
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     Atlas = object  # importing the class would import pandas, which --help must not wait for
 
-Side = Annotated[str | Path | Atlas, EXISTING, UNRECORDED]
+Side = Annotated[str | Path | Atlas, RESULTS, MUST_EXIST, UNRECORDED]
 
 
 @dataclass(frozen=True, kw_only=True)

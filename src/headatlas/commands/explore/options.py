@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.models import TYPED_MODEL, LoadOptions
-from headatlas.commands.shared.options import EXISTING, Bounds, OnByDefault
+from headatlas.commands.shared.options import MUST_EXIST, RESULTS, Bounds, OnByDefault
 
 if TYPE_CHECKING:
     from headatlas.models.model import Model
@@ -31,7 +31,7 @@ class ExploreOptions(LoadOptions):
     model: Annotated[str | Model | None, TYPED_MODEL] = field(default=None, kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a folder; a .gguf file; or an embedded model. Default:
     the model of the atlas, or embedded-mlm."""
-    atlas: Annotated[str | Path | Atlas | None, EXISTING] = field(default=None, kw_only=False)
+    atlas: Annotated[str | Path | Atlas | None, RESULTS, MUST_EXIST] = field(default=None, kw_only=False)
     """Folder made by `headatlas survey`, to show its page too. It may be given in place of MODEL."""
     port: Annotated[int, Bounds(0, 65535)] = 0
     """Port to listen on, on this machine only. 0 uses any free port."""

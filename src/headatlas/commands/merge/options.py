@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.completing import complete_results
-from headatlas.commands.shared.options import SEVERAL, UNRECORDED, Folder, Options, PythonOnly, existing_paths
+from headatlas.commands.shared.options import MUST_EXIST, SEVERAL, UNRECORDED, Folder, Options, PythonOnly
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from headatlas.store.reading import Store
 
 
-SHARDS = Parameter(metavar="DIR...", converter=existing_paths, completer=complete_results)
+SHARDS = Parameter(metavar="DIR...", completer=complete_results)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MergeOptions(Options):
     """The options of `merge`."""
 
-    shards: Annotated[Sequence[str | Path], SEVERAL, SHARDS, UNRECORDED] = field(kw_only=False)
+    shards: Annotated[Sequence[str | Path], SEVERAL, SHARDS, MUST_EXIST, UNRECORDED] = field(kw_only=False)
     """Folders or URLs of all shards, in any order."""
     out: Folder = "merged"
     """Folder or URL to write to, for example s3://bucket/atlas."""

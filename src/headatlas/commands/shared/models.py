@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from cyclopts import Parameter, Token
+from cyclopts import Parameter
 
 from headatlas.choices import Dtype, RandomWeights, Stack
 from headatlas.commands.shared.completing import complete_models
@@ -22,15 +21,7 @@ else:
         """Stands in for the class in signatures: importing it would import torch, which --help must not wait for."""
 
 
-def _known_model(_hint: Any, tokens: Sequence[Token]) -> str:
-    """Refuse a path that does not exist and a misspelt embedded model, before anything heavy is imported."""
-    from headatlas.models.embedded import check_name
-
-    check_name(split_revision(tokens[0].value)[0])
-    return tokens[0].value
-
-
-TYPED_MODEL = Parameter(converter=_known_model, completer=complete_models)
+TYPED_MODEL = Parameter(completer=complete_models)
 ModelName = Annotated[
     str | Model,
     UNRECORDED,  # each run records the loaded model
@@ -49,6 +40,14 @@ def split_revision(model: str) -> tuple[str, str | None]:
     """Split a name such as bert-base-uncased@main; a path is a name even if it has an @."""
     name, _, revision = (model, "", "") if Path(model).exists() else model.partition("@")
     return name, revision or None
+
+
+def refuse_unknown_model(options: Options) -> None:
+    """Refuse a path that does not exist and a misspelt embedded model, before anything heavy is imported."""
+    from headatlas.models.embedded import check_name
+
+    if isinstance(model := getattr(options, "model", None), str):
+        check_name(split_revision(model)[0])
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -62,34 +62,13 @@ def _split_values(_hint: Any, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
 
-def existing_paths(_hint: Any, tokens: Sequence[Token]) -> list[str]:
-    """Refuse a path that does not exist, before anything heavy is imported; URLs are fetched later."""
-    from headatlas.remote import is_url
-
-    for token in tokens:
-        path = Path(token.value)
-        if is_url(token.value) or os.path.lexists(path):
-            continue
-        near = get_close_matches(path.name, _names_in(path.parent), 1)
-        meant = f" Did you mean {path.parent / near[0]}?" if near else " Check the path."
-        raise SettingError(f"{token.value}: no such file or folder.{meant}")
-    return _split_values(_hint, tokens)
-
-
-def _names_in(folder: Path) -> list[str]:
-    return [path.name for path in folder.iterdir()] if folder.is_dir() else []
-
-
-def _existing_folder(_hint: Any, tokens: Sequence[Token]) -> str:
-    return existing_paths(_hint, tokens)[0]
-
-
 def _split_pairs(_hint: Any, tokens: Sequence[Token]) -> dict[str, str]:
     return dict(token.value.partition("=")[::2] for token in tokens)
 
 
 UNRECORDED = "unrecorded"  # settings() omits such options: they cannot change results, or are recorded in another form
 DECIDES_MAPS = "decides maps"  # such options cannot be combined with attention maps that are already stored
+MUST_EXIST = "must exist"  # such options name files or folders, or their URLs
 SEVERAL = Parameter(n_tokens=-1, consume_multiple=True, converter=_split_values)  # --text a.txt b.txt
 
 Positive = Annotated[int, Bounds(1)]
@@ -97,11 +76,9 @@ NonNegative = Annotated[int, Bounds(0)]
 OnByDefault = Annotated[bool, Parameter(negative_bool="no-")]
 PythonOnly = Annotated[bool, Parameter(parse=False), UNRECORDED]  # a keyword that is not an option of the command line
 Folder = Annotated[str | Path, Parameter(metavar="DIR"), UNRECORDED]
-EXISTING = Parameter(metavar="DIR", converter=_existing_folder, completer=complete_results)
-ResultsFolder = Annotated[str | Path, EXISTING, UNRECORDED]  # the folder of an earlier run
-Files = Annotated[
-    str | Path | Sequence[str | Path], SEVERAL, Parameter(metavar="FILE...", converter=existing_paths), UNRECORDED
-]
+RESULTS = Parameter(metavar="DIR", completer=complete_results)
+ResultsFolder = Annotated[str | Path, RESULTS, MUST_EXIST, UNRECORDED]  # of an earlier run
+Files = Annotated[str | Path | Sequence[str | Path], SEVERAL, Parameter(metavar="FILE..."), MUST_EXIST, UNRECORDED]
 Heads = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="LAYER-HEAD..."), HeadNames(), UNRECORDED]
 Names = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="NAME..."), UNRECORDED]
 Pairs = Annotated[
@@ -191,9 +168,25 @@ def list_names(value: str | Sequence[str] | None) -> list[str] | None:
     return [name for word in words for name in word.split(",") if name]
 
 
-def list_given(value: str | Sequence[str]) -> list[str]:
+def list_given(value: str | Path | Sequence[str]) -> list[str]:
     """List the values of an option that takes one or several."""
-    return [value] if isinstance(value, str) else list(value)
+    return [str(value)] if isinstance(value, str | Path) else list(value)
+
+
+def refuse_missing(options: Options) -> None:
+    """Refuse paths that do not exist, in the shell before anything heavy is imported. URLs are fetched later."""
+    from headatlas.remote import is_url
+
+    for option in list_options(type(options)):
+        value = getattr(options, option.name)
+        for place in list_given(value) if MUST_EXIST in flatten(option.hint) and value is not None else ():
+            path = Path(place)
+            if is_url(place) or os.path.lexists(path):
+                continue
+            beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+            near = get_close_matches(path.name, beside, 1)
+            meant = f"Did you mean {path.parent / near[0]}?" if near else "Check the path."
+            raise SettingError(f"{place}: no such file or folder. {meant}")
 
 
 def flatten(hint: Any) -> list[Any]:
