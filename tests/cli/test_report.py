@@ -16,8 +16,12 @@ from headatlas.cli.app import make_app
 from headatlas.commands.shared.entry import function_of, list_entries, load
 from headatlas.commands.shared.options import flag_of, list_options
 from headatlas.commands.shared.report import Findings, Written, as_record, next_lines, show
+from headatlas.results.rendering import render
 from headatlas.studies.findings import Finding
+from headatlas.views.published.views import list_tables, view_of
+from headatlas.views.words.findings import all_findings
 from tests.views.published.surveyed_tables import all_tables, write_atlas
+from tests.views.synthetic_atlas import synthetic_atlas
 from typed import typed
 
 OF_OTHERS = {"--force-reinstall", "--no-deps", "--upgrade"}  # options of pip
@@ -75,12 +79,23 @@ def test_a_table_without_a_name_lists_the_tables_and_a_missing_one_says_why(tmp_
     listed = typed("table", atlas.folder).stdout
     assert re.search(r"^dependency_best +\d+  Which head is best for each relation", listed, re.MULTILINE)
     assert listed.endswith(f"Next: headatlas table {atlas.folder} NAME\n")
-    assert typed("table", atlas.folder, "findings").stdout.count("dependencies ") > 3
+    assert "this folder has no table findings" in typed("table", atlas.folder, "findings").output
     manifest = json.loads((atlas.folder / "manifest.json").read_text(encoding="utf-8"))
     manifest["studies_skipped"] = {"gradients": "it has no head. Give another model."}
     (atlas.folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     assert "the study gradients was not run: it has no head." in typed("table", atlas.folder, "gradients").output
     assert "Did you mean dependency_best?" in typed("table", atlas.folder, "dependency_bst").output
+
+
+def test_findings_are_printed_like_a_table(tmp_path):
+    atlas = synthetic_atlas(tmp_path, [4, 4])
+    view = view_of(atlas, "findings")
+    assert [text for _, text in view.cells] == [str(found) for found in all_findings(atlas)]
+    assert list_tables(atlas).frame["table"][0] == "findings"
+    assert {"text", "value", "low", "high", "rivals", "heads"} <= set(view.frame)
+    narrow = render(view, "terminal", 80)
+    assert max(map(len, narrow.splitlines())) <= 80
+    assert set(" ".join(text for _, text in view.cells).split()) <= set(narrow.split())
 
 
 def offered(*words):
