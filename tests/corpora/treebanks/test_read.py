@@ -80,7 +80,7 @@ def test_auto_looks_past_comments_that_stand_alone(tmp_path: Path) -> None:
 
 
 def test_auto_takes_blanks_between_columns_for_tabs_that_were_lost(tmp_path: Path) -> None:
-    with pytest.raises(CorpusError, match="columns separated by spaces.*sed"):
+    with pytest.raises(CorpusError, match=r"columns separated by spaces.*sed"):
         list(read_treebank([file_with(tmp_path, "# c\n1 w _ X X _ 0 dep _ _\n")]))
 
 
