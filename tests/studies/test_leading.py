@@ -24,6 +24,7 @@ FINDINGS = st.builds(
     st.none() | st.just(2),
     st.lists(st.tuples(st.just(1), st.integers(1, 3)), max_size=2, unique=True).map(tuple),
     study=st.sampled_from(["", "positions", "dependencies"]),
+    denies=st.booleans(),
 )
 
 
@@ -34,7 +35,7 @@ def slow_surprise(finding: Finding) -> float:
     bars = [bar for bar in bars if bar == bar]
     if not bars and finding.unit == "count":
         bars = [0.0]
-    if finding.value is None or most is None or bars == []:
+    if finding.value is None or most is None or bars == [] or finding.denies:
         return 0.0
     low = finding.interval[0] if finding.interval else finding.value
     if math.isnan(low) or low <= max(bars) or low > most:

@@ -213,6 +213,7 @@ def _finding(row: dict[str, Any], claim: str, heads: tuple[tuple[int, int], ...]
         None if pd.isna(row["control"]) else row["control"],
         heads=heads_in(pd.DataFrame([row])) if heads is None else heads,
         evidence=(f"with special tokens admitted {percent(row['with_special'])}", _choice(row), _p(row)),
+        denies=heads == (),
     )
 
 

@@ -45,6 +45,7 @@ class Finding:
         heads: The heads that the finding is about. Those that the claim does not name are listed behind it.
         evidence: Further evidence in words, for example "p < 0.001 over 144 heads".
         study: The study that says it; filled in where the findings of all studies are collected.
+        denies: Whether the claim is that nothing sure was found, whatever the numbers are.
     """
 
     claim: str
@@ -57,6 +58,7 @@ class Finding:
     heads: tuple[Head, ...] = ()
     evidence: tuple[str, ...] = ()
     study: str = ""
+    denies: bool = False
 
     @property
     def surprise(self) -> float:
@@ -73,7 +75,7 @@ class Finding:
         most = 1.0 if self.unit == "share" else self.most
         rivals = [value for value in self.rivals.values() if not math.isnan(value)]
         rivals += [0.0] * (self.unit == "count" and not rivals)
-        if self.value is None or most is None or not rivals:
+        if self.value is None or most is None or not rivals or self.denies:
             return 0.0
         least, bar = self.value if self.interval is None else self.interval[0], max(rivals)
         return (least - bar) / (most - bar) if bar < least <= most else 0.0

@@ -209,5 +209,6 @@ def best_head_finding(best: pd.DataFrame, heads: pd.DataFrame) -> Finding:
         unit="number",
         most=1,
         heads=chosen,
+        denies=not named,
         evidence=("chosen on one half of the documents, scored on the other, the worse of both",),
     )

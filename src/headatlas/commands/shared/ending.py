@@ -19,8 +19,8 @@ from headatlas.views.words.findings import all_findings
 from headatlas.wording import counted
 
 SAMPLE_READ = (
-    "This is the sample that comes with headatlas, for a first look. For results that hold, give your own corpora: "
-    "--text FILE --treebank FILE --coreference FILE."
+    "This is the sample that comes with headatlas, for a first look. For results that hold, give headatlas survey your "
+    "own corpora: --text FILE --treebank FILE --coreference FILE."
 )
 
 
