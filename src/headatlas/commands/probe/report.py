@@ -9,7 +9,7 @@ import pandas as pd
 
 from headatlas.commands.shared.ending import finish, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
-from headatlas.commands.shared.report import Item, as_warning, terminal_width
+from headatlas.commands.shared.report import Item, as_item, as_warning, terminal_width
 from headatlas.results.atlas import Atlas
 from headatlas.results.rendering import render
 from headatlas.studies.findings import Finding
@@ -30,8 +30,7 @@ def _probe_report(results: Atlas) -> Iterator[Item]:
             yield f"--{name}: {shared:,} of {about['sentences']:,} sentences are also in the training data"
         if unknown := about.get("without_vector", {"words": 0})["words"]:
             yield f"--{name}: {unknown:,} of {about['words']:,} words have no vector"
-    for sentence in probe_sentences(results.tables):
-        yield f"  - {sentence}" if isinstance(sentence, str) else sentence
+    yield from map(as_item, probe_sentences(results.tables))
     yield from map(as_warning, _limited(results.tables["probes"], results.manifest["settings"]["epochs"]))
 
 

@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from headatlas.commands.shared.report import Findings, Item, Written, as_warning
+from headatlas.commands.shared.report import Findings, Item, Written, as_item, as_warning
 from headatlas.remote import is_url, send
 from headatlas.results.atlas import Atlas
 from headatlas.results.folder import Results
@@ -75,7 +75,10 @@ def _atlas_report(atlas: Atlas) -> Iterator[Item]:
     manifest = atlas.manifest
     yield f"\n{model_and_size(manifest['model'])}, on"
     yield from (f"  {corpus}" for corpus in corpora_read(manifest))
-    yield from with_omissions([Findings(all_findings(atlas), atlas.folder)], manifest)
+    found = all_findings(atlas)
+    of_tasks = "layer_mix" in atlas.tables  # of which each has its sentences, and none stands for the others
+    said: list[Item] = [*map(as_item, found)] if of_tasks else [Findings(found, atlas.folder)]
+    yield from with_omissions(said, manifest)
 
 
 def with_omissions(report: Iterable[Item], manifest: Mapping[str, Any]) -> Iterator[Item]:

@@ -85,4 +85,4 @@ def report_shard(_result: object, options: Any, _printing: object) -> Iterable[W
     from headatlas.commands.shared.report import Written
 
     step = "headatlas merge DIR... --out DIR", "when all shards are done"
-    yield Written(Path(options.out), f"shard {options.shard}", next=(step,))
+    yield Written(options.out, f"shard {options.shard}", next=(step,))

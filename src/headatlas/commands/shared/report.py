@@ -45,7 +45,7 @@ class Written:
     """What a command wrote, and what to do with it.
 
     Attributes:
-        place: The folder or file.
+        place: The folder or file, or a folder's URL.
         made: What it holds, for example "18 tables, 12 figures".
         page: The page to open in a browser, if there is one.
         tables: The tables with their numbers of rows.
@@ -54,7 +54,7 @@ class Written:
         verb: What was done with the place.
     """
 
-    place: Path
+    place: str | Path
     made: str = ""
     page: Path | None = None
     tables: Mapping[str, int] = field(default_factory=dict)
@@ -64,18 +64,23 @@ class Written:
 
     def lines(self) -> Iterator[str]:
         """What was written and what to do next."""
-        end = os.sep if self.place.is_dir() else ""
+        end = os.sep if Path(self.place).is_dir() else ""
         opening = "" if self.page is None else f" Open {'it' if self.page == self.place else self.page} in a browser."
         yield f"\n{self.verb} {self.place}{end}{f' ({self.made})' if self.made else ''}.{opening}"
         yield from next_lines(self.next)
 
     @property
-    def essential(self) -> tuple[Path, ...]:
+    def essential(self) -> tuple[str | Path, ...]:
         """What a script wants to know: files if there are any, else the page, else the folder."""
         return self.files or (self.page or self.place,)
 
 
 Item = str | Finding | Findings | Written
+
+
+def as_item(sentence: Finding | str) -> Item:
+    """A finding, or a sentence that is listed like one."""
+    return f"  - {sentence}" if isinstance(sentence, str) else sentence
 
 
 def next_lines(steps: Iterable[tuple[str, str]]) -> Iterator[str]:
@@ -114,10 +119,10 @@ def as_record(items: Iterable[Item], command: str) -> dict[str, Any]:
         else:
             every = item.every if isinstance(item, Findings) else [item]
             findings += [one.record() if isinstance(one, Finding) else {"text": one} for one in every]
-    is_file = written is not None and not written.place.is_dir()
+    is_file = written is not None and Path(written.place).is_file()
     return {
         "command": command,
-        "folder": None if written is None else str(written.place.parent if is_file else written.place),
+        "folder": None if written is None else str(Path(written.place).parent if is_file else written.place),
         "page": None if written is None or written.page is None else str(written.page),
         "tables": {} if written is None else dict(written.tables),
         "files": [] if written is None else [str(file) for file in written.files],
