@@ -214,7 +214,7 @@ def test_the_page_is_written_from_the_folder_alone(compared, tmp_path):
         manifest["a"]["folder"] = manifest["b"]["folder"] = "gone"
 
     copied = altered(compared, tmp_path / "copied", forget)
-    done = typed("page", str(copied))
+    done = typed("page", str(copied), "--quiet")
     assert done.output == f"{copied / 'index.html'}\n"
     html = (copied / "index.html").read_text(encoding="utf-8")
     assert html == ha.show_atlas(compared).html
@@ -240,12 +240,12 @@ def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
     assert re.search(r"positions: \d+ of 24 differences of single heads are significant \(p < 0.05, corrected", said)
     assert "Differences on the treebank: over 12 sentences (fewer than 20 documents), which both saw." in said
     assert "Not compared: head_map" in said
-    assert said.endswith("index.html in a browser. ")
+    assert f"index.html in a browser. Next: headatlas table {out} " in said
     assert (out / "index.html").stat().st_size > 100_000
     shown = typed("table", str(out), "head_matches", "--sort", "own", "--rows", "2")
     assert "2 of 8 rows" in shown.output
     assert typed("table", str(out), "differences", "--format", "csv").exit_code == 0
-    drawn = typed("figures", str(out))
+    drawn = typed("figures", str(out), "--quiet")
     assert {line.rpartition("/")[2] for line in drawn.output.split()} == {
         f"{stem}.{form}"
         for stem in ("heads_moved", "head_matches", "best_heads", "surface")

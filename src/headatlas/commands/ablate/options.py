@@ -12,7 +12,6 @@ from cyclopts import Parameter
 from headatlas.choices import AblationKind, Pooling, Stack
 from headatlas.commands.ablate.tasks import TASKS, list_tasks, needs_of
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.completing import complete_tasks
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import LoadOptions, ModelName, RandomWeightsOptions
 from headatlas.commands.shared.options import (
@@ -38,6 +37,7 @@ if TYPE_CHECKING:
     from headatlas.results.folder import Results
 
 
+COMPLETE_TASKS = Parameter(completer=lambda _context: list(TASKS))
 FEWEST_PAIRS = 20  # of words; with fewer, the causal test leaves a relation out
 FILES = ("text", "data", "pairs", "treebank", "eval", "coreference", "train")  # options with the data of tasks
 
@@ -122,7 +122,7 @@ class AblateOptions(
     model: ModelName = field(kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list)."""
-    task: Annotated[Names, Parameter(completer=complete_tasks)]
+    task: Annotated[Names, COMPLETE_TASKS]
     """Tasks to remove heads on, each with the options that it needs:"""
     out: Folder = "ablation"
     """Folder or URL to write to, for example s3://bucket/ablation. An unfinished run resumes."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from headatlas.commands.shared.ending import finish
 from headatlas.commands.shared.printing import FigureOptions
-from headatlas.commands.shared.report import Findings, Item, as_warning
+from headatlas.commands.shared.report import Item, as_item, as_warning
 from headatlas.results.comparison import Comparison
 from headatlas.results.naming import layers_and_heads
 from headatlas.views.words.comparison import comparison_warnings, models_of, not_compared
@@ -24,5 +24,5 @@ def _comparison_report(comparison: Comparison) -> Iterator[Item]:
     for end, side, name in zip("AB", (manifest["a"], manifest["b"]), models_of(manifest), strict=True):
         yield f"{end}: {name}, {layers_and_heads(side['model'])}"
     yield from map(as_warning, comparison_warnings(manifest))
-    yield Findings(all_findings(comparison), comparison.folder)
+    yield from map(as_item, all_findings(comparison))
     yield from not_compared(manifest)

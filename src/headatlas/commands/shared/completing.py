@@ -35,13 +35,6 @@ def complete_studies(_context: Any) -> Offer:
     return ((name, "") for name in STUDIES)
 
 
-def complete_tasks(_context: Any) -> Offer:
-    """The ablation tasks of headatlas and of installed packages."""
-    from headatlas.commands.ablate.tasks import TASKS
-
-    return ((name, "") for name in TASKS)
-
-
 def complete_tables(context: Any) -> Offer:
     """The tables of the folder that is typed before."""
     tables = _manifest(context["folder"].raw).get("tables", {})
