@@ -38,6 +38,7 @@ def by_hand(weights, kinds, n, smoothing=0.0):
         if kinds[i] == 1:
             sums[Sum.CLS_ENTROPY] += entropy
         sums[Sum.MAXIMUM] += max(row)
+        sums[Sum.TO_FIRST] += row[0]
         sums[Sum.HIGHEST] = max(sums[Sum.HIGHEST], max(row))
     return [sums[name] for name in Sum]
 

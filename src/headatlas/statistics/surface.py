@@ -30,7 +30,8 @@ class Sum(IntEnum):
     ENTROPY = 8  # nats
     CLS_ENTROPY = 9  # nats, over the [CLS] rows
     MAXIMUM = 10  # max over j of a[i, j]
-    HIGHEST = 11  # the largest a[i, j] of all, not a sum
+    TO_FIRST = 11  # a[i, 0]
+    HIGHEST = 12  # the largest a[i, j] of all, not a sum
 
 
 def widest(device: torch.device) -> torch.dtype:
@@ -86,6 +87,7 @@ def surface_sums_torch(weights: Tensor, mask: Tensor, kinds: Tensor, smoothing: 
         Sum.ENTROPY: entropy,
         Sum.CLS_ENTROPY: entropy * cls_rows,
         Sum.MAXIMUM: row_max,
+        Sum.TO_FIRST: weights[..., 0],
     }
     sums = [by_column[name].sum(-1, dtype=wide) for name in Sum if name is not Sum.HIGHEST]
     return torch.stack([*sums, row_max.amax(-1).to(wide)], -1)

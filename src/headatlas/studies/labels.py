@@ -90,6 +90,10 @@ class Pattern:
         rows = self.strengths(table, value)
         return rows[rows["strength"] > least]
 
+    def is_possible(self, table: pd.DataFrame) -> bool:
+        """Whether any attention can go there: in a causal model, none goes to the next token."""
+        return EXPECTED not in table or not (self.strengths(table)[EXPECTED] == 0).all()
+
     def labels(self, table: pd.DataFrame) -> Iterator[Label]:
         """The heads that earn the label."""
         for row in records(self.heads(table, self.least)):

@@ -205,7 +205,8 @@ class Study(Stateful, ABC):
             Findings, or plain sentences where nothing is claimed of a head.
         """
         for pattern in cls.patterns:
-            yield pattern.finding(tables[pattern.table])
+            if pattern.is_possible(tables[pattern.table]):
+                yield pattern.finding(tables[pattern.table])
 
 
 class WordStudy(Study):

@@ -82,16 +82,14 @@ def test_sep_and_its_own_rows_layer_by_layer():
         "Attention to [SEP], mean over the heads of a layer, is highest in layer 2: 60 %, 38 times what uniform "
         "attention would give (95 % CI 58 to 62 %; uniform attention 1.6 %; untrained weights 1.6 %; not clearly "
         "less in layer 3; layers 1 to 3: 20 (18 to 22), 60 (58 to 62), 59 (57 to 61) %).",
-        "The input has no [CLS].",
-        "The input has no periods and commas.",
         "[SEP] itself puts more than half of its attention on [SEP] in 1 of 3 layers (untrained weights 0; whole 95 "
         "% CI above half in layer 2; layers 1 to 3: 10 (8.0 to 12), 90 (88 to 92), 50 (48 to 52) %; uniform "
         "attention 1.6 %).",
     ]
 
 
-def test_a_model_without_sep():
-    assert "The input has no [SEP]." in findings({"token_kinds": kinds_table(np.nan)})
+def test_what_the_input_lacks_is_not_spoken_of():
+    assert not any("SEP" in sentence for sentence in findings({"token_kinds": kinds_table(np.nan)}))
 
 
 def test_entropy_by_layer_and_from_cls():

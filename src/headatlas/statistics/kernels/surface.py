@@ -17,7 +17,7 @@ from headatlas.statistics.kernels.fast_log import REORDER, fast_log
 from headatlas.statistics.kernels.threads import numba_threads
 
 SMALL = 100_000  # numbers; less work than this is not worth a second thread
-COLUMNS = 12  # of Sum; written out, since compiled code is cached and cannot follow a Python enum
+COLUMNS = 13  # of Sum; written out, since compiled code is cached and cannot follow a Python enum
 _CLS, _SEP, _PERIOD_COMMA = int(TokenKind.CLS), int(TokenKind.SEP), int(TokenKind.PERIOD_COMMA)
 _ONE = np.float32(1.0)
 
@@ -65,12 +65,13 @@ def _one_head(maps: Floats, n: int, kinds: NDArray[np.uint8], smoothing: np.floa
     marks = np.flatnonzero(kinds[:n] == _PERIOD_COMMA)
     keep, add = _ONE - smoothing, np.float32(smoothing / n)
     previous = current = following = to_cls = to_sep = to_mark = 0.0
-    total = sep_to_sep = entropy = cls_entropy = maximum = highest = 0.0
+    total = sep_to_sep = entropy = cls_entropy = maximum = to_first = highest = 0.0
     for i in range(n):
         row = maps[i]
         if i > 0:
             previous += row[i - 1]
         current += row[i]
+        to_first += row[0]
         if i < n - 1:
             following += row[i + 1]
         to_cls += _sum_at(row, cls)
@@ -93,7 +94,7 @@ def _one_head(maps: Floats, n: int, kinds: NDArray[np.uint8], smoothing: np.floa
     out[3], out[4], out[5] = to_cls, to_sep, to_mark
     out[6], out[7] = total, sep_to_sep
     out[8], out[9] = entropy, cls_entropy
-    out[10], out[11] = maximum, highest
+    out[10], out[11], out[12] = maximum, to_first, highest
 
 
 @njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]

@@ -16,13 +16,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from headatlas.studies.labels import MOSTLY
 from headatlas.studies.positions import NEXT, PREVIOUS
-from headatlas.studies.token_kinds import KIND_NAMES
+from headatlas.studies.token_kinds import FIRST, KIND_NAMES
 from headatlas.tables import EXPECTED
 from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, families_for, say, styled
 
 _KIND_LOOKS = {
     "cls": (BLUE, "o"),
     "sep": (VERMILLION, "s"),
+    "first": (VERMILLION, "o"),
     "period_comma": (GREEN, "^"),
     "other": (PURPLE, "D"),
     "sep_to_sep": (PURPLE, "D"),
@@ -55,10 +56,11 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
     `labels` names the model's tokens, such as `{"cls": "<s>", "sep": "</s>"}`. A kind the model lacks is left out.
     """
     names = {**KIND_NAMES, **(labels or {})}
-    names = {"sep_to_sep": f"{names['sep']} → {names['sep']}", "other_to_sep": f"other → {names['sep']}", **names}
+    names |= {"sep_to_sep": f"{names['sep']} → {names['sep']}", "other_to_sep": f"other → {names['sep']}"}
+    names["first"] = FIRST.target
     panels = [
         _series(token_kinds, "kind", {kind: (names[kind], *_KIND_LOOKS[kind]) for kind in kinds})
-        for kinds in (("cls", "sep", "period_comma"), ("sep_to_sep", "other_to_sep"))
+        for kinds in (("cls", "sep", "first", "period_comma"), ("sep_to_sep", "other_to_sep"))
     ]
     figure, drawn = _panels(panels, token_kinds)
     for axes, series in drawn:
