@@ -104,6 +104,7 @@ def _how_many(relations: pd.DataFrame) -> Finding | str:
         len(named),
         untrained=len(random) if controlled(relations) else None,
         unit="count",
+        most=len(relations),
         evidence=tuple(evidence),
     )
 

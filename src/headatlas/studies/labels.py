@@ -118,6 +118,7 @@ class Pattern:
             len(heads),
             untrained=len(self.heads(table, value=CONTROL)) if controlled(table) else None,
             unit="count",
+            most=len(self.strengths(table)),
             heads=heads_in(heads),
             evidence=(
                 *([f"whole 95 % CI above half: {sure}"] if sure < len(heads) else []),

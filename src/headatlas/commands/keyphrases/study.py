@@ -207,6 +207,7 @@ def best_head_finding(best: pd.DataFrame, heads: pd.DataFrame) -> Finding:
             "chance": float(heads["key_share"].mean()),
         },
         unit="number",
+        most=1,
         heads=chosen,
         evidence=("chosen on one half of the documents, scored on the other, the worse of both",),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pandas as pd
 
@@ -23,7 +24,7 @@ def findings(tables: Tables, of_others: Mapping[str, list[str]] | None = None) -
     """
     own = [STUDIES[name] for name in STUDIES if STUDIES.is_own(name)]
     sentences: list[Finding | str] = [
-        sentence
+        replace(sentence, study=study.name) if isinstance(sentence, Finding) else sentence
         for study in own
         if all(table.name in tables for table in study.tables)
         for sentence in study.findings(tables)
