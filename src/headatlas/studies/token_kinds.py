@@ -165,6 +165,7 @@ def _resting(table: pd.DataFrame) -> Iterator[Finding]:
         len(resting),
         untrained=int((rows[CONTROL] > RESTS).sum()) if controlled(rows) else None,
         unit="count",
+        most=len(rows),
         heads=heads_in(resting.sort_values("value", ascending=False, kind="stable")),
         evidence=(
             *([f"whole 95 % CI above {percent(RESTS)}: {sure}"] if sure < len(resting) else []),

@@ -16,6 +16,7 @@ from headatlas.results.folder import Results
 from headatlas.views.page.assemble import assemble
 from headatlas.views.page.content import comparison_content, page_content
 from headatlas.views.page.maps import add_examples
+from headatlas.views.page.seen import add_seen
 
 LARGEST_PAGE = 3_000_000  # bytes: small enough to mail
 
@@ -38,5 +39,6 @@ def full_content(results: Results, largest: int = LARGEST_PAGE) -> dict[str, Any
     """Everything on the page, with as many of an atlas's examples as fit into `largest` bytes, but at least one."""
     content = page_content(results)
     if isinstance(results, Atlas):
-        add_examples(content, results, largest - len(assemble(content).encode()))
+        shown = add_examples(content, results, largest - len(assemble(content).encode()))
+        add_seen(content, results, shown)
     return content

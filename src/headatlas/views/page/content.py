@@ -25,8 +25,8 @@ from headatlas.results.folder import Results
 from headatlas.results.naming import heads_in_layers, model_named, short_name
 from headatlas.results.tables import TABLES
 from headatlas.results.view import View
-from headatlas.studies.findings import Finding, leading
 from headatlas.tables import ONE_HEAD, Key, Table, Value
+from headatlas.views.page.opening import brief_lead, opening_content, resting_content, rounded
 from headatlas.views.published.views import comparisons
 from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
 from headatlas.views.words.comparison import (
@@ -66,10 +66,8 @@ COMPARISON_CAVEATS = (
     "Attention shows where a head looks, not what the model uses. Two heads that attend alike may still do different "
     "things with what they see.",
 )
-DIGITS = 5  # significant ones; the files in tables/ have all
 MOST_ROWS = 50_000
 NEAREST = 6  # nearest heads listed for each head
-LEADING = 5  # findings that are shown before the others
 SMALL, FAST = 6, 1  # levels: for a file, and for an answer while a user waits
 
 
@@ -85,12 +83,10 @@ def page_content(atlas: Results) -> dict[str, Any]:
         "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
-        "findings": [
-            *unknown_warnings(manifest),
-            *map(str, found),
-            *common_tokens(manifest),
-        ],
-        "leading": [_finding(finding) for finding in leading(found, LEADING) if isinstance(finding, Finding)],
+        "brief": brief_lead(manifest),
+        "warnings": unknown_warnings(manifest),
+        "findings": [*map(str, found), *common_tokens(manifest)],
+        **opening_content(atlas.tables, found, about_model["heads"]),
         "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",
@@ -100,24 +96,6 @@ def page_content(atlas: Results) -> dict[str, Any]:
         "tables": {name: packed_table(name, atlas.tables[name], about_model["special"]) for name in atlas.tables},
         "nearest": nearest_heads(atlas.tables[distances]) if distances in atlas.tables else {},
         "comparisons": [_view(view) for view in comparisons(atlas)],
-    }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    """A finding with its numbers apart, for a picture of it; null where there is none."""
-    low, high = map(rounded, finding.interval or (math.nan, math.nan))
-    return {
-        "claim": finding.claim,
-        "text": str(finding),
-        "study": finding.study,
-        "unit": finding.unit,
-        "value": rounded(math.nan if finding.value is None else finding.value),
-        "low": low,
-        "high": high,
-        "most": finding.most,
-        "rivals": {name: rounded(value) for name, value in finding.rivals.items()},
-        "heads": [list(head) for head in finding.heads],
-        "evidence": list(finding.evidence),
     }
 
 
@@ -212,6 +190,7 @@ def _side(name: str, model: Mapping[str, Any], tables: Mapping[str, pd.DataFrame
     about_model = model_content(model)
     return about_model | {
         "name": name,
+        "resting": resting_content(tables),
         "tables": {table: packed_table(table, frame, about_model["special"]) for table, frame in slim.items()},
     }
 
@@ -320,11 +299,6 @@ def nearest_heads(distances: pd.DataFrame) -> dict[str, list[list[Any]]]:
             if len(near) < NEAREST:
                 near.append([*other, rounded(value)])
     return nearest
-
-
-def rounded(value: float) -> float | None:
-    """A number with five significant digits; None for NaN and infinity, which JSON does not have."""
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 
 def _column(values: pd.Series[Any]) -> list[Any] | dict[str, Any]:

@@ -48,7 +48,7 @@ export function picture({ width, height }, label, attributes = {}) {
   return svg("svg", { ...common, "aria-label": label, ...attributes });
 }
 
-/** @param {string} text @param {() => unknown} click @param {Attributes} attributes */
+/** @param {string} text @param {(event: MouseEvent) => unknown} click @param {Attributes} attributes */
 export function button(text, click, attributes = {}) {
   return element("button", { type: "button", text, on: { click }, ...attributes });
 }

@@ -8,12 +8,14 @@ import { Comparison } from "./data/comparison.js";
 import { strongest } from "./data/measures.js";
 import { firstMeasure } from "./data/measures.js";
 import { button, element } from "./dom.js";
+import { keepHistory, moveByKeys } from "./navigation.js";
 import { Store } from "./store.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
-import { attachTip } from "./tip.js";
+import { attachTip, tip } from "./tip.js";
 import { createCard } from "./views/card.js";
 import { differencesView } from "./views/differences.js";
 import { gridView } from "./views/grid.js";
+import { createKeyHelp } from "./views/key-help.js";
 import { layersView } from "./views/layers.js";
 import { liveView } from "./views/live.js";
 import { mapView } from "./views/map.js";
@@ -37,7 +39,9 @@ const VIEWS = [
   layersView,
   weightsView,
 ];
-const LEAST = 420; // pixels of a view, either way
+const LEAST = { width: 280, height: 420 }; // pixels of a view
+const PADDING = 48; // pixels beside a view, both sides together
+const STAYING = new Set(["head", "other", "pinned"]); // changes after which a note is still true
 const PAUSE = 80; // milliseconds after the last change of the window's size
 
 async function start() {
@@ -64,6 +68,8 @@ async function start() {
     scope: "",
     direction: "better",
     pinned: null,
+    only: "",
+    card: false,
     theme: currentTheme(),
   };
   const store = new Store(shown, {
@@ -83,8 +89,8 @@ function build(atlas, store, views) {
   const page = /** @type {HTMLElement} */ (document.getElementById("page"));
   const main = element("main", { id: "main", tabindex: -1 });
   const size = () => ({
-    width: Math.max(LEAST, main.clientWidth - 48),
-    height: Math.max(LEAST, window.innerHeight - main.offsetTop - 84),
+    width: Math.max(LEAST.width, main.clientWidth - PADDING),
+    height: Math.max(LEAST.height, window.innerHeight - main.offsetTop - 84),
   });
   const common = { store, size, palette: () => palette(store.shown.theme) };
   const context = { ...common, atlas };
@@ -93,8 +99,9 @@ function build(atlas, store, views) {
   const panels = new Map();
   const tabs = views.map(({ name, title }) => {
     const attributes = { role: "tab", id: `tab-${name}`, "aria-controls": "main" };
-    return button(title, () => store.change({ view: name }), attributes);
+    return button(title, (event) => choose(name, event), attributes);
   });
+  const keys = createKeyHelp();
   const bar = { role: "tablist", "aria-label": "Views", class: "tabs", on: { keydown: moveTab } };
   const theme = button("", () => switchTheme(store), { class: "theme" });
   const { name } = atlas.content;
@@ -111,13 +118,15 @@ function build(atlas, store, views) {
       ),
       element("nav", bar, ...tabs),
       createSearch(context),
+      button("?", keys.toggle, { class: "theme", "aria-label": "Keys" }),
       theme,
     ),
     element("div", { class: "columns" }, main, card.node),
+    keys.node,
   );
   attachTip(page);
   watchTheme((now) => store.change({ theme: now }));
-  window.addEventListener("hashchange", () => location.hash !== store.link() && store.follow(location.hash));
+  moveByKeys(store, atlas, main);
   let waiting = 0;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
@@ -128,6 +137,12 @@ function build(atlas, store, views) {
   function skip(event) {
     event.preventDefault();
     main.focus();
+  }
+
+  /** A view chosen by pointer: from there, arrow keys move between heads. @param {string} view @param {MouseEvent} event */
+  function choose(view, event) {
+    store.change({ view });
+    if (event.detail) main.focus();
   }
 
   /** @param {KeyboardEvent} event */
@@ -154,6 +169,9 @@ function build(atlas, store, views) {
     theme.textContent = otherTheme === "light" ? "Light" : "Dark";
     theme.setAttribute("aria-label", `Switch to ${otherTheme} colours`);
     const panel = panelOf(now.view);
+    if ([...changed].some((name) => !STAYING.has(name))) tip(null, null);
+    page.dataset.view = now.view;
+    page.classList.toggle("opened", now.card);
     if (changed.has("view")) {
       tabs.forEach((tab, place) => {
         const selected = views[place].name === now.view;
@@ -166,9 +184,9 @@ function build(atlas, store, views) {
     }
     card.update(now, changed);
     await panel.update(now, changed);
-    const link = store.link();
-    if (location.hash !== link && location.protocol !== "about:") history.replaceState(null, "", link);
   }
+
+  keepHistory(store);
   store.listen(show);
   show(store.shown, new Set(["view", "head", "theme"])).then(() => {
     performance.mark("first-view");

@@ -41,14 +41,17 @@ export class Store {
 
   /** The part of the address that leads back to what is shown. */
   link() {
-    const { view, head, other, side, example, unit, measure, table, among, scope } = this.shown;
+    const { view, head, other, side, example, unit, measure, show, table, among, scope, only } = this.shown;
+    const values = view === "grid" && show === "values";
     return formatLink({
       head: side === 1 ? "" : this.known.heads.name(head),
       other: side === 1 ? this.known.others?.name(other) : "",
       view,
-      example: view === "sentence" || view === "grid" ? example + 1 : "",
+      example: ["overview", "sentence", "grid"].includes(view) && this.known.examples ? example + 1 : "",
       unit: view === "sentence" && unit === "tokens" ? unit : "",
-      measure: (view === "grid" && this.shown.show === "values") || view === "sides" ? measure : "",
+      measure: values || view === "sides" ? measure : "",
+      show: view === "grid" && !values ? show : "",
+      only: view === "overview" ? only : "",
       among: view === "differences" ? among : "",
       scope: view === "differences" ? scope : "",
       table: view === "tables" ? table : "",
@@ -70,6 +73,8 @@ export class Store {
     if (Number.isInteger(example) && example >= 0 && example < examples) change.example = example;
     if (parts.unit === "tokens" || parts.unit === "words") change.unit = parts.unit;
     if (parts.measure) Object.assign(change, { measure: parts.measure, show: "values" });
+    else if (parts.show === "maps") change.show = "maps";
+    if (parts.view === "overview") change.only = parts.only ?? "";
     for (const name of /** @type {const} */ (["table", "among", "scope"])) if (parts[name]) change[name] = parts[name];
     this.change(change);
   }

@@ -22,7 +22,12 @@ interface Content {
   special: Special;
   words_from: string;
   lead: string;
+  brief?: string; // the lead in one line
+  warnings?: string[];
   findings: string[];
+  leading?: Finding[];
+  resting?: Resting;
+  seen?: number[]; // by head, the example in which it is seen best
   caveats: string[];
   notes: string[];
   tables: Record<string, PackedTable>;
@@ -35,6 +40,37 @@ interface Content {
   relations_by?: string;
   differences?: Record<string, DeclaredDifferences>;
   sides?: Content[];
+}
+
+/** A sentence with its numbers apart; null where there is none. */
+interface Finding {
+  claim: string;
+  base: string; // interval and baselines, in words
+  study: string;
+  unit: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  most: number | null;
+  rivals: Record<string, number>; // what it has to beat
+  heads: [layer: number, head: number][];
+  layers?: number[]; // the same of every layer
+  example?: number; // where it is seen
+  pair?: Pair; // two words of that example
+}
+
+interface Pair {
+  from: string;
+  to: string;
+  ahead: boolean; // whether the word that is attended to comes later
+}
+
+/** From which share of their attention on heads are said to rest, on what, and the labels that say the same. */
+interface Resting {
+  least: number;
+  on: string;
+  first: boolean; // whether the first token is such a place, whatever it is
+  labels: string[];
 }
 
 interface Special {
@@ -163,6 +199,7 @@ interface BestHead {
   layer: number;
   head: number;
   said: string;
+  lead: number; // over the best fixed offset
   measure?: string;
 }
 
@@ -233,6 +270,8 @@ interface Shown {
   scope: string;
   direction: string;
   pinned: Focus;
+  only: string; // roles, states and heads that are singled out, with commas between
+  card: boolean; // whether the card is open in the overview
   theme: string;
 }
 

@@ -153,7 +153,7 @@ function build(shell) {
     grid.paint(fill, colours);
     const measure = measureOf.get(colour());
     if (measure) grid.write(measure, colours);
-    return { heads: grid, ...grid.total, ring: grid.size / 2 + 2, x: 0, y: 0 };
+    return { heads: grid, ...grid.total, ring: grid.size.height / 2 + 2, x: 0, y: 0 };
   }
 
   /** Rings around the chosen heads, and a line from one to the other. */
