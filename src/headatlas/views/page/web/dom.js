@@ -123,3 +123,8 @@ export function visible(text) {
     .replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
   return shown.trim() ? shown : "␣";
 }
+
+/** A number and its sign of percent stay on one line. @param {string} text */
+export function unbroken(text) {
+  return text.replace(/(\d) %/g, "$1\u00a0%");
+}

@@ -3,7 +3,7 @@
 import { divide, fittingPairs, tokenMap, unitMap } from "../data/attention.js";
 import { percent } from "../data/frames.js";
 import { saysOf } from "../data/roles.js";
-import { button, element } from "../dom.js";
+import { button, element, unbroken } from "../dom.js";
 import { passage } from "../pictures/passage.js";
 import { exampleSelect } from "./example-controls.js";
 
@@ -14,6 +14,7 @@ export function headAtWork({ atlas, store }) {
   const { heads, roles, content, examples } = atlas;
   const title = element("h2", { "aria-live": "polite" });
   const says = element("span", { class: "faint" });
+  const evidence = element("p", { class: "evidence" });
   const tools = element("div", { class: "controls" });
   const body = element("div");
   const key = element(
@@ -23,7 +24,7 @@ export function headAtWork({ atlas, store }) {
     "under a word: share of its attention at work",
   );
   const top = element("div", { class: "top" }, title, says, examples.length ? key : "");
-  const node = element("section", { class: "panel work", "aria-label": "A head at work" }, top, body, tools);
+  const node = element("section", { class: "panel work", "aria-label": "A head at work" }, top, evidence, body, tools);
   let turn = 0;
   /** @type {ReturnType<typeof passage>|null} */
   let text = null;
@@ -35,7 +36,8 @@ export function headAtWork({ atlas, store }) {
     const rest = Number.isNaN(share) ? "" : ` ${percent(share)} of its attention rests on ${content.resting?.on}.`;
     const said = saysOf(roles[head]);
     says.textContent = `${said}.${rest}`;
-    says.title = roles[head].evidence;
+    evidence.textContent = unbroken(roles[head].evidence);
+    evidence.hidden = !roles[head].evidence;
   }
 
   function drawTools() {

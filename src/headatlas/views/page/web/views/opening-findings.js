@@ -2,7 +2,7 @@
 
 import { percent } from "../data/frames.js";
 import { RESTS } from "../data/roles.js";
-import { button, element } from "../dom.js";
+import { button, element, unbroken } from "../dom.js";
 import { findingPicture } from "../pictures/finding-pictures.js";
 
 /** @param {Context} context @param {() => void} showHead brings the head at work into view */
@@ -75,9 +75,4 @@ function withNumber({ claim, value, unit }) {
     return [unbroken(text.slice(0, start)), bold, unbroken(text.slice(start + number.length)) + "."];
   }
   return [unbroken(claim) + "."];
-}
-
-/** A number and its unit stay on one line. @param {string} text */
-function unbroken(text) {
-  return text.replace(/(\d) %/g, "$1\u00a0%");
 }

@@ -7,7 +7,7 @@ import { sampleCell } from "../pictures/role-cell.js";
 import { wall } from "../pictures/wall.js";
 import { savers } from "../saving.js";
 
-const SIDE = 232; // pixels of the legend beside the wall
+const SIDE = 206; // pixels of the legend beside the wall
 const BELOW = 1.3; // times as many heads as layers, from which the legend stands below
 const NARROW = 640; // pixels of a window with one column
 const BAR = 26; // pixels of the longest bar in the legend

@@ -4,7 +4,7 @@
  */
 
 import { NO_ROLE, ROLES } from "../data/roles.js";
-import { button, element } from "../dom.js";
+import { button, element, unbroken } from "../dom.js";
 import { remark } from "../pictures/strips.js";
 import { anyOf, view } from "../view.js";
 import { headAtWork } from "./head-at-work.js";
@@ -12,6 +12,7 @@ import { layerCharts } from "./layer-charts.js";
 import { openingFindings } from "./opening-findings.js";
 import { openingWall } from "./opening-wall.js";
 
+const MANY = 16; // heads of a layer, from which the wall takes more of the width
 const BOTH = "A: blue circles, solid line. B: orange squares, broken line. Lines are the means of layers.";
 const LABELS = "Each label names the figures behind it: point at a head, or open its card.";
 
@@ -35,12 +36,14 @@ function opening(shell) {
     { class: "heading" },
     shell.savers(() => "layers"),
   );
+  const openingPair = element("div", { class: "opening" }, wall.node, findings.node);
+  if (atlas.heads.widest > MANY) openingPair.style.setProperty("--left", "860fr");
   const layers = fold("Through the layers", saveCharts, stage);
   layers.addEventListener("toggle", () => layers.open && charts.draw());
   node.append(
     element("div", { class: "about" }, content.brief ?? content.lead, fold(`${content.caveats.length} caveats`, list(content.caveats))),
     content.warnings?.length ? element("div", { class: "warnings" }, list(content.warnings)) : "",
-    element("div", { class: "opening" }, wall.node, findings.node),
+    openingPair,
     work.node,
     element(
       "div",
@@ -151,8 +154,7 @@ function aboutExamples({ examples, examples_kept: kept }) {
  * @param {string} sentence @param {Atlas} atlas @param {Store} store
  */
 function withHeads(sentence, atlas, store) {
-  const unbroken = sentence.replace(/(\d) %/g, "$1\u00a0%");
-  return unbroken.split(/(?<![\w.-])(\d+-\d+)(?![\w-])/).map((part, place) => {
+  return unbroken(sentence).split(/(?<![\w.-])(\d+-\d+)(?![\w-])/).map((part, place) => {
     const head = place % 2 ? atlas.heads.parse(part) : -1;
     return head < 0 ? part : button(part, () => store.change({ head }), { class: "link" });
   });

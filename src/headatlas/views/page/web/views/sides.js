@@ -76,7 +76,7 @@ function build(shell) {
     const colours = palette();
     const width = shell.stageWidth();
     const free = Math.max(300, shell.stageHeight() - (remark.textContent ? 60 : 30));
-    const { legend } = colouring(sides[0], colour(), colours, 8, width - 16);
+    const { legend } = colouring(sides[0], colour(), colours, 8, width - 16, sides);
     const key = legend(0);
     const high = free - TITLE - key.height - BELOW;
     beside = standsBeside(width, high);
