@@ -10,9 +10,7 @@ import inspect
 import io
 import os
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
@@ -105,12 +103,17 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         report_names = {option.name for option in list_options(report_options)} & kwargs.keys()
         printing = report_options(**{name: kwargs.pop(name) for name in report_names})
+        quiet, as_json = (getattr(printing, way, False) for way in ("quiet", "json"))
+        if quiet and "progress" in {option.name for option in list_options(function.options)}:
+            kwargs["progress"] = False
         options = function.options(*args, **kwargs)
         with _end_in_words(name, entry):
             result = function.run(options)
             report = load(entry.report) if getattr(options, "shard", None) is None else report_shard
-            for line in report(result, options, printing):
-                print(wrapped(line))
+            from headatlas.commands.shared.report import show  # slow
+
+            for line in show(report(result, options, printing), name, quiet=quiet, as_json=as_json):
+                print(line)
 
     extra = inspect.signature(report_options).parameters.values()
     signature = inspect.signature(function)
@@ -170,20 +173,6 @@ def _suggest(name: str, error: CycloptsError) -> str:
 
 def _print_error(text: Text) -> None:
     Console(stderr=True, soft_wrap=not sys.stderr.isatty(), highlight=False).print(text)
-
-
-def wrapped(line: str) -> str:
-    """Break a line of a report between words where the terminal ends, below its own indentation.
-
-    What goes into a file or a pipe stays on one line; a text of several lines, such as a table, stays as it is.
-    """
-    text = line.lstrip("\n")
-    if not sys.stdout.isatty() or "\n" in text:
-        return line
-    indent = " " * (len(text) - len(text.lstrip()) + 2)
-    width = max(shutil.get_terminal_size().columns, 2 * len(indent))
-    broken = textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return line.removesuffix(text) + broken
 
 
 class Screen(io.TextIOWrapper):

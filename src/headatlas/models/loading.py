@@ -205,18 +205,18 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
 def _check_device_map(device_map: DeviceMap, device: str | torch.device, random_weights: RandomWeights | None) -> None:
     """Refuse an impossible device map before anything is loaded."""
     if isinstance(device_map, str) and device_map not in NAMED_MAPS:
-        raise SettingError(f"--device-map {device_map} is unknown. Use one of: {', '.join(NAMED_MAPS)}.")
+        raise SettingError(f"device_map {device_map} is unknown. Use one of: {', '.join(NAMED_MAPS)}.")
     if device != "auto":
-        raise SettingError(f"--device {device} and --device-map exclude each other. Remove one of the two options.")
+        raise SettingError(f"device {device} and device_map exclude each other. Remove one of the two.")
     if random_weights:
-        raise SettingError("Random weights are drawn on one device. Remove --device-map.")
-    pretrained.require_package("accelerate", "--device-map", "large")
+        raise SettingError("Random weights are drawn on one device. Remove device_map.")
+    pretrained.require_package("accelerate", "--device spread", "large")
 
 
 def _place_options(source: ModelSource, device_map: DeviceMap) -> dict[str, Any]:
     """Options of `from_pretrained`, with a folder for weights that fit nowhere else."""
     if source.adapter is not None:
-        raise SettingError(f"{source.name}: a fitted model is merged on one device. Remove --device-map.")
+        raise SettingError(f"{source.name}: a fitted model is merged on one device. Remove --device spread.")
     chosen = device_map if isinstance(device_map, str) else dict(device_map)
     return {"device_map": chosen, "offload_folder": tempfile.mkdtemp(prefix="headatlas-offload-")}
 

@@ -25,11 +25,12 @@ from headatlas.tables import Table
 
 
 class Made(NamedTuple):
-    """A table, the command that makes it, and the kind of corpus that its study needs; empty without a study."""
+    """A table, the command that makes it, and its study with the kind of corpus that it needs; empty without one."""
 
     table: Table
     command: str
     corpus: str = ""
+    study: str = ""
 
 
 class KnownTables(Mapping[str, Table]):
@@ -73,7 +74,7 @@ class KnownTables(Mapping[str, Table]):
 
 def _add_study(made: dict[str, Made], study: type[Study]) -> None:
     for table in study.tables:
-        made.setdefault(table.name, Made(table, "survey", study.corpus))
+        made.setdefault(table.name, Made(table, "survey", study.corpus, study.name))
 
 
 TABLES = KnownTables()

@@ -11,7 +11,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -21,7 +21,7 @@ Head = tuple[int, int]  # layer and head, from 1
 UNTRAINED = "untrained weights"
 MOST_NAMED = 8
 SMALL_SHARE = 0.0995  # below which a decimal is written
-MOST_OF_STUDY = 2  # of the leading findings
+LEADING, MOST_OF_STUDY = 5, 2  # findings that are shown before the others, and how many of these may be of one study
 MOST_LAYERS = 12  # that a sentence lists; more are in the table
 
 
@@ -83,6 +83,23 @@ class Finding:
         """What the value is measured against, by name: the baselines, and untrained weights if they were run."""
         return dict(self.baselines) | ({} if self.untrained is None else {UNTRAINED: self.untrained})
 
+    def record(self) -> dict[str, Any]:
+        """The finding with its numbers apart, as values that JSON can hold; null where there is none."""
+        low, high = map(_known, self.interval or (None, None))
+        return {
+            "text": str(self),
+            "claim": self.claim,
+            "study": self.study,
+            "unit": self.unit,
+            "value": _known(self.value),
+            "low": low,
+            "high": high,
+            "most": self.most,
+            "rivals": {name: _known(value) for name, value in self.rivals.items()},
+            "heads": [list(head) for head in self.heads],
+            "evidence": list(self.evidence),
+        }
+
     @property
     def brief(self) -> str:
         """The sentence with its heads, interval and rivals; further evidence is in the whole one."""
@@ -102,6 +119,10 @@ class Finding:
         if self.unit == "share":
             return written_share(value)
         return f"{value:,.0f}" if self.unit == "count" else f"{value:.2f}"
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
 
 
 def leading(findings: Iterable[Finding | str], count: int) -> list[Finding | str]:

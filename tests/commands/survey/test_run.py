@@ -209,7 +209,7 @@ def write(path: Path, content: bytes) -> Path:
         (b"\x00\x01\x02", "binary"),
         ("caf\xe9 au lait\n".encode("latin-1"), "line 1: is not UTF-8"),
         (b"word " * 300_000, "line 1: has more than"),
-        (b"Only one line in this document.\n", r"only one line.*--text-format paragraphs"),
+        (b"Only one line in this document.\n", r"1 document of one line.*--format text=paragraphs"),
         ("\u200b\n\u200b\n".encode(), "no tokens"),
     ],
     ids=["empty", "blank", "binary", "latin-1", "giant line", "one line", "no tokens"],

@@ -19,6 +19,7 @@ from headatlas.commands.shared.options import (
     Bounds,
     Files,
     Folder,
+    Heads,
     Names,
     OnByDefault,
     Options,
@@ -60,7 +61,7 @@ class RemovalOptions(Options, panel="Removal"):
     kind: AblationKind = "zero"
     """What replaces the output of a removed head: nothing (zero), its mean output, or its output at a token sampled
     from the data (resample)."""
-    heads: Annotated[Names | None, Parameter(metavar="LAYER-HEAD...")] = None
+    heads: Heads | None = None
     """Remove only these heads, for example 8-10, and draw no curves. Default: every head in turn."""
     attention: Annotated[Stack | None, UNRECORDED] = None
     """Attention to remove heads from in an encoder-decoder model. Default: encoder."""

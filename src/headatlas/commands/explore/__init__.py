@@ -6,4 +6,10 @@ turns strangers away and answers one question at a time, and `address` knows whe
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Start here", 3, "shared.printing:report_nothing", arguments="[MODEL] [ATLAS] ")
+ENTRY = Entry(
+    "Start here",
+    3,
+    "shared.printing:report_nothing",
+    printing="shared.printing:NoOptions",
+    arguments="[MODEL] [ATLAS] ",
+)

@@ -14,7 +14,7 @@ from headatlas.commands.shared.options import (
     UNRECORDED,
     Files,
     Folder,
-    Names,
+    Heads,
     Options,
     Positive,
     PythonOnly,
@@ -60,7 +60,7 @@ class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
     """Other documents with keyphrases, to choose and combine heads on."""
     out: Folder = "keyphrases"
     """Folder to write to. An unfinished run resumes."""
-    heads: Annotated[Names | None, Parameter(metavar="LAYER-HEAD...")] = None
+    heads: Heads | None = None
     """Heads to score words by, for example 5-4 6-11. Default: those found on --train, or those that ship with headatlas
     for the embedded model."""
     candidates: Annotated[str | None, Parameter(metavar="PIPELINE")] = None

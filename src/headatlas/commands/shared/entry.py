@@ -32,7 +32,7 @@ class Entry:
     panel: Panel
     place: int
     report: str
-    printing: str = "shared.printing:NoOptions"
+    printing: str = "shared.printing:ReportOptions"
     arguments: str = "MODEL "
     resumes: bool = False
     in_python: bool = True

@@ -43,6 +43,18 @@ class Bounds:
             raise SettingError(f"{flag} must be at most {self.maximum:g}, not {value}.")
 
 
+@dataclass(frozen=True)
+class HeadNames:
+    """Names of heads, such as 8-10, one by one or with commas between them."""
+
+    def check(self, _flag: str, value: Any) -> None:
+        """Raise SettingError for anything that is not the name of a head."""
+        from headatlas.models.heads import parse_head
+
+        for name in list_names(value) or ():
+            parse_head(name)
+
+
 def _split_values(_hint: Any, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
@@ -61,6 +73,7 @@ OnByDefault = Annotated[bool, Parameter(negative_bool="no-")]
 PythonOnly = Annotated[bool, Parameter(parse=False), UNRECORDED]  # a keyword that is not an option of the command line
 Folder = Annotated[str | Path, Parameter(metavar="DIR"), UNRECORDED]
 Files = Annotated[str | Path | Sequence[str | Path], SEVERAL, Parameter(metavar="FILE..."), UNRECORDED]
+Heads = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="LAYER-HEAD..."), HeadNames(), UNRECORDED]
 Names = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="NAME..."), UNRECORDED]
 Pairs = Annotated[
     Mapping[str, str], SEVERAL, Parameter(metavar="KIND=NAME...", converter=_split_pairs, accepts_keys=False)
@@ -119,7 +132,7 @@ class Option:
             if get_origin(part) is Literal and value not in get_args(part):
                 token = Token(keyword=flag, value=str(value))  # the sentence that cyclopts prints in the shell
                 raise SettingError(str(CoercionError(token=token, target_type=part, verbose=False)))
-            if isinstance(part, Bounds):
+            if isinstance(part, Bounds | HeadNames):
                 part.check(flag, value)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -19,9 +19,9 @@ class TableOptions(Options):
 
     folder: Folder = field(kw_only=False)
     """Folder made by `headatlas survey` or another command that writes tables."""
-    name: str = field(kw_only=False)
-    """A table, such as positions or entropy. dependencies, coreference and probes are shown with the published figures
-    beside them."""
+    name: str | None = field(default=None, kw_only=False)
+    """A table, such as positions or entropy, or findings. dependencies, coreference and probes are shown with the
+    published figures beside them. Omit it to list all tables."""
     format: TableFormat | None = None
     """How to write it. Default: as the suffix of --out says, else terminal."""
     out: Annotated[str | Path | None, Parameter(metavar="FILE")] = None
@@ -41,6 +41,7 @@ def table(options: TableOptions) -> str:
     CSV holds the words of a corpus as they are. Import it into a spreadsheet as text: a word that begins with = would
     be taken for a formula.
 
+        headatlas table atlas
         headatlas table atlas positions --sort value --rows 10
         headatlas table atlas dependencies --out table1.tex
         headatlas table atlas dependencies --raw --format csv > every_head.csv
@@ -50,11 +51,17 @@ def table(options: TableOptions) -> str:
     from headatlas.files import write_text
     from headatlas.results.comparison import open_results
     from headatlas.results.rendering import choose_format, render
-    from headatlas.views.published.views import view_of
+    from headatlas.views.published.views import list_tables, view_of
 
     out = None if options.out is None else Path(options.out)
     chosen = choose_format(options.format, out)
-    view = view_of(open_results(options.folder), options.name, raw=options.raw).chosen(options.sort, options.rows)
+    results = open_results(options.folder)
+    if options.name is None:
+        next_step = f"Next: headatlas table {options.folder} NAME"
+        view = replace(list_tables(results), notes=(next_step,))
+    else:
+        view = view_of(results, options.name, raw=options.raw)
+    view = view.chosen(options.sort, options.rows)
     if out is None:
         columns = shutil.get_terminal_size(fallback=(0, 0)).columns
         return render(view, chosen, columns or None)

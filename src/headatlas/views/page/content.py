@@ -28,7 +28,7 @@ from headatlas.results.view import View
 from headatlas.tables import ONE_HEAD, Key, Table, Value
 from headatlas.views.page.opening import brief_lead, opening_content, resting_content, rounded
 from headatlas.views.published.views import comparisons
-from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
+from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
 from headatlas.views.words.comparison import (
     comparison_findings,
     comparison_warnings,
@@ -37,7 +37,7 @@ from headatlas.views.words.comparison import (
     not_compared,
     relations_by,
 )
-from headatlas.views.words.findings import findings
+from headatlas.views.words.findings import all_findings
 
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
@@ -78,14 +78,14 @@ def page_content(atlas: Results) -> dict[str, Any]:
     heads = heads_in_layers(model)
     distances = "head_distances"
     about_model = model_content(model)
-    found = findings(atlas.tables, manifest.get("findings"))
+    found = all_findings(atlas)
     return about_model | {
         "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
         "brief": brief_lead(manifest),
         "warnings": unknown_warnings(manifest),
-        "findings": [*map(str, found), *common_tokens(manifest)],
+        "findings": list(map(str, found)),
         **opening_content(atlas.tables, found, about_model["heads"]),
         "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [

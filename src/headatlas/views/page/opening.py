@@ -14,13 +14,12 @@ import pandas as pd
 
 from headatlas.corpora.files import name_files
 from headatlas.results.naming import heads_in_layers
-from headatlas.studies.findings import Finding, leading
+from headatlas.studies.findings import LEADING, Finding, leading
 from headatlas.studies.labels import labels_of
 from headatlas.studies.token_kinds import FIRST, RESTING_PLACES, RESTS, resting_places
 from headatlas.wording import counted
 
-LEADING = 5  # findings that are shown before the others, at most
-FEWEST = 3  # of them; more only if they are surprising enough
+FEWEST = 3  # findings that are shown before the others; more only if they are surprising enough
 SURPRISING = 0.1
 COUNTED = ("mention", "sentence", "token", "document")  # what a corpus is counted in: the first that it has
 DIGITS = 5  # significant ones; the files in tables/ have all
@@ -87,22 +86,9 @@ def rounded(value: float) -> float | None:
 
 
 def _finding(finding: Finding, tables: Tables) -> dict[str, Any]:
-    """A finding with its numbers apart, for a picture of it; null where there is none."""
-    low, high = map(rounded, finding.interval or (math.nan, math.nan))
+    """A finding with its numbers apart, and what a picture of it needs besides."""
     layers = _means_of_layers(finding, tables)
-    return {
-        "claim": finding.claim,
-        "base": _base(finding),
-        "study": finding.study,
-        "unit": finding.unit,
-        "value": rounded(math.nan if finding.value is None else finding.value),
-        "low": low,
-        "high": high,
-        "most": finding.most,
-        "rivals": {name: rounded(value) for name, value in finding.rivals.items()},
-        "heads": [list(head) for head in finding.heads],
-        **({"layers": layers} if layers else {}),
-    }
+    return finding.record() | {"base": _base(finding)} | ({"layers": layers} if layers else {})
 
 
 def _base(finding: Finding) -> str:

@@ -45,6 +45,7 @@ interface Content {
 /** A sentence with its numbers apart; null where there is none. */
 interface Finding {
   claim: string;
+  text: string; // all of it
   base: string; // interval and baselines, in words
   study: string;
   unit: string;
@@ -54,6 +55,7 @@ interface Finding {
   most: number | null;
   rivals: Record<string, number>; // what it has to beat
   heads: [layer: number, head: number][];
+  evidence: string[];
   layers?: number[]; // the same of every layer
   example?: number; // where it is seen
   pair?: Pair; // two words of that example
