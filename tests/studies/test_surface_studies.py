@@ -85,8 +85,8 @@ def test_kinds_share_out_all_attention():
         batch = batch_of([one])
         study.see(0, LayerMap(random_maps(batch)[0], batch, None))
         study.end_batch(batch)
-        table = table_of(study)
-        shares = table[table["kind"].isin(["cls", "sep", "first", "period_comma", "other"])].groupby("head")["value"].sum()
+        parts = table_of(study).query("kind in ['cls', 'sep', 'first', 'period_comma', 'other']")
+        shares = parts.groupby("head")["value"].sum()
         np.testing.assert_allclose(shares, 1, rtol=1e-6)
 
 

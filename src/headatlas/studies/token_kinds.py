@@ -2,10 +2,9 @@
 (sections 3.1 and 3.2, figure 2)
 
 The kinds `cls`, `sep`, `first`, `period_comma` and `other` share out a row's attention; `sep_to_sep` and `other_to_sep`
-are the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows. A model whose input has no ``[CLS]``, as most
-language models, often puts on the first token of a segment what others put there: `first` is the attention to it,
-whatever token it is. `resting` is the attention to all three together, the tokens to which heads attend when they have
-nothing to do.
+are the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows. A model whose input has no ``[CLS]`` often
+puts on the first token of a segment what others put there: `first` is the attention to it, whatever token it is.
+`resting` is the attention to all three together, the tokens to which heads attend when they have nothing to do.
 """
 
 from __future__ import annotations

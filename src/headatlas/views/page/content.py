@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import re
 import zlib
 from collections.abc import Container, Mapping

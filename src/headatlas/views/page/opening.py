@@ -14,7 +14,7 @@ import pandas as pd
 
 from headatlas.corpora.files import name_files
 from headatlas.results.naming import heads_in_layers
-from headatlas.studies.findings import LEADING, Finding, leading
+from headatlas.studies.findings import LEADING, Finding, heads_in, leading
 from headatlas.studies.labels import labels_of
 from headatlas.studies.token_kinds import FIRST, RESTING_PLACES, RESTS, resting_places
 from headatlas.wording import counted
@@ -71,8 +71,7 @@ def most_interesting_head(tables: Tables, findings: Sequence[Finding | str]) -> 
     labels = labels[~labels["label"].isin([place.label for place in RESTING_PLACES])]
     if labels.empty:
         return None
-    strongest = labels.loc[labels["strength"].idxmax()]
-    return int(strongest["layer"]), int(strongest["head"])
+    return heads_in(labels.nlargest(1, "strength"))[0]
 
 
 def place_of(head: tuple[int, int], heads: Sequence[int]) -> int:

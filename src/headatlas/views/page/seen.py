@@ -67,7 +67,7 @@ class Seen:
         first_rests: bool,
     ) -> None:
         self._heads, self._examples = heads, examples
-        maps = [np.concatenate([layer[:number] for layer, number in zip(one.maps, heads, strict=True)]) for one in examples]
+        maps = [_of_heads(example, heads) for example in examples]
         pairs = list(zip(examples, maps, strict=True))
         self._predicted = [_predicted(example, of_heads, how) for example, of_heads in pairs]
         self._at_work = np.stack([_at_work(example, of_heads, first_rests) for example, of_heads in pairs], 1)
@@ -134,6 +134,11 @@ class Seen:
                     yield mention.head, int(chosen), any(mentions[other].head == chosen for other in before)
 
 
+def _of_heads(example: Example, heads: Sequence[int]) -> NDArray[np.float32]:
+    """The maps of all heads, layer by layer: [heads, n, n]."""
+    return np.concatenate([layer[:number] for layer, number in zip(example.maps, heads, strict=True)])
+
+
 def _predicted(example: Example, maps: NDArray[np.float32], how: FromTokens) -> NDArray[np.int64] | None:
     """What each head predicts: [heads, 2, words] of a tree, [heads, mentions] of mentions, None of other examples."""
     if example.tree is not None:
@@ -148,4 +153,5 @@ def _at_work(example: Example, maps: NDArray[np.float32], first_rests: bool) -> 
     places[0] |= first_rests
     if special.all():
         return np.zeros(len(maps))
-    return 1 - maps[:, ~special][:, :, places].sum(-1, dtype=np.float64).mean(-1)
+    resting: NDArray[np.float64] = maps[:, ~special][:, :, places].sum(-1, dtype=np.float64).mean(-1)
+    return 1 - resting
