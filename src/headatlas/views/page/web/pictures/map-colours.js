@@ -24,10 +24,11 @@ export function colouring(atlas, by, colours, left, width, all = [atlas]) {
     return {
       fill: (index) => colours.shade(share(index)),
       outline: colours.faint,
-      legend: (y) => ({
-        node: rampLegend(colours, range(measure), measure.format, measure.label, left, y - 4),
-        height: 30,
-      }),
+      legend: (y) => {
+        const { node, height } = rampLegend(colours, range(measure), measure.format, measure.label, width);
+        node.setAttribute("transform", `translate(${left} ${y - 4})`);
+        return { node, height };
+      },
     };
   }
   const kinds = by === "behaviour" ? behaviours : by === "cluster" ? clusters : layers;

@@ -18,6 +18,7 @@ import { createLargeMap } from "./large-map.js";
 
 const MARGIN = { width: 96, height: 110 }; // pixels for numbers and legend
 const SMALLEST = { values: 12, maps: 28 }; // pixels from cell to cell
+const LEGIBLE = 56; // pixels of a map for which a grid may be higher than the window
 const LARGEST = 92;
 const WIDEST = 4; // times the height of a cell with a value
 const MOST_ZOOM = 8;
@@ -76,8 +77,8 @@ export const gridView = view("grid", "Grid", "Grid of all heads", (shell) => {
     const label = "All heads: arrow keys move";
     const gap = Math.min(6, Math.max(1, Math.min(pitch, tall) / 8));
     grid = headGrid(heads, { pitch, tall, gap, axes: true, label, id: "grid", choose, say });
-    if (measure) drawValues(grid, measure, colours);
-    if (example) drawMaps(grid, example, heads, colours);
+    if (measure) drawValues(grid, measure, colours, shell.stageWidth());
+    if (example) drawMaps(grid, example, heads, colours, shell.stageWidth());
     grid.select(store.shown.head);
     grid.node.addEventListener("dblclick", openMap);
     grid.node.addEventListener("keydown", (event) => event.key === "Enter" && openMap());
@@ -97,10 +98,13 @@ export const gridView = view("grid", "Grid", "Grid of all heads", (shell) => {
   function cellSize(values) {
     const { width, height } = size();
     const space = { width: (width - MARGIN.width) / heads.widest, height: (height - MARGIN.height) / heads.layers };
-    const least = SMALLEST[values ? "values" : "maps"];
-    const tall = Math.max(least, Math.min(LARGEST, space.height, space.width));
-    const pitch = values ? Math.max(least, Math.min(LARGEST, space.width, WIDEST * tall)) : tall;
-    return { pitch: zoom * pitch, tall: zoom * tall };
+    if (values) {
+      const tall = Math.max(SMALLEST.values, Math.min(LARGEST, space.height, space.width));
+      const pitch = Math.max(SMALLEST.values, Math.min(LARGEST, space.width, WIDEST * tall));
+      return { pitch: zoom * pitch, tall: zoom * tall };
+    }
+    const side = Math.max(SMALLEST.maps, Math.min(LARGEST, space.width, Math.max(LEGIBLE, space.height)));
+    return { pitch: zoom * side, tall: zoom * side };
   }
 
   return (shown, changed) => {
@@ -122,19 +126,19 @@ function valueText({ values, format }, index) {
   return Number.isNaN(values[index]) ? "no value" : format(values[index]);
 }
 
-/** @param {HeadGrid} grid @param {Measure} measure @param {Palette} colours */
-function drawValues(grid, measure, colours) {
+/** @param {HeadGrid} grid @param {Measure} measure @param {Palette} colours @param {number} space */
+function drawValues(grid, measure, colours, space) {
   const share = scaled(measure);
   grid.paint((index) => colours.shade(share(index)), colours);
   grid.write(measure, colours);
-  extend(grid, (x, y) => rampLegend(colours, range(measure), measure.format, measure.label, x, y));
+  extend(grid, space, rampLegend(colours, range(measure), measure.format, measure.label, space));
 }
 
 /**
  * The map of each head in its cell, one pixel per weight.
- * @param {HeadGrid} grid @param {Example} example @param {Heads} heads @param {Palette} colours
+ * @param {HeadGrid} grid @param {Example} example @param {Heads} heads @param {Palette} colours @param {number} space
  */
-function drawMaps(grid, example, heads, colours) {
+function drawMaps(grid, example, heads, colours, space) {
   const { length } = example.tokens;
   const canvas = element("canvas", { width: length, height: length });
   const pen = /** @type {CanvasRenderingContext2D} */ (canvas.getContext("2d"));
@@ -149,13 +153,18 @@ function drawMaps(grid, example, heads, colours) {
     grid.under.append(svg("image", { ...grid.place(index), ...grid.size, href: canvas.toDataURL(), "image-rendering": "pixelated" }));
   }
   grid.paint(() => "#00000000", colours);
-  extend(grid, (x, y) => rampLegend(shading, [0, 1], (share) => percent(share), MAPS_LEGEND, x, y));
+  extend(grid, space, rampLegend(shading, [0, 1], (share) => percent(share), MAPS_LEGEND, space));
 }
 
-/** Add a legend below a grid. @param {HeadGrid} grid @param {(x: number, y: number) => SVGElement} legend */
-function extend({ node, total }, legend) {
-  const [width, height] = [Math.max(total.width, 620), total.height + 46];
-  node.append(svg("g", { "font-family": FONT }, legend(58, total.height + 14)));
+/**
+ * Add a legend below a grid.
+ * @param {HeadGrid} grid @param {number} space @param {{node: SVGElement, width: number, height: number}} legend
+ */
+function extend({ node, total, place }, space, legend) {
+  const left = Math.max(0, Math.min(place(0).x, space - legend.width));
+  const [width, height] = [Math.max(total.width, left + legend.width), total.height + legend.height + 14];
+  legend.node.setAttribute("transform", `translate(${left} ${total.height + 14})`);
+  node.append(svg("g", { "font-family": FONT }, legend.node));
   for (const [name, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, width, height })) {
     node.setAttribute(name, String(value));
   }

@@ -36,8 +36,9 @@ export function headAtWork({ atlas, store }) {
     const rest = Number.isNaN(share) ? "" : ` ${percent(share)} of its attention rests on ${content.resting?.on}.`;
     const said = saysOf(roles[head]);
     says.textContent = `${said}.${rest}`;
-    evidence.textContent = unbroken(roles[head].evidence);
-    evidence.hidden = !roles[head].evidence;
+    const { evidence: figures } = roles[head];
+    evidence.textContent = unbroken(figures.slice(0, 1).toUpperCase() + figures.slice(1));
+    evidence.hidden = !figures;
   }
 
   function drawTools() {

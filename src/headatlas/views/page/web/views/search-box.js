@@ -98,8 +98,9 @@ export function createSearch({ atlas, store }) {
 }
 
 /** A few words that are found: a head, a relation, a label or a measure. @param {Atlas} atlas */
-function suggestions({ heads, best, behaviours, measures }) {
+function suggestions({ heads, best, behaviours, measures, content }) {
   const relation = [...best.keys()].find((name) => !name.startsWith("all"));
-  const words = [relation, behaviours.find(({ label }) => label !== relation)?.label ?? measures[0]?.label];
+  const told = [relation, ...(content.resting?.labels ?? [])];
+  const words = [relation, behaviours.find(({ label }) => !told.includes(label))?.label ?? measures[0]?.label];
   return [heads.name(Math.floor(heads.total / 2)), ...words.filter((word) => word !== undefined)];
 }
