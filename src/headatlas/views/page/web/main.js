@@ -118,7 +118,7 @@ function build(atlas, store, views) {
       ),
       element("nav", bar, ...tabs),
       createSearch(context),
-      button("?", keys.toggle, { class: "theme", "aria-label": "Keys" }),
+      button("?", keys.toggle, { class: "help", "aria-label": "Keys" }),
       theme,
     ),
     element("div", { class: "columns" }, main, card.node),
@@ -139,7 +139,10 @@ function build(atlas, store, views) {
     main.focus();
   }
 
-  /** A view chosen by pointer: from there, arrow keys move between heads. @param {string} view @param {MouseEvent} event */
+  /**
+   * Show a view. If it was chosen by pointer, arrow keys move between heads from there.
+   * @param {string} view @param {MouseEvent} event
+   */
   function choose(view, event) {
     store.change({ view });
     if (event.detail) main.focus();

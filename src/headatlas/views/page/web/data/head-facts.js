@@ -201,7 +201,7 @@ function rowsOf(frame, heads, index) {
 }
 
 /**
- * The relations for which the best head is furthest above the best fixed offset; none for the findings of another study.
+ * The relations for which the best head is furthest above the best fixed offset; none for findings of other studies.
  * @param {Atlas} atlas @param {string} study @param {number} most
  * @returns {Scored[]}
  */
@@ -213,5 +213,7 @@ export function relationLeads({ frames }, study, most) {
     .filter(({ relation }) => !isSummary(relation))
     .sort((a, b) => b.accuracy - b.baseline - (a.accuracy - a.baseline))
     .slice(0, most)
-    .map(({ relation: label, accuracy, low, high, baseline }) => ({ label, accuracy, low, high, baseline, best: true }));
+    .map(({ relation: label, accuracy, low, high, baseline }) => {
+      return { label, accuracy, low, high, baseline, best: true };
+    });
 }

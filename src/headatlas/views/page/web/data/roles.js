@@ -32,7 +32,8 @@ const RESTING_SHARE = "token_kinds/resting";
 
 /**
  * @typedef {{label: string, role: string, strength: number, evidence: string}} RoleLabel
- * @typedef {{role: string, label: string, labels: RoleLabel[], evidence: string, share: number, rests: boolean}} HeadRole
+ * @typedef {{role: string, label: string, labels: RoleLabel[], evidence: string, share: number,
+ *            rests: boolean}} HeadRole
  *   `role` is one of ROLES or NO_ROLE, `label` the word that stands for it; `labels` are all that have a role, the one
  *   shown first; `share` is how much of the attention rests, NaN if that was not measured
  */

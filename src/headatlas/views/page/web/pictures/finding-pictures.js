@@ -108,7 +108,10 @@ function restingBar(node, share, colours) {
   );
 }
 
-/** The layers' means, and the best rival as a line. @param {Finding} finding @param {number[]} means @param {Palette} colours */
+/**
+ * The means of the layers, and the best rival as a line.
+ * @param {Finding} finding @param {number[]} means @param {Palette} colours
+ */
 function layerLine({ value, rivals }, means, colours) {
   const node = canvas(66);
   const [top, bottom] = [18, 48];
@@ -144,7 +147,10 @@ function layerLine({ value, rivals }, means, colours) {
   return node;
 }
 
-/** Where the heads are, and how many an untrained network has. @param {Finding} finding @param {Atlas} atlas @param {Palette} colours */
+/**
+ * Where the heads are, and how many an untrained network has.
+ * @param {Finding} finding @param {Atlas} atlas @param {Palette} colours
+ */
 function smallWall({ heads: named, value, most, rivals }, { heads }, colours) {
   const height = Math.min(9, 64 / heads.layers, SPACE / heads.widest);
   const cell = { width: Math.min(SPACE / heads.widest, 3 * height), height };

@@ -38,7 +38,8 @@ export function headGrid(heads, options) {
   const under = svg("g");
   const rows = heads.perLayer.map((_, layer) => svg("g", { role: "row", "aria-label": `Layer ${layer + 1}` }));
   const cells = Array.from({ length: heads.total }, (_, index) => {
-    const cell = svg("rect", { ...place(index), ...size, rx: Math.min(3, least / 6), role: "gridcell", id: `${id}-${index}`, "data-head": index });
+    const box = { ...place(index), ...size, rx: Math.min(3, least / 6) };
+    const cell = svg("rect", { ...box, role: "gridcell", id: `${id}-${index}`, "data-head": index });
     rows[heads.at(index).layer - 1].append(cell);
     return cell;
   });

@@ -33,7 +33,8 @@ export function colouring(atlas, by, colours, left, width, all = [atlas]) {
   }
   const kinds = by === "behaviour" ? behaviours : by === "cluster" ? clusters : layers;
   const { fill, entries } = kinds(atlas, colours, all);
-  return { fill, outline: by === "behaviour" ? colours.faint : colours.paper, legend: (y) => kindLegend(colours, entries, left, y, width) };
+  const outline = by === "behaviour" ? colours.faint : colours.paper;
+  return { fill, outline, legend: (y) => kindLegend(colours, entries, left, y, width) };
 }
 
 /** @param {Atlas} atlas @param {Palette} colours @returns {Kinds} */

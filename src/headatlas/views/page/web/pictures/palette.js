@@ -88,7 +88,10 @@ function between(stops, share) {
   return "#" + mixed.map((value) => value.toString(16).padStart(2, "0")).join("");
 }
 
-/** A colour with a contrast of 3 to 1 on the paper. @param {string} paper @param {string} colour @param {string} theme */
+/**
+ * A colour with a contrast of 3 to 1 on the paper.
+ * @param {string} paper @param {string} colour @param {string} theme
+ */
 function visibleOn(paper, colour, theme) {
   const end = theme === "dark" ? "#ffffff" : "#000000";
   let [shown, share] = [colour, 0];

@@ -139,7 +139,7 @@ function arrowShapes({ from, to, weight, fit }, places, box) {
   const head = `M${tip[0]} ${tip[1]}l-${wing} ${up ? size : -size}h${(2 * Number(wing)).toFixed(1)}z`;
   return [
     svg("path", { d, ...attributes, fill: "none", "stroke-width": thick.toFixed(2), "stroke-linecap": "round" }),
-    svg("path", { d: head, class: `${attributes.class} tip` }),
+    svg("path", { d: head, class: `${attributes.class} point` }),
   ];
 }
 

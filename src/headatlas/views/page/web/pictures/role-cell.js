@@ -35,7 +35,9 @@ export function cellMarks({ role, rests, label }, colours, box) {
   };
   if (role === "only rests") return [outline(colours.role(role), 1)];
   if (role === "spreads evenly") return least < SIGNED ? [dot(middle, least / 6, colours.faint)] : dots(box, colours);
-  if (!(role in ROLES)) return least < SIGNED ? [] : [sign("?", colours.on(colours.role(role)), Math.min(13, least / 2))];
+  if (!(role in ROLES)) {
+    return least < SIGNED ? [] : [sign("?", colours.on(colours.role(role)), Math.min(13, least / 2))];
+  }
   const hollow = colours.line(role);
   const frame = rests ? [outline(hollow, Math.min(2, least / 6))] : [];
   const ink = rests ? hollow : colours.on(colours.role(role));

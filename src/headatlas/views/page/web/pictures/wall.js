@@ -11,6 +11,7 @@ const SMALLEST = 4;
 const WIDEST = 1.75; // times the height of a cell
 const MARGIN = { left: 60, top: 30, right: 48 }; // pixels; on the right, how much each layer rests
 const BAR = 34;
+const TITLE = "at rest";
 const NOTE = 64; // letters of a line in a note
 
 /** @typedef {ReturnType<typeof wall>} Wall */
@@ -57,14 +58,14 @@ function addResting({ heads, roles }, grid, colours) {
     bar.append(svg("title", { text: `layer ${layer + 1}: ${percent(mean)} of the attention rests` }));
     grid.node.append(bar);
   });
-  const title = { x: left, y: 20, "font-size": 11.5, fill: colours.faint, text: "resting" };
+  const title = { x: left, y: 20, "font-size": 11.5, fill: colours.faint, text: TITLE };
   grid.node.append(svg("text", title));
-  const width = Math.ceil(left + Math.max(BAR, textWidth("resting", 11.5)) + 2);
+  const width = Math.ceil(left + Math.max(BAR, textWidth(TITLE, 11.5)) + 2);
   grid.node.setAttribute("viewBox", `0 0 ${width} ${grid.total.height}`);
   grid.node.setAttribute("width", String(width));
 }
 
-/** The note of a head: what it does, the figures behind it, how much rests. @param {Atlas} atlas @param {number} index */
+/** The note of a head: what it does, the figures, how much rests. @param {Atlas} atlas @param {number} index */
 export function describe({ heads, roles, content }, index) {
   const head = roles[index];
   const says = `Head ${heads.name(index)} ${saysOf(head)}`;

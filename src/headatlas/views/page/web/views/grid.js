@@ -150,7 +150,8 @@ function drawMaps(grid, example, heads, colours, space) {
       pixels.data.set(shades[Math.round(255 * weight)], 4 * place);
     });
     pen.putImageData(pixels, 0, 0);
-    grid.under.append(svg("image", { ...grid.place(index), ...grid.size, href: canvas.toDataURL(), "image-rendering": "pixelated" }));
+    const pixelled = { href: canvas.toDataURL(), "image-rendering": "pixelated" };
+    grid.under.append(svg("image", { ...grid.place(index), ...grid.size, ...pixelled }));
   }
   grid.paint(() => "#00000000", colours);
   extend(grid, space, rampLegend(shading, [0, 1], (share) => percent(share), MAPS_LEGEND, space));

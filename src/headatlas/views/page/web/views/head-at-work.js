@@ -10,7 +10,8 @@ import { exampleSelect } from "./example-controls.js";
 const NO_EXAMPLES = "This atlas keeps no examples. Run the survey again with --examples 60 to see heads at work.";
 
 /** @param {Context} context */
-export function headAtWork({ atlas, store }) {
+export function headAtWork(context) {
+  const { atlas, store } = context;
   const { heads, roles, content, examples } = atlas;
   const title = element("h2", { "aria-live": "polite" });
   const says = element("span", { class: "faint" });
@@ -48,12 +49,11 @@ export function headAtWork({ atlas, store }) {
       class: "quiet",
       disabled: best === undefined || best === example,
     });
-    const picker = exampleSelect({ atlas, store, size: () => ({ width: 0, height: 0 }), palette: () => /** @type {any} */ (null) });
+    const picker = exampleSelect(context);
     picker.classList.add("grow");
+    const weights = button("All its weights here", () => store.change({ view: "sentence" }), { class: "quiet" });
     tools.replaceChildren(
-      examples.length ? picker : "",
-      examples.length && content.seen ? seen : "",
-      examples.length ? button("All its weights here", () => store.change({ view: "sentence" }), { class: "quiet" }) : "",
+      ...(examples.length ? [picker, content.seen ? seen : "", weights] : []),
       button(card ? "Close the card" : `All about head ${heads.name(head)}`, () => store.change({ card: !card }), {
         class: "quiet",
         "aria-expanded": String(Boolean(card)),

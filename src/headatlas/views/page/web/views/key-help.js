@@ -3,7 +3,7 @@
 import { button, element } from "../dom.js";
 
 const KEYS = [
-  ["← → ↑ ↓", "the next head, or layer; on a map the next point; in the sentence, once it is focused, the next word"],
+  ["← → ↑ ↓", "the next head or layer; on a map the next point; on a word the next word"],
   ["Home, End", "the first and the last head of the layer, in the overview and in the grid"],
   ["Enter", "opens the map of a head large, in the grid; keeps a word, in a sentence"],
   ["Escape", "closes what is open, releases a word"],

@@ -1,4 +1,4 @@
-/** The right of the opening view: a few findings, the most surprising first, each with a picture and where to see it. */
+/** The right of the opening view: a few findings, the most surprising first, each with a picture and a link. */
 
 import { percent } from "../data/frames.js";
 import { RESTS } from "../data/roles.js";

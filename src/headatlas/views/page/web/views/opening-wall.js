@@ -86,7 +86,7 @@ export function openingWall({ atlas, store, palette }) {
     groups.push(["No role found", Object.keys(NO_ROLE)]);
     if (measured) groups.push(["State of every head", [RESTS, WORKS]]);
     const rows = groups.map(([title, names]) => [title, names.map(entry).filter((row) => row !== null)]);
-    const most = Math.max(1, ...Object.keys(ROLES).map((role) => countHeads(heads, (index) => roles[index].role === role)));
+    const most = Math.max(1, ...Object.keys(ROLES).map((role) => entry(role)?.number ?? 0));
     const shown = rows.filter(([, list]) => list.length);
     legend.replaceChildren(
       ...shown.map(([title, list]) =>

@@ -31,6 +31,7 @@ function opening(shell) {
   const findings = openingFindings(shell, () => work.node.scrollIntoView({ block: "nearest", behavior: "smooth" }));
   const charts = layerCharts(shell);
   const list = lists(shell);
+  const caveats = fold(`${content.caveats.length} caveats`, list(content.caveats));
   const saveCharts = element(
     "div",
     { class: "heading" },
@@ -41,7 +42,7 @@ function opening(shell) {
   const layers = fold("Through the layers", saveCharts, stage);
   layers.addEventListener("toggle", () => layers.open && charts.draw());
   node.append(
-    element("div", { class: "about" }, content.brief ?? content.lead, fold(`${content.caveats.length} caveats`, list(content.caveats))),
+    element("div", { class: "about" }, content.brief ?? content.lead, caveats),
     content.warnings?.length ? element("div", { class: "warnings" }, list(content.warnings)) : "",
     openingPair,
     work.node,
@@ -133,7 +134,7 @@ function howDecided({ resting }) {
   return element("div", {}, element("ul", {}, ...roles, ...none, ...rests), remark(LABELS));
 }
 
-/** A function that makes lists of sentences in which the heads that they name can be chosen. @param {OverviewShell} shell */
+/** Makes lists of sentences in which the heads that they name can be chosen. @param {OverviewShell} shell */
 function lists({ atlas, store }) {
   return (/** @type {string[]} */ sentences) =>
     element("ul", {}, ...sentences.map((sentence) => element("li", {}, ...withHeads(sentence, atlas, store))));

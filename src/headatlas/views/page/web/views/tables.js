@@ -122,7 +122,8 @@ export const tablesView = view("tables", "Tables", "Tables", ({ atlas, store, no
       chosenOnly = checked;
       fill();
     });
-    const save = csvSaver(fileName(atlas.content.name, name), titles, () => rows.map((row) => values.map((column) => column[row])));
+    const cells = () => rows.map((row) => values.map((column) => column[row]));
+    const save = csvSaver(fileName(atlas.content.name, name), titles, cells);
     controls.replaceChildren(picker, search, headColumns.length ? onlyChosen : "", save);
     const count = element("span");
     const cut = ` The first ${counted(shown)} of ${counted(all)} rows; tables/${name}.csv has all of them.`;
@@ -145,11 +146,11 @@ export const tablesView = view("tables", "Tables", "Tables", ({ atlas, store, no
     );
 
     function fill() {
-      const words = spaced(filter).toLowerCase().split(/\s+/).filter(Boolean);
+      const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
       /** @param {number} row */
       const text = (row) =>
         values
-          .map((column, place) => formats[place](column[row]))
+          .flatMap((column, place) => [formats[place](column[row]), column[row] ?? ""]) // as shown, and as in the file
           .join(" ")
           .toLowerCase();
       rows = frame.where((row) => {
