@@ -343,7 +343,8 @@ def test_a_head_shows_the_rarest_of_its_labels_and_rests_besides(run):
     found = run(
         "data/roles data/heads data/frames",
         """const heads = new m.Heads([3, 3]);
-        const frame = new m.Frame(x.names.map((name) => ({ name })), x.names.map((_, at) => x.rows.map((row) => row[at])));
+        const columns = x.names.map((_, at) => x.rows.map((row) => row[at]));
+        const frame = new m.Frame(x.names.map((name) => ({ name })), columns);
         const best = new Map([["obj", { lead: 0.1 }], ["case", { lead: 0.4 }]]);
         const measureOf = new Map([["token_kinds/resting", { values: [0.5, 0.1, 0.1, 0.9, 0.1, 0.31] }]]);
         const content = { resting: { least: 0.3, labels: ["[CLS]"] } };

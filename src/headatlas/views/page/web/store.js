@@ -74,7 +74,7 @@ export class Store {
     if (parts.unit === "tokens" || parts.unit === "words") change.unit = parts.unit;
     if (parts.measure) Object.assign(change, { measure: parts.measure, show: "values" });
     else if (parts.show === "maps") change.show = "maps";
-    if (parts.view === "overview") change.only = parts.only ?? "";
+    if (parts.only || parts.view === "overview") change.only = parts.only ?? "";
     for (const name of /** @type {const} */ (["table", "among", "scope"])) if (parts[name]) change[name] = parts[name];
     this.change(change);
   }

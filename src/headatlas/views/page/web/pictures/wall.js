@@ -2,7 +2,7 @@
 
 import { percent } from "../data/frames.js";
 import { saysOf } from "../data/roles.js";
-import { svg, textWidth } from "../dom.js";
+import { svg, textWidth, unbroken } from "../dom.js";
 import { headGrid } from "./head-grid.js";
 import { cellFill, cellMarks } from "./role-cell.js";
 
@@ -12,7 +12,6 @@ const WIDEST = 1.75; // times the height of a cell
 const MARGIN = { left: 60, top: 30, right: 48 }; // pixels; on the right, how much each layer rests
 const BAR = 34;
 const TITLE = "at rest";
-const NOTE = 64; // letters of a line in a note
 
 /** @typedef {ReturnType<typeof wall>} Wall */
 
@@ -69,16 +68,7 @@ function addResting({ heads, roles }, grid, colours) {
 export function describe({ heads, roles, content }, index) {
   const head = roles[index];
   const says = `Head ${heads.name(index)} ${saysOf(head)}`;
-  const evidence = head.evidence.split("; ").reduce(
-    (lines, part) => {
-      const last = lines[lines.length - 1];
-      if (last && last.length + part.length < NOTE) lines[lines.length - 1] = `${last}; ${part}`;
-      else if (part) lines.push(part);
-      return lines;
-    },
-    /** @type {string[]} */ ([]),
-  );
   const on = content.resting?.on ?? "";
   const rest = Number.isNaN(head.share) ? [] : [`${percent(head.share)} of its attention rests on ${on}`];
-  return [says, ...evidence, ...rest];
+  return [says, ...(head.evidence ? [head.evidence] : []), ...rest].map(unbroken);
 }

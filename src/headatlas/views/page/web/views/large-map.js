@@ -4,7 +4,7 @@ import { divide, tokenMap, unitMap } from "../data/attention.js";
 import { button, element } from "../dom.js";
 import { matrixPicture } from "../pictures/matrix.js";
 
-const BORDER = 120; // pixels of the window around the map, both sides together
+const BESIDE = { width: 110, height: 210 }; // pixels of the window around the map
 const LARGEST_CELL = 44;
 
 /** @param {Context} context */
@@ -43,7 +43,7 @@ export function createLargeMap({ atlas, store, palette }) {
     const weights = tokenMap(example.maps, head, length);
     const map = unit === "words" ? unitMap(weights, length, division, content.words_from) : weights;
     const { units } = division;
-    const space = Math.min(window.innerWidth, window.innerHeight + BORDER / 2) - BORDER;
+    const space = Math.min(window.innerWidth - BESIDE.width, window.innerHeight - BESIDE.height);
     const none = () => {};
     const picture = matrixPicture({
       units,
