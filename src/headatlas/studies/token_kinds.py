@@ -158,17 +158,19 @@ def _resting(table: pd.DataFrame) -> Iterator[Finding]:
         return
     resting, uniform = rows[rows["value"] > RESTS], rows[EXPECTED].mean()
     sure = int((rows["low"] > RESTS).sum())
-    share = f"more than {percent(RESTS)} of their attention goes to {resting_places(table)}"
+    whose = "its" if len(resting) == 1 else "their"
+    share = f"more than {percent(RESTS)} of {whose} attention goes to {resting_places(table)}"
     yield Finding(
-        f"{len(resting)} of {counted(len(rows), 'head')} rest: {share}",
+        f"{len(resting)} of {counted(len(rows), 'head')} rest{'s' * (len(resting) == 1)}: {share}",
         len(resting),
+        baselines={"uniform attention": int((rows[EXPECTED] > RESTS).sum())},
         untrained=int((rows[CONTROL] > RESTS).sum()) if controlled(rows) else None,
         unit="count",
         most=len(rows),
         heads=heads_in(resting.sort_values("value", ascending=False, kind="stable")),
         evidence=(
             *([f"whole 95 % CI above {percent(RESTS)}: {sure}"] if sure < len(resting) else []),
-            f"uniform attention would put {written_share(uniform)} there",
+            f"if attention were uniform, {written_share(uniform)} of it would go there",
         ),
     )
 

@@ -88,6 +88,24 @@ def test_sep_and_its_own_rows_layer_by_layer():
     ]
 
 
+@pytest.mark.parametrize(("kinds", "places"), [(("cls", "sep"), "[CLS] and [SEP]"), (("first",), "the first token")])
+def test_heads_that_rest(kinds, places):
+    rows = [(1, head, kind, value, value - 0.1, 0.02, 0.1) for head, value in enumerate((0.2, 0.7, 0.35), 1)
+            for kind in (*kinds, "resting")]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["layer", "head", "kind", "value", "low", "expected", "control"])
+    assert findings({"token_kinds": table, "token_kinds_layers": by_layer("kind", {"other": [0.1]})}) == [
+        f"2 of 3 heads rest: more than 30 % of their attention goes to {places} (1-2, 1-3; uniform attention 0; "
+        "untrained weights 0; whole 95 % CI above 30 %: 1; if attention were uniform, 2.0 % of it would go there)."
+    ]
+
+
+def test_in_a_causal_model_nothing_is_said_of_the_next_token():
+    rows = [(1, 1, offset, value, value, value) for offset, value in ((-1, 0.1), (0, 0.2), (1, 0.0))]
+    table = pd.DataFrame(rows, columns=["layer", "head", "offset", "value", "low", "expected"])
+    (sentence,) = findings({"positions": table})
+    assert "previous token" in sentence
+
+
 def test_what_the_input_lacks_is_not_spoken_of():
     assert not any("SEP" in sentence for sentence in findings({"token_kinds": kinds_table(np.nan)}))
 

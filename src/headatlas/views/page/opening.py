@@ -91,8 +91,9 @@ def _finding(finding: Finding, tables: Tables) -> dict[str, Any]:
 
 
 def _base(finding: Finding) -> str:
-    """What stands behind the claim: interval and rivals, or else the evidence in words."""
-    bare = replace(finding, claim="", heads=(), evidence=() if finding.rivals else finding.evidence)
+    """What stands behind the claim: interval and rivals; for counts, or if there are none, the evidence in words."""
+    told = finding.evidence if finding.unit == "count" or not finding.rivals else ()
+    bare = replace(finding, claim="", heads=(), evidence=told)
     return str(bare).strip(" .()")
 
 
