@@ -347,10 +347,11 @@ def test_a_causal_model_has_no_chart_of_the_next_token_and_rests_on_the_first(op
     assert "next token" not in one.page.inner_text("details.fold:has(summary:has-text('findings'))")
 
 
-@pytest.mark.parametrize("heads", [[4] * 4, [32] * 32])
-def test_the_wall_fits_at_any_size(opened, tmp_path, heads):
-    one = opened("#head=2-2", write_page(make_atlas(tmp_path, heads)).as_uri())
+def test_the_wall_fits_with_many_heads(opened, tmp_path):
+    atlas = make_atlas(tmp_path, [32] * 32)
+    del atlas.examples[2:]
+    one = opened("#head=2-2", write_page(atlas).as_uri())
     wall, panel = one.page.locator(".wall svg").bounding_box(), one.page.locator(".model").bounding_box()
     assert wall["x"] + wall["width"] <= panel["x"] + panel["width"] + 1
-    assert one.page.locator(".wall rect[data-head]").count() == sum(heads)
+    assert one.page.locator(".wall rect[data-head]").count() == 1024
     assert one.page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")

@@ -45,19 +45,20 @@ export function createLargeMap({ atlas, store, palette }) {
     const { units } = division;
     const space = Math.min(window.innerWidth - BESIDE.width, window.innerHeight - BESIDE.height);
     const none = () => {};
-    const picture = matrixPicture({
+    const label = `Head ${heads.name(head)} on example ${number + 1}`;
+    const scene = {
       units,
-      weight: (from, to) => map[from * units.length + to],
+      weight: (/** @type {number} */ from, /** @type {number} */ to) => map[from * units.length + to],
       space,
       tallest: LARGEST_CELL,
       colours: palette(),
       marks: [],
+      label,
       point: none,
       pin: none,
-    });
-    title.textContent = `Head ${heads.name(head)} on example ${number + 1}`;
-    body.replaceChildren(picture.node);
-    picture.draw(null);
+    };
+    title.textContent = label;
+    body.replaceChildren(matrixPicture(scene).node);
   }
 
   return {
