@@ -154,7 +154,11 @@ function layerLine({ value, rivals }, means, colours) {
 function smallWall({ heads: named, value, most, rivals }, { heads }, colours) {
   const height = Math.min(9, 64 / heads.layers, SPACE / heads.widest);
   const cell = { width: Math.min(SPACE / heads.widest, 3 * height), height };
-  const node = canvas(heads.layers * cell.height + 18);
+  const lines = [
+    `${value} of ${most ?? heads.total}`,
+    ...Object.entries(rivals).map(([name, number]) => (number === null ? "" : `${name} ${number}`)),
+  ].filter(Boolean);
+  const node = canvas(heads.layers * cell.height + 5 + 13 * lines.length);
   const marked = new Set(named.map(([layer, head]) => heads.index(layer, head)));
   const gap = Math.min(1.5, cell.width / 5, cell.height / 5);
   const parts = ["", ""];
@@ -164,16 +168,12 @@ function smallWall({ heads: named, value, most, rivals }, { heads }, colours) {
     const [wide, high] = [cell.width - gap, cell.height - gap].map((size) => size.toFixed(2));
     parts[Number(marked.has(index))] += `M${x.toFixed(2)} ${y.toFixed(2)}h${wide}v${high}h-${wide}z`;
   }
-  const [[name, number] = ["", null]] = Object.entries(rivals);
-  const text = `${value} of ${most ?? heads.total}${number === null ? "" : `; ${name} ${number}`}`;
   node.append(
     svg("path", { d: parts[0], fill: colours.rests }),
     svg("path", { d: parts[1], fill: colours.accent }),
-    svg("text", {
-      x: EDGE,
-      y: heads.layers * cell.height + 13,
-      fill: colours.faint,
-      text: fitted(text, SMALL, SPACE),
+    ...lines.map((line, place) => {
+      const at = { x: EDGE, y: heads.layers * cell.height + 13 * (place + 1), fill: colours.faint };
+      return svg("text", { ...at, text: fitted(line, SMALL, SPACE) });
     }),
   );
   return node;
