@@ -10,9 +10,9 @@ puts on the first token of a segment what others put there: `first` is the atten
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -175,10 +175,10 @@ def _resting(table: pd.DataFrame) -> Iterator[Finding]:
     )
 
 
-def resting_places(table: pd.DataFrame) -> str:
-    """The tokens of the input that heads may rest on, in words: "[CLS] and [SEP]"."""
+def resting_places(table: pd.DataFrame, names: Mapping[Any, str] | None = None) -> str:
+    """The tokens of the input that heads may rest on, in words: "[CLS] and [SEP]". names: the model's own, by kind."""
     present = set(table.dropna(subset="value")["kind"])
-    return " and ".join(place.target for place in RESTING_PLACES if place.key in present)
+    return " and ".join((names or {}).get(place.key, place.target) for place in RESTING_PLACES if place.key in present)
 
 
 def _highest_layer(target: str, rows: pd.DataFrame, uniform: float) -> Finding:

@@ -6,7 +6,7 @@ import pytest
 
 from headatlas.results.example import Example
 from headatlas.studies.findings import Finding
-from headatlas.views.page.opening import brief_lead, most_interesting_head, opening_content, place_of
+from headatlas.views.page.opening import brief_lead, most_interesting_head, opening_content, place_of, resting_content
 from headatlas.views.page.seen import Seen
 from tests.views.synthetic_atlas import MENTIONS, TREE, WORDS, synthetic_atlas
 
@@ -41,7 +41,7 @@ def test_the_place_of_a_head(head, place):
 
 def test_findings_come_with_what_their_pictures_need():
     layers = pd.DataFrame({"layer": [1, 2, 1, 2], "kind": ["x", "x", "y", "y"], "value": [0.3, 0.7, 0.1, 0.2]})
-    content = opening_content({"kinds_layers": layers}, [FAINT, LAYER, OBJECT, "A remark."], [2, 2])
+    content = opening_content({"kinds_layers": layers}, [FAINT, LAYER, OBJECT, "A remark."], [2, 2], {})
     assert [finding["claim"] for finding in content["leading"]] == [LAYER.claim, OBJECT.claim, FAINT.claim]
     assert [finding.get("layers") for finding in content["leading"]] == [[0.3, 0.7], None, None]
     assert content["leading"][1]["base"] == "95 % CI 70 to 90 %; offset 40 %"
@@ -54,12 +54,25 @@ def test_at_least_three_findings_and_more_only_if_they_are_surprising():
             Finding(f"Head 1-{head}", value, baselines={"offset": 0.2}, heads=((1, head),), study=str(head))
             for head, value in enumerate(values, 1)
         ]
-        return len(opening_content({}, findings, [9])["leading"])
+        return len(opening_content({}, findings, [9], {})["leading"])
 
     assert chosen(0.9, 0.26, 0.25, 0.24, 0.23) == 3
     assert chosen(0.9, 0.8, 0.7, 0.6, 0.21, 0.2) == 4
     assert chosen(0.9, 0.8, 0.7, 0.6, 0.5, 0.4) == 5
     assert chosen(0.9, 0.2) == 1
+
+
+@pytest.mark.parametrize(
+    ("kinds", "special", "on"),
+    [
+        (["cls", "sep", "other"], {}, "[CLS] and [SEP]"),
+        (["cls"], {"cls": "<s>"}, "<s>"),
+        (["first", "other"], {"cls": "<s>"}, "the first token"),
+    ],
+)
+def test_where_heads_rest_is_named_as_the_model_names_it(kinds, special, on):
+    resting = resting_content({"token_kinds": pd.DataFrame({"kind": kinds, "value": 0.1})}, special)
+    assert (resting["on"], resting["first"]) == (on, "first" in kinds)
 
 
 def test_one_line_names_model_and_corpora(tmp_path):

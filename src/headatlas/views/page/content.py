@@ -85,7 +85,7 @@ def page_content(atlas: Results) -> dict[str, Any]:
         "brief": brief_lead(manifest),
         "warnings": unknown_warnings(manifest),
         "findings": list(map(str, found)),
-        **opening_content(atlas.tables, found, about_model["heads"]),
+        **opening_content(atlas.tables, found, about_model["heads"], about_model["special"]),
         "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",
@@ -189,7 +189,7 @@ def _side(name: str, model: Mapping[str, Any], tables: Mapping[str, pd.DataFrame
     about_model = model_content(model)
     return about_model | {
         "name": name,
-        "resting": resting_content(tables),
+        "resting": resting_content(tables, about_model["special"]),
         "tables": {table: packed_table(table, frame, about_model["special"]) for table, frame in slim.items()},
     }
 

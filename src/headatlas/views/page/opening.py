@@ -26,15 +26,24 @@ DIGITS = 5  # significant ones; the files in tables/ have all
 Tables = Mapping[str, pd.DataFrame]
 
 
-def opening_content(tables: Tables, findings: Sequence[Finding | str], heads: Sequence[int]) -> dict[str, Any]:
-    """The findings to show first, what is known of resting, and the head to open on, if one stands out."""
+def opening_content(
+    tables: Tables, findings: Sequence[Finding | str], heads: Sequence[int], special: Mapping[str, str]
+) -> dict[str, Any]:
+    """The findings to show first, what is known of resting, and the head to open on, if one stands out.
+
+    Args:
+        tables: The tables of an atlas.
+        findings: What they show.
+        heads: The number of heads of each layer.
+        special: The model's own names of `cls` and `sep`.
+    """
     head = most_interesting_head(tables, findings)
     first = {} if head is None else {"head": place_of(head, heads)}
     ranked = [one for one in leading(findings, LEADING) if isinstance(one, Finding) and one.surprise > 0]
     shown = [one for place, one in enumerate(ranked) if place < FEWEST or one.surprise >= SURPRISING]
     return {
         "leading": [_finding(finding, tables) for finding in shown],
-        "resting": resting_content(tables),
+        "resting": resting_content(tables, special),
         **first,
     }
 
@@ -50,13 +59,13 @@ def brief_lead(manifest: Mapping[str, Any]) -> str:
     return " · ".join(parts)
 
 
-def resting_content(tables: Tables) -> dict[str, Any]:
+def resting_content(tables: Tables, special: Mapping[str, str]) -> dict[str, Any]:
     """From which share of attention on heads are said to rest, on what tokens, and the labels that say the same."""
     kinds = tables.get("token_kinds", pd.DataFrame({"kind": [], "value": []}))
     first = bool(kinds.loc[kinds["kind"] == FIRST.key, "value"].notna().any())
     return {
         "least": RESTS,
-        "on": resting_places(kinds),
+        "on": resting_places(kinds, special),
         "first": first,
         "labels": [place.label for place in RESTING_PLACES],
     }
