@@ -16,6 +16,9 @@ import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
 from typing import Any, get_args
 
 from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, UnusedCliTokensError
@@ -27,6 +30,7 @@ from headatlas.commands.shared.entry import Entry, Panel, function_of, list_entr
 from headatlas.commands.shared.options import list_options
 from headatlas.commands.shared.printing import report_shard
 from headatlas.errors import HeadatlasError, SurveyInterruptedError, printable
+from headatlas.progress import moved, showing, stage
 
 ABOUT = """Find out what every attention head of a transformer attends to.
 
@@ -34,6 +38,7 @@ Start with `headatlas demo`, then survey a model of your own:
 
     headatlas survey bert-base-uncased --text wiki.txt --out atlas
 """
+SLOW = ("torch", "transformers", "headatlas.commands.shared.ending")
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 _COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 
@@ -106,7 +111,9 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
         report_names = {option.name for option in list_options(report_options)} & kwargs.keys()
         printing = report_options(**{name: kwargs.pop(name) for name in report_names})
         options = function.options(*args, **kwargs)
-        with _end_in_words(name, entry):
+        with showing(), _end_in_words(name, entry):
+            if not entry.light:
+                import_slowly(name.replace("-", "_"))
             result = function.run(options)
             report = load(entry.report) if getattr(options, "shard", None) is None else report_shard
             for line in report(result, options, printing):
@@ -118,6 +125,27 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
     run.__annotations__ = annotate(function.options, report_options)
     run.__doc__ = f"{function.__doc__}\n{explain(report_options)}"
     return run
+
+
+def import_slowly(folder: str) -> None:
+    """Import what a command needs, which takes seconds, with a bar that moves with every module."""
+    own = f"headatlas.commands.{folder}.run"
+    last = own if find_spec(own) else "headatlas.commands.survey.run"
+    with stage("Starting", total=len(SLOW) + 1) as bar:
+        sys.meta_path.insert(0, ImportReporter())
+        try:
+            for module in (*SLOW, last):
+                import_module(module)
+                bar.advance()
+        finally:
+            sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ImportReporter)]
+
+
+class ImportReporter(MetaPathFinder):
+    """Finds no module, but reports to the progress display that one is wanted."""
+
+    def find_spec(self, _name: str, _path: Any, _target: Any = None) -> None:
+        moved()
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from headatlas.encoding.segments import Segment
 from headatlas.engine.memory import is_out_of_memory, out_of_memory
 from headatlas.errors import ModelError, PluginError, first_line
 from headatlas.models.model import Model, Observable, SeeMap
+from headatlas.progress import moved
 from headatlas.studies.state import Arrays
 from headatlas.studies.study import LayerMap, Study, refuse_non_finite
 
@@ -63,6 +64,8 @@ class Observer:
         if gradients and self._differentiated is None:
             raise ModelError(f"{model.name}: stored maps have no loss to differentiate.")
         masked = self._differentiated is not None and self._differentiated.language_model == "masked"
+        passes = len({study.watches for study in studies.values()})
+        self._layer_share = 1 / (max(passes, 1) * model.shapes[stack or model.default_stack].layers)
         self._masker = Masker(self._differentiated.tokenizer, seed) if self._differentiated and masked else None
 
     def observe(self, batch: Batch) -> None:
@@ -93,6 +96,7 @@ class Observer:
             for name, study in list(self._studies.items()):
                 if study.watches == watching:
                     self._attempt(name, study, partial(study.see, layer, layer_map))
+            moved(self._layer_share)
 
         return see
 

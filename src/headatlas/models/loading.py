@@ -23,6 +23,7 @@ from headatlas.models.model import Model
 from headatlas.models.observing import make_observable, quiet_transformers
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
+from headatlas.progress import moved, stage
 
 DTYPES: tuple[str, ...] = get_args(Dtype)
 NAMED_MAPS: tuple[str, ...] = get_args(DeviceMapName)
@@ -32,6 +33,7 @@ _TASK_HEADS: dict[TaskHead, tuple[Any, dict[str, str]]] = {
     "sequence-to-sequence": (auto.AutoModelForSeq2SeqLM, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
 }
 _POSITIONS = re.compile(r"(position_embeddings?|wpe|embed_positions|pos_embed\w*)\.weight$")
+_STEPS = 5  # of loading: finding the files, tokenizer, weights, random weights and checksums, a first look
 _log = logging.getLogger(__name__)
 
 
@@ -74,35 +76,40 @@ def load_model(
     """
     if device_map is not None:
         _check_device_map(device_map, device, random_weights)
-    source = find_source(name, revision)
-    target, number_type = choose_device(device), choose_dtype(dtype)
-    arguments = source.arguments | {"trust_remote_code": trust_remote_code}
-    with quiet_transformers():
-        tokenizer = pretrained.from_pretrained(AutoTokenizer, source, arguments)
-        placing = {} if device_map is None else _place_options(source, device_map)
-        network, language_model, loaded_head, unused = _load_network(
-            source, arguments, placing, number_type, task_head, as_saved
+    with stage(f"Loading {Path(name).name}", total=_STEPS) as bar:
+        source = find_source(name, revision)
+        bar.advance()
+        target, number_type = choose_device(device), choose_dtype(dtype)
+        arguments = source.arguments | {"trust_remote_code": trust_remote_code}
+        with quiet_transformers(), pretrained.reading(source):
+            tokenizer = pretrained.from_pretrained(AutoTokenizer, source, arguments)
+            bar.advance()
+            placing = {} if device_map is None else _place_options(source, device_map)
+            network, language_model, loaded_head, unused = _load_network(
+                source, arguments, placing, number_type, task_head, as_saved
+            )
+        bar.advance()
+        if placing:  # the weights on disk go with the network, or when this process ends
+            weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
+        if random_weights is not None:
+            network = randomise(network, random_weights, seed)
+        record = source.record | {
+            "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
+            "weights_sha256": source.fingerprint(),
+            "random_weights": {"kind": random_weights, "seed": seed} if random_weights else None,
+        }
+        if as_saved:
+            record["unused_tensors"] = unused
+        network.requires_grad_(False)
+        bar.advance()
+        return make_observable(
+            network if device_map is not None else network.to(target),
+            tokenizer,
+            name=name,
+            language_model=language_model,
+            task_head=loaded_head,
+            record=record,
         )
-    if placing:  # the weights on disk go with the network, or when this process ends
-        weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
-    if random_weights is not None:
-        network = randomise(network, random_weights, seed)
-    record = source.record | {
-        "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
-        "weights_sha256": source.fingerprint(),
-        "random_weights": {"kind": random_weights, "seed": seed} if random_weights else None,
-    }
-    if as_saved:
-        record["unused_tensors"] = unused
-    network.requires_grad_(False)
-    return make_observable(
-        network if device_map is not None else network.to(target),
-        tokenizer,
-        name=name,
-        language_model=language_model,
-        task_head=loaded_head,
-        record=record,
-    )
 
 
 def open_model(model: str | Path | Model, **options: Any) -> Model:
@@ -253,6 +260,7 @@ def _shuffle(network: PreTrainedModel, seed: int) -> PreTrainedModel:
     with torch.no_grad():
         for name, parameter in shuffled.named_parameters():
             if parameter.ndim >= 2 and parameter is not embeddings and not _POSITIONS.search(name):
+                moved()
                 order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)
                 parameter.copy_(parameter.flatten()[order].view_as(parameter))
     return shuffled

@@ -21,6 +21,7 @@ from headatlas.models.attention import changing, observing
 from headatlas.models.gates import ChangeOutput, Gates, Instead
 from headatlas.models.language_model import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
+from headatlas.progress import moved
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -174,6 +175,7 @@ class Model:
 
         def hook(layer: int, weights: Any, mask: Tensor | None) -> None:
             weights.register_hook(lambda gradient: see(layer, gradient, mask))
+            moved()
 
         embeddings = self.network.get_input_embeddings()
         start = embeddings.register_forward_hook(lambda _module, _inputs, output: output.requires_grad_(True))
@@ -226,6 +228,7 @@ class Model:
             nonlocal calls
             if self._stacks(module) != wanted:
                 return output
+            moved()
             layer, calls = first_layer + calls % running, calls + 1
             return change(layer, output)
 

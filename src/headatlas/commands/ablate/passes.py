@@ -28,6 +28,7 @@ from headatlas.errors import SettingError
 from headatlas.models.gates import Gates, Instead, all_open
 from headatlas.models.replay import LayerReplay
 from headatlas.models.stacks import Stack
+from headatlas.progress import Stage, moved, stage
 
 POOL = 1024  # tokens whose outputs are kept to draw from
 
@@ -90,18 +91,20 @@ def _sampled_outputs(task: Task, stack: Stack, seed: int) -> list[Tensor]:
 
 def _outputs(task: Task, stack: Stack) -> Iterator[list[Tensor]]:
     """Batch by batch, every layer's outputs at its real tokens: [N, H, D] each."""
-    for batch in task.batches:
-        examples = batch.to(task.model.device)
-        attending = _attending(examples, task, stack)
-        layers: list[Tensor] = []
+    with stage(f"Keeping the output of heads: {task.title}", sum(batch.size for batch in task.batches)) as bar:
+        for batch in task.batches:
+            examples = batch.to(task.model.device)
+            attending = _attending(examples, task, stack)
+            layers: list[Tensor] = []
 
-        def keep(_layer: int, output: Tensor, mask: Tensor = attending, outputs: list[Tensor] = layers) -> Tensor:
-            outputs.append(output[mask])
-            return output
+            def keep(_layer: int, output: Tensor, mask: Tensor = attending, outputs: list[Tensor] = layers) -> Tensor:
+                outputs.append(output[mask])
+                return output
 
-        with torch.inference_mode(), task.model.changing_outputs(keep, stack):
-            task.losses(examples)
-        yield layers
+            with torch.inference_mode(), task.model.changing_outputs(keep, stack):
+                task.losses(examples)
+            bar.advance(batch.size)
+            yield layers
 
 
 def _attending(examples: ExampleBatch, task: Task, stack: Stack) -> Tensor:
@@ -171,17 +174,37 @@ class HeadRemoval:
         plain, without = (np.concatenate(parts) for parts in zip(*batches, strict=True))
         return plain, without
 
-    def batch_scores(self, number: int, heads: Sequence[HeadPlace], pieces: RunPart = UNSAVED) -> tuple[Floats, Floats]:
-        """The same for one batch. A piece is what a batch gives with all heads, or without those of a layer."""
+    def work(self, number: int, heads: Sequence[HeadPlace]) -> float:
+        """How many tokens pass through the whole network for `batch_scores`; parts of passes count as such."""
+        return self._task.batches[number].size * (1 + sum(map(self._share_run, heads)))
+
+    def _share_run(self, head: HeadPlace) -> float:
+        """The share of the network that runs without this head."""
+        return 1.0 if self.why_whole is not None else 1 - head[0] / self._shape.layers
+
+    def batch_scores(
+        self, number: int, heads: Sequence[HeadPlace], pieces: RunPart = UNSAVED, bar: Stage | None = None
+    ) -> tuple[Floats, Floats]:
+        """The same for one batch. A piece is what a batch gives with all heads, or without those of a layer.
+
+        bar: gets the work that is done.
+        """
+        size = self._task.batches[number].size
         examples = self._task.batches[number].to(self._task.model.device)
         recorded = cache(partial(self._recorded, number, examples))
         plain = pieces.compute_once(f"plain-{number:05}", recorded)["scores"]
+        if bar:
+            bar.advance(size)
         without: dict[HeadPlace, Floats] = {}
         for layer in sorted({layer for layer, _ in heads}):
             of_layer = [head for head in heads if head[0] == layer]
+            if bar:
+                bar.begin(work := size * sum(map(self._share_run, of_layer)))
             make = partial(self._without, number, of_layer, examples, recorded)
             scores = pieces.compute_once(f"without-{number:05}-{layer + 1:03}", make)["scores"]
             without |= zip(of_layer, scores, strict=True)
+            if bar:
+                bar.advance(work)
         self._replay.forget()
         return plain, np.stack([without[head] for head in heads], axis=1)
 
@@ -194,7 +217,9 @@ class HeadRemoval:
         together = max(1, self._budget // examples.size) if in_copies else 1
         scores: list[Floats] = []
         for start in range(0, len(heads), together):
-            scores += self._run(number, heads[start : start + together], examples)
+            removed = heads[start : start + together]
+            scores += self._run(number, removed, examples)
+            moved(len(removed) / len(heads))
         return {"scores": np.stack(scores)}
 
     def _recorded(self, number: int, examples: ExampleBatch) -> Arrays:

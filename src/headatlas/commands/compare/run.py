@@ -45,12 +45,14 @@ from headatlas.errors import AtlasError, ModelError
 from headatlas.files import sha256
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 from headatlas.studies.kept_rows import rows_compared
 from headatlas.views.words.about import resampled
+from headatlas.wording import counted
 
 Tables = dict[str, pd.DataFrame]
 
@@ -72,7 +74,8 @@ def _compare(options: CompareOptions, run: RunFolder) -> None:
     manifest_a, manifest_b = (atlas.manifest for atlas in atlases)
     (side_a, problem_a), (side_b, problem_b) = map(side_of, atlases)
     names, left_out = _choose_tables(side_a, side_b, manifest_a, manifest_b)
-    tables = {"differences": difference_table(side_a, side_b, names)}
+    with stage(f"Comparing {counted(len(names), 'table')}", total=len(names)):
+        tables = {"differences": difference_table(side_a, side_b, names)}
     try:
         texts, reading = choose_reading(manifest_a, manifest_b, files, options.format_of("text"), options.segments)
         matched, about = _matched(manifest_a, manifest_b, texts, reading, options)
@@ -112,7 +115,6 @@ def _matched(
         (model_b, b["model"]["attention"]),
         sample,
         batch_tokens=options.batch_tokens,
-        show_progress=options.progress,
     )
     heads = sum(shape.total for shape in crossing.shapes)
     compared = sum(len(rows_compared(len(segment), heads)) for segment in sample)

@@ -156,7 +156,7 @@ def _find_phrases(
     def weigh(name: str, pooling: str, rows: str, ranking: HeadRanking | None = None) -> dict[ReportWords, Texts]:
         corpus = corpora[name]
         how: dict[str, Any] = {"pooling": pooling, "rows": rows, "stack": stack}
-        saved: dict[str, Any] = {"run": run.part(name), "ranking": ranking, "progress": options.progress}
+        saved: dict[str, Any] = {"run": run.part(name), "ranking": ranking}
         received = word_weights(
             model, corpus.documents, corpus.segments, batch_tokens=options.batch_tokens, **how, **saved
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -33,6 +31,7 @@ from headatlas.models.model import Model, check_length, describe_model, model_id
 from headatlas.plugins import packages_of
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.probes.training import FEWEST_SENTENCES
+from headatlas.progress import stage
 from headatlas.results.folder import Results, make_tables, write_tables
 from headatlas.store.reading import Store
 
@@ -119,13 +118,11 @@ def _run_tasks(
     stores = {part: keep_states(source, part, model, maps / part, options) for part in PARTS}
 
     def make(task: SpanTask) -> Record:
-        started = time.monotonic()
-        data = _read_targets(task, source, sizes[task.name], stores, options)
-        record = TaskRun(task, weights, data, options, run.check_stop).record()
-        for row in record.layer_summary if options.progress else ():
-            about = f"{row['task']}, {row['mix']}, {row['weights']}: micro F1 {100 * row['score']:.1f}"
-            seconds = time.monotonic() - started
-            print(f"{about}, centre of gravity {row['centre_of_gravity']:.2f}, {seconds:.0f} s", file=sys.stderr)
+        with stage(f"Training {task.name} on {weights} weights") as bar:
+            data = _read_targets(task, source, sizes[task.name], stores, options)
+            record = TaskRun(task, weights, data, options, run.check_stop).record()
+            scores = (f"{row['mix']}: micro F1 {100 * row['score']:.1f}" for row in record.layer_summary)
+            bar.advance(note=", ".join(scores))
         return record
 
     for task in tasks:
@@ -255,7 +252,6 @@ def keep_states(source: Source, part: str, model: Model, folder: Path, options: 
         hidden_states=True,
         batch_tokens=options.batch_tokens,
         stack=model.choose_stack(options.attention),
-        progress=options.progress,
     )
 
 

@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Look", 6, "shared.printing:report_text", arguments="", in_python=False)
+ENTRY = Entry("Look", 6, "shared.printing:report_text", arguments="", in_python=False, light=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
@@ -25,6 +23,7 @@ from headatlas.models.model import Model
 from headatlas.probes.batches import Sentences
 from headatlas.probes.training import FEWEST_SENTENCES
 from headatlas.probes.vectors import GLOVE, INSTALL, WordVectors, glove_is_installed, load_vectors
+from headatlas.progress import stage
 from headatlas.results.folder import Results, make_tables, write_tables
 from headatlas.store.index import INDEX
 from headatlas.store.reading import Store, open_store
@@ -141,10 +140,9 @@ def _run_jobs(
     """Run every job without a record and return all records. The maps are read only if a job is left."""
 
     def make(job: Job) -> Record:
-        begun = time.monotonic()
-        record = run_job(job, read(), options, run.check_stop)
-        if options.progress:
-            print(f"{job.name}: {_summarise(record)}, {time.monotonic() - begun:.0f} s", file=sys.stderr)
+        with stage(f"Training {job.name.replace('_', ' ')}") as bar:
+            record = run_job(job, read(), options, run.check_stop)
+            bar.advance(note=_summarise(record))
         return record
 
     return [run.record_once(job.name, Record, partial(make, job)) for job in jobs_of(options, probes, weights)]
@@ -209,7 +207,6 @@ def _extract(
         hidden_states=states,
         batch_tokens=options.batch_tokens,
         attention=options.attention,
-        progress=options.progress,
         **sample,
     )
 

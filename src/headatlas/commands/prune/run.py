@@ -27,7 +27,6 @@ from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import sample_segments
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import others_write
@@ -37,8 +36,10 @@ from headatlas.models.model import Model, check_length, describe_model, model_id
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import Head, bound_heads, pruned_copy
 from headatlas.models.sources import Pruning
+from headatlas.progress import stage
 from headatlas.results.comparison import open_results
 from headatlas.results.folder import Results
+from headatlas.wording import counted
 
 _CHECKED_INPUTS, _CHECKED_TOKENS = 8, 128
 _ROUNDS, _ENOUGH_SECONDS = 5, 20.0
@@ -165,7 +166,8 @@ def _importance_on_text(
     prediction = NextToken if model.language_model == "causal" else MaskedLM
     task = prediction.read(model, {"text": files}, options)
     stack = model.default_stack
-    with TokenProgress("importance", sum(batch.size for batch in task.batches), show=options.progress) as bar:
+    description = f"Measuring importance: {counted(len(task.ids), 'example')}"
+    with stage(description, sum(batch.size for batch in task.batches)) as bar:
         means = example_importance(task, stack, bar).mean(0)  # [L, H]
     values = {(layer + 1, head + 1): float(means[layer, head]) for layer, head in model.shapes[stack].places}
     return values, {"task": task.name, **task.about, "left_out": task.left_out}

@@ -12,6 +12,7 @@ from cyclopts import Group, Parameter
 from docstring_parser import parse_from_object
 
 from headatlas.commands.shared.options import Option, Options, flatten, list_options
+from headatlas.progress import showing
 
 P = ParamSpec("P")
 OptionsT = TypeVar("OptionsT", bound=Options)
@@ -35,7 +36,9 @@ def command(options_class: Callable[P, OptionsT]) -> Callable[[Callable[[Options
     def decorate(function: Callable[[OptionsT], ResultT]) -> Callable[P, ResultT]:
         @functools.wraps(function)
         def flat(*args: P.args, **kwargs: P.kwargs) -> ResultT:
-            return function(options_class(*args, **kwargs))
+            options = options_class(*args, **kwargs)
+            with showing(getattr(options, "progress", True)):
+                return function(options)
 
         declared = cast(type[Options], options_class)
         flat.__annotations__ = annotate(declared)

@@ -27,6 +27,7 @@ class Entry:
         arguments: The arguments without a flag, for the usage line.
         resumes: Whether the same command resumes after it was stopped.
         in_python: Whether `headatlas` has the function too, for Python callers.
+        light: Whether it answers at once, without torch.
     """
 
     panel: Panel
@@ -36,6 +37,7 @@ class Entry:
     arguments: str = "MODEL "
     resumes: bool = False
     in_python: bool = True
+    light: bool = False
 
 
 def list_entries() -> dict[str, Entry]:

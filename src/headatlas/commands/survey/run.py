@@ -22,6 +22,7 @@ from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import CorpusError, PluginError
 from headatlas.models.model import Observable
 from headatlas.plugins import packages_of
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas, write_examples, write_relation_examples
 from headatlas.results.example import Example, RelationExample
 from headatlas.results.folder import write_tables
@@ -95,7 +96,8 @@ class _Survey:
         corpora: dict[str, Corpus] = {}
         for kind in (kind for kind in KINDS if kind in read_by):
             try:
-                corpora[kind] = self.source.read(kind)
+                with stage(f"Reading the {kind}"):
+                    corpora[kind] = self.source.read(kind)
                 corpora[kind].about["unknown"] = self.source.count_unknown(corpora[kind])
                 if not KINDS.is_own(kind):
                     try_kind(kind, self._describe(kind, corpora[kind]), corpora[kind].segments)
@@ -152,6 +154,7 @@ class _Survey:
             batch_tokens=1,
             stack=self.source.stack,
             checkpoint=self.run.checkpoint(f"{kind}-examples"),
+            description="Running the examples that were cut",
         )
         maps = {segment.id: of_cut.maps_of(segment) for segment in cut}
         if isinstance(kept, KeptMaps):
@@ -174,8 +177,7 @@ class _Survey:
             stack=self.source.stack,
             checkpoint=self.run.checkpoint(name),
             workers=options.pool(options.device),
-            description=f"{Path(model.name).name}: {name}",
-            show_progress=options.progress,
+            description=f"Surveying {Path(model.name).name} on the {name}",
         )
 
     def _observe_control(self, kind: str, corpus: Corpus, studies: Mapping[str, Study]) -> None:
@@ -238,8 +240,10 @@ def make_frames(studies: Mapping[str, Study]) -> Made:
     """Make every table of every study, and what they say together about each head."""
     made = Made(declared={BEHAVIOURS.name: BEHAVIOURS})
     labels: list[Label] = []
-    for name, study in studies.items():
-        attempt(name, study, made.failures, partial(_make_of_study, study, made, labels))
+    with stage("Estimating intervals", total=len(studies)) as bar:
+        for name, study in studies.items():
+            attempt(name, study, made.failures, partial(_make_of_study, study, made, labels))
+            bar.advance(note=name)
     made.frames[BEHAVIOURS.name] = table_of_labels(labels)
     return made
 

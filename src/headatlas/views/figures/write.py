@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from headatlas.errors import AtlasError, PluginError, first_line
 from headatlas.files import own_subfolder
 from headatlas.plugins import OWN
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison, open_results
 from headatlas.results.folder import Results
@@ -28,7 +29,13 @@ def write_figures(results: Results, folder: Path | None = None, formats: Sequenc
     """Write every figure that the results have data for, by default to their `figures` folder."""
     folder = own_subfolder(results.folder, "figures") if folder is None else folder
     drawn = comparison_figures(results) if isinstance(results, Comparison) else _figures(results)
-    return [path for stem, figure in drawn for path in save_figure(figure, folder / stem, formats)]
+    paths = []
+    with stage("Drawing figures") as bar:
+        for stem, figure in drawn:
+            for file_format in formats:
+                paths += save_figure(figure, folder / stem, (file_format,))
+                bar.advance(note=stem)
+    return paths
 
 
 def _figures(results: Results) -> Iterator[tuple[str, Figure]]:

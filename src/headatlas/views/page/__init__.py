@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.files import write_text
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.results.folder import Results
@@ -23,7 +24,8 @@ LARGEST_PAGE = 3_000_000  # bytes: small enough to mail
 def write_page(results: Results) -> Path:
     """Write DIR/index.html from the tables, and of an atlas from its examples too."""
     path = results.folder / "index.html"
-    write_text(path, page_html(results))
+    with stage("Writing the page"):
+        write_text(path, page_html(results))
     return path
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.template import SPECIAL
+from headatlas.progress import moved
 from headatlas.results.atlas import Atlas
 from headatlas.results.example import Example
 from headatlas.statistics.words import NO_PREDICTION, FromTokens, predictions, word_attention
@@ -36,6 +37,7 @@ def add_examples(content: dict[str, Any], atlas: Atlas, room: int) -> None:
     chosen: list[tuple[int, dict[str, Any]]] = []
     for place in _in_turn(atlas.examples)[:MOST_EXAMPLES]:
         packed = packed_example(atlas.examples[place], heads, how)
+        moved()
         room -= sum(map(_size, packed.values())) + SEPARATOR_BYTES
         if room < 0 and chosen:
             break

@@ -76,7 +76,6 @@ class ProbeParsing(Task):
             max_tokens=options.max_tokens,
             batch_tokens=options.batch_tokens,
             format={"treebank": options.format_of("treebank")},
-            progress=options.progress,
         )
         sentences = Sentences(store, None, model.device)
         train, held_out = hold_out(len(sentences), options.seed)
