@@ -74,16 +74,16 @@ class Stage:
         self._outer = _current.get()
         self.started = clock()
 
-    def begin(self, amount: float) -> None:
-        """Say how much work the next unit is, of which `moved` then reports shares."""
+    def begin(self, amount: float, note: str = "") -> None:
+        """Say how much work the next unit is, of which `moved` then reports shares, and what it is about."""
         self._unit, self._inside, self._crept = amount, 0.0, 0.0
+        self.note = note or self.note
+        self._show()
 
     def advance(self, amount: float = 1, note: str = "") -> None:
         """Count more work as done; `note` is shown beside the bar."""
         self._whole += amount
-        self.begin(amount or self._unit)
-        self.note = note or self.note
-        self._show()
+        self.begin(amount or self._unit, note)
 
     def moved(self, share: float | None = None) -> None:
         """Report that a share of the current unit is done, or that something is, nobody knows how much."""

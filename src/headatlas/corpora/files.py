@@ -14,11 +14,13 @@ from typing import IO, Any, TypeVar
 from headatlas.errors import CorpusError, SettingError
 from headatlas.files import sha256
 from headatlas.limits import LARGEST_RECORD, LONGEST_LINE, RAISE
+from headatlas.progress import moved
 from headatlas.remote import fetch_file, is_url, origin_of
 
 Files = str | Path | Sequence[str | Path]
 Item = TypeVar("Item")
 Block = list[tuple[int, str]]  # the number of each line, from 1, and the line without its break
+_LINES = 1000  # between two reports to the progress display
 PARTS = ("train", "eval")
 FORCE_OR_ANOTHER = "Give another file with --eval, or --force if that is what you want."
 
@@ -102,6 +104,8 @@ def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[tuple[int,
     try:
         while raw := file.readline(LONGEST_LINE + 1):
             number += 1
+            if number % _LINES == 0:
+                moved()
             yield number, _decode(raw, path, number)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         problem = f"the compressed data are damaged or cut short ({error}). Fetch the file again."

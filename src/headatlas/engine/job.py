@@ -77,6 +77,7 @@ class Observer:
                 self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
             for name, study in list(self._studies.items()):
                 self._attempt(name, study, partial(self._end, study, batch))
+                moved()
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise

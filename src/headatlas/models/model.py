@@ -182,10 +182,12 @@ class Model:
         try:
             with torch.enable_grad():
                 outputs = self._run(self.network, inputs, hook, self.default_stack)
+                moved()
                 if masked is None:
                     loss = next_token_loss(outputs.logits, batch.input_ids, batch.mask)
                 else:
                     loss = masked_lm_loss(outputs.logits, masked.labels)
+                moved()
                 torch.autograd.backward(loss)
         finally:
             start.remove()

@@ -25,6 +25,7 @@ from headatlas.errors import ModelError, SettingError
 from headatlas.probes.probe import Answers, Examples, Probe
 from headatlas.probes.span_batches import SpanTargets
 from headatlas.probes.span_probes import SpanProbe
+from headatlas.progress import moved
 
 HELD_OUT_SHARE = 0.1
 FEWEST_SENTENCES = 20
@@ -165,6 +166,7 @@ def _held_out(
     with torch.no_grad():
         for batch in examples.batches(places, probe.reads, settings.batch_size, answers):
             losses, counts = probe.losses(batch)
+            moved()
             total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
     means: NDArray[np.float64] = total / np.maximum(count, 1)
     if not np.isfinite(means).all():

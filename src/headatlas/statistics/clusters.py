@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import fcluster, leaves_list, linkage
 from scipy.spatial.distance import squareform
 
+from headatlas.progress import moved
+
 
 @dataclass(frozen=True)
 class Clusters:
@@ -38,6 +40,7 @@ def order_of(tree: NDArray[np.float64]) -> NDArray[np.int64]:
 
 def clusters_of(distances: NDArray[np.float64], number: int) -> Clusters:
     """Cut the tree of distances [N, N] into a number of clusters."""
+    moved()
     tree = tree_of(distances)
     raw = fcluster(tree, _height(tree, number), "distance") if len(tree) else np.ones(len(distances), dtype=np.int64)
     _, first, inverse = np.unique(raw, return_index=True, return_inverse=True)

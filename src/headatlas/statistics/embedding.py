@@ -21,6 +21,8 @@ from scipy.spatial.distance import pdist, squareform
 from sklearn import config_context
 from sklearn.manifold import smacof
 
+from headatlas.progress import moved
+
 RUNS = 8
 MOST_STEPS = 1000
 SMALLEST_GAIN = 1e-6  # of the stress, below which a run ends
@@ -93,6 +95,7 @@ def _inner(distances: NDArray[np.float64]) -> NDArray[np.float64]:
 def _scaled(distances: NDArray[np.float64], start: NDArray[np.float64]) -> NDArray[np.float64]:
     """One run."""
     with config_context(assume_finite=True, skip_parameter_validation=True):  # checks would take as long as the steps
+        moved()
         points, _ = smacof(distances, init=start, n_init=1, max_iter=MOST_STEPS, eps=SMALLEST_GAIN)
     return np.asarray(points)
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.progress import moved
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 Floats = NDArray[np.float64]
@@ -123,6 +124,7 @@ class _Units:
 
         It is infinite where all units drawn have the same change, which happens if few units are changed.
         """
+        moved()
         away, sizes, weights = self._away[:, tested], self._sizes, self._weights
         total, many = weights @ sizes, weights.sum(1)
         shift = weights @ away / np.maximum(total, 1)[:, None]  # [R, C]

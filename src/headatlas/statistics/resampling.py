@@ -25,6 +25,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
+from headatlas.progress import moved
+
 Floats = NDArray[np.float64]
 LARGEST_WEIGHT = 8
 CONFIDENCE = 0.95
@@ -46,6 +48,7 @@ _POISSON = _poisson_table()
 
 def poisson_weights(ids: Sequence[str], replicates: int, seed: int) -> NDArray[np.uint8]:
     """Bootstrap weights of each unit: [S, replicates]."""
+    moved()
     drawn = b"".join(_bytes(seed, "bootstrap", name, 2 * replicates) for name in ids)
     return np.take(_POISSON, np.frombuffer(drawn, dtype="<u2").reshape(len(ids), replicates))
 
@@ -88,6 +91,7 @@ def ends_of(replicates: Floats, widening: ArrayLike, freedom: ArrayLike) -> tupl
     size = math.prod(replicates.shape[1:])
     if not len(replicates):
         return np.full(replicates.shape[1:], np.nan), np.full(replicates.shape[1:], np.nan)
+    moved()
     tail = ndtr(-np.asarray(widening) * stdtrit(np.asarray(freedom, dtype=np.float64), (1 + CONFIDENCE) / 2))
     tails = np.broadcast_to(tail, replicates.shape[1:]).reshape(size)
     ordered = np.sort(replicates.reshape(len(replicates), size), axis=0)  # NaN comes last

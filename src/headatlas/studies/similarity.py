@@ -24,6 +24,7 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
+from headatlas.progress import moved
 from headatlas.statistics.divergence import divergence_sums
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import poisson_weights
@@ -113,6 +114,7 @@ def pair_means(rows: Tensor, *shapes: HeadShape, smoothing: float = 0.0) -> tupl
     rows: [Q, H, K], of the heads of all shapes; ModelError if one is not finite.
     """
     sums, mass = divergence_sums(rows, smoothing)
+    moved()
     with one_thread():
         present = (mass > 0).to(sums.dtype)  # [H, Q]
         tokens = present @ present.T

@@ -32,6 +32,7 @@ from headatlas.commands.survey.reopen import not_installed, reopen_studies
 from headatlas.engine.corpora import KINDS
 from headatlas.engine.job import Failures, attempt
 from headatlas.errors import AtlasError, PluginError
+from headatlas.progress import moved
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.tables import TABLES
 from headatlas.statistics.drawn import Drawn
@@ -78,6 +79,7 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     failures: Failures = {}
     try:
         for study in reopen_studies(atlas):
+            moved()
             unit, about = KINDS[study.corpus].unit, atlas.manifest["corpora"][study.corpus]
             if about.get(f"{unit}s") == 1:
                 problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
@@ -211,6 +213,7 @@ def rows_by(frame: pd.DataFrame, columns: tuple[str, ...]) -> dict[Key, list[int
 
 
 def _compared(table: Table, column: str, scope: str, a: Side, b: Side, paired: bool) -> pd.DataFrame:
+    moved()
     keys, level = table.own_keys, scopes(table, a, b)[scope]
     named = ("layer", "head") if scope == "best" else level
     groups_a, groups_b = (rows_by(_rows_of(table, side), (*keys, *level)) for side in (a, b))

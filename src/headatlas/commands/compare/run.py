@@ -72,9 +72,10 @@ def _compare(options: CompareOptions, run: RunFolder) -> None:
     files = None if options.text is None else find_files(options.text, "text")
     atlases = [open_side(side.folder if isinstance(side, Atlas) else side) for side in (options.a, options.b)]
     manifest_a, manifest_b = (atlas.manifest for atlas in atlases)
-    (side_a, problem_a), (side_b, problem_b) = map(side_of, atlases)
+    with stage("Resampling both atlases"):
+        (side_a, problem_a), (side_b, problem_b) = map(side_of, atlases)
     names, left_out = _choose_tables(side_a, side_b, manifest_a, manifest_b)
-    with stage(f"Comparing {counted(len(names), 'table')}", total=len(names)):
+    with stage(f"Comparing {counted(len(names), 'table')}"):
         tables = {"differences": difference_table(side_a, side_b, names)}
     try:
         texts, reading = choose_reading(manifest_a, manifest_b, files, options.format_of("text"), options.segments)

@@ -14,6 +14,7 @@ from headatlas.commands.explore.options import ExploreOptions
 from headatlas.errors import SettingError
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model, describe_model
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.views.page import full_content
 from headatlas.views.page.assemble import assemble, page_policy
@@ -43,7 +44,8 @@ def run_explore(options: ExploreOptions) -> None:
         model = options.load(model)
     with _listening(options.port) as listener, TemporaryDirectory(prefix="headatlas-") as private:
         number, token = listener.getsockname()[1], new_token()
-        app = explorer_app(model, atlas, token, number)
+        with stage("Preparing the page"):
+            app = explorer_app(model, atlas, token, number)
         address = f"http://{ADDRESS}:{number}/{token}/"
         options.opened(address)
         if options.browser:  # other users can read its command line, so it gets a private file

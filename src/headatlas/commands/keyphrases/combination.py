@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from headatlas.progress import moved
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 SIZES = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 144, 256, 512, 1024)
@@ -68,6 +69,7 @@ def combine_heads(train: KeyWords, test: KeyWords, *, seed: int, resamplings: in
     seen, unseen = (fitted - centre) / spread, (_features(test.weights) - centre) / spread
     curve: list[CurvePoint] = []
     for size in (*(size for size in SIZES if size < len(order)), len(order)):
+        moved()
         chosen = order[:size]
         model = LogisticRegression(max_iter=_MOST_ROUNDS).fit(seen[:, chosen], train.key)
         scores = [part[:, chosen] @ model.coef_[0] for part in (seen, unseen)]
@@ -92,6 +94,7 @@ def scalar_mix(features: Floats, key: NDArray[np.bool_]) -> Floats:
     scale, shift = (torch.tensor(start, dtype=torch.float64, requires_grad=True) for start in (1.0, 0.0))
     optimizer = torch.optim.Adam([logits, scale, shift], lr=_RATE)
     for _ in range(_STEPS):
+        moved()
         optimizer.zero_grad()
         scores = scale * (inputs @ logits.softmax(0)) + shift
         torch.nn.functional.binary_cross_entropy_with_logits(scores, labels).backward()  # type: ignore[no-untyped-call]

@@ -69,7 +69,8 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
         networks["random"] = lambda: options.load(options.model, seed=options.seed, random_weights=options.control)
     if complete and not any(_unfinished(run, tasks, weights) for weights in networks):
         return
-    sources = [read_source(family, files, model, options) for family in families(tasks, files)]
+    with stage(f"Reading {', '.join(task.name for task in tasks)}"):
+        sources = [read_source(family, files, model, options) for family in families(tasks, files)]
     sizes = _train_sizes(sources, earlier_tasks, options)
     all_tasks = earlier_tasks | {
         task.name: {"files": hashes, "links": task.links, "train_targets": sizes[task.name]} for task in tasks

@@ -92,22 +92,27 @@ def _prune(options: PruneOptions, run: RunFolder) -> None:
             values, about = _importance_on_text(_language_model(model, options), files, options)
             corpora["text"] = {"files": described, **about}
         removed = least_needed(values, bound_heads(blocks), options.share or 0)
-    smaller = pruned_copy(model.network, removed, _identity(model), model.name)
-    batch = _sample(model)
-    difference = check_same(model, smaller, removed, batch)
+    with stage(f"Cutting out {counted(len(removed), 'head')}", total=2) as bar:
+        smaller = pruned_copy(model.network, removed, _identity(model), model.name)
+        bar.advance()
+        batch = _sample(model)
+        difference = check_same(model, smaller, removed, batch)
     run.begin(model=describe_model(model, stack), corpora=corpora)
     with quiet_transformers(), others_write(run.folder):
         smaller.save_pretrained(run.folder)
         model.tokenizer.save_pretrained(run.folder)
     record: Pruning = smaller.headatlas_pruning
+    with stage("Timing both models"):
+        speed = compare_speed(model, smaller, batch, _ROUNDS, _ENOUGH_SECONDS)
+        peak_memory = compare_memory(model.network, smaller, model.inputs(batch))
     run.finish(
         saved_as=type(smaller).__name__,
         removed=[f"{layer}-{head}" for layer, head in removed],
         base=dict(record.base),
         kept_heads=[list(layer) for layer in record.kept_heads],
         **sizes(model, smaller, removed, run.folder),
-        speed=compare_speed(model, smaller, batch, _ROUNDS, _ENOUGH_SECONDS),
-        peak_memory=compare_memory(model.network, smaller, model.inputs(batch)),
+        speed=speed,
+        peak_memory=peak_memory,
         measured_on={"inputs": list(batch.input_ids.shape), "device": str(model.device)},
         difference_from_gating=difference,
     )

@@ -242,8 +242,9 @@ def make_frames(studies: Mapping[str, Study]) -> Made:
     labels: list[Label] = []
     with stage("Estimating intervals", total=len(studies)) as bar:
         for name, study in studies.items():
+            bar.begin(1, note=name.replace("_", " "))
             attempt(name, study, made.failures, partial(_make_of_study, study, made, labels))
-            bar.advance(note=name)
+            bar.advance()
     made.frames[BEHAVIOURS.name] = table_of_labels(labels)
     return made
 

@@ -20,6 +20,7 @@ from matplotlib.text import Text
 
 from headatlas.errors import SettingError, printable
 from headatlas.files import make_folder, write_atomically, xml_text
+from headatlas.progress import moved
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -133,6 +134,7 @@ def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) ->
         path = stem.with_name(f"{stem.name}.{name}")
         with house_style(), _quiet_about_glyphs():
             write_atomically(path, functools.partial(_save, figure, name))
+        moved()
         paths.append(path)
     return paths
 

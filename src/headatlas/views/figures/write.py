@@ -32,9 +32,9 @@ def write_figures(results: Results, folder: Path | None = None, formats: Sequenc
     paths = []
     with stage("Drawing figures") as bar:
         for stem, figure in drawn:
-            for file_format in formats:
-                paths += save_figure(figure, folder / stem, (file_format,))
-                bar.advance(note=stem)
+            bar.begin(1, note=stem)
+            paths += save_figure(figure, folder / stem, formats)
+            bar.advance()
     return paths
 
 

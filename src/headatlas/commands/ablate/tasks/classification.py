@@ -29,6 +29,7 @@ from headatlas.corpora.sampling import draw
 from headatlas.encoding.batches import plan_batches
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.model import Model
+from headatlas.progress import stage
 
 WEIGHT_OF_DATA = 0.01  # scikit-learn's C: with standardised features its usual 1 overfits on hundreds of examples
 _MOST_ROUNDS = 1000
@@ -168,13 +169,14 @@ def train_head(
         )
     segments, _ = encode_texts(model, [text.texts for text in texts], max_tokens)
     features = torch.zeros(len(texts), model.network.config.get_text_config().hidden_size)
-    with torch.inference_mode():
+    with torch.inference_mode(), stage("Training a classifier", total=len(segments)) as bar:
         for indices in plan_batches(segments, batch_tokens):
             batch = {
                 name: part.to(model.device) if isinstance(part, Tensor) else part
                 for name, part in pad_texts(model, segments, indices).items()
             }
             features[indices] = features_of(model, batch, pooling).float().cpu()
+            bar.advance(len(indices))
     scaler = StandardScaler().fit(features.numpy())
     labels = [classes.index(text.label) for text in texts]
     fitted = LogisticRegression(C=WEIGHT_OF_DATA, max_iter=_MOST_ROUNDS).fit(scaler.transform(features.numpy()), labels)

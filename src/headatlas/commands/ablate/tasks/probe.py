@@ -39,9 +39,11 @@ from headatlas.models.stacks import Stack
 from headatlas.probes.attention import AttentionProbe
 from headatlas.probes.batches import IGNORED, ProbeBatch, Sentences
 from headatlas.probes.training import TrainingSettings, fit, hold_out
+from headatlas.progress import moved, stage
 from headatlas.statistics.words import word_attention_torch
 from headatlas.store.stored_model import stored_sentences
 from headatlas.store.word_maps import unit_index
+from headatlas.wording import counted
 
 
 class _Known(NamedTuple):
@@ -80,7 +82,10 @@ class ProbeParsing(Task):
         sentences = Sentences(store, None, model.device)
         train, held_out = hold_out(len(sentences), options.seed)
         heads = store.index.shape.total
-        probe, fitted = fit(lambda: AttentionProbe(heads), sentences, train, held_out, TrainingSettings(), options.seed)
+        with stage(f"Training the probe: {counted(len(train), 'sentence')}"):
+            probe, fitted = fit(
+                lambda: AttentionProbe(heads), sentences, train, held_out, TrainingSettings(), options.seed, tick=moved
+            )
         known = _Known(
             frozenset(name for example in store.examples for name in example.relations or ()),
             labels_of(stored_sentences(store)).punct,
