@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +17,7 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import changing, observing
+from headatlas.models.attention import answering, changing, observing
 from headatlas.models.gates import ChangeOutput, Gates, Instead
 from headatlas.models.language_model import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
@@ -210,12 +210,18 @@ class Model:
         """
         return self.changing_outputs(Gates(gates, instead, self.shapes[stack or self.default_stack]), stack)
 
+    @contextmanager
     def changing_outputs(
-        self, change: ChangeOutput, stack: Stack | None = None, first_layer: int = 0
-    ) -> AbstractContextManager[None]:
+        self,
+        change: ChangeOutput,
+        stack: Stack | None = None,
+        first_layer: int = 0,
+        known: Callable[[int], Tensor | None] | None = None,
+    ) -> Iterator[None]:
         """Within this context `change` replaces each layer's head outputs before they are projected.
 
-        first_layer: where passes within the context start, if not at the first layer.
+        first_layer: where passes within the context start, if not at the first layer. known: the head outputs of a
+        layer that need not attend, before they are changed; None of all others.
         """
         if not self.uses_interface:
             raise ModelError(
@@ -234,7 +240,11 @@ class Model:
             layer, calls = first_layer + calls % running, calls + 1
             return change(layer, output)
 
-        return changing(self.network, changed)
+        def answer(module: nn.Module) -> Tensor | None:
+            return known(first_layer + calls % running) if known and self._stacks(module) == wanted else None
+
+        with changing(self.network, changed), answering(self.network, answer) if known else nullcontext():
+            yield
 
     def network_inputs(
         self, input_ids: Tensor, mask: Tensor, type_ids: Tensor, network: nn.Module | None = None

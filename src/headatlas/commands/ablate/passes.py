@@ -23,6 +23,7 @@ from headatlas.choices import AblationKind
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.ablate.task import Floats as Floats
 from headatlas.encoding.masking import IGNORED
+from headatlas.engine.memory import is_out_of_memory
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import SettingError
 from headatlas.models.gates import Gates, Instead, all_open
@@ -125,6 +126,7 @@ class Replaying:
 
     checked: bool = False
     why_not: str | None = None
+    shortcuts: bool = True  # within the first and the last layer, see `LayerReplay`
 
 
 def gated_scores(task: Task, gates: Sequence[Tensor], stack: Stack, replacement: Replacement) -> Floats:
@@ -233,16 +235,33 @@ class HeadRemoval:
             return {"scores": _numbers(scores)}
 
     def _check(self, number: int, examples: ExampleBatch) -> str | None:
+        """Why passes cannot be replayed; None if they can. Shortcuts that change the result are turned off."""
         if not self._replay.complete:
             return "its layers are not where they could be replayed"
         near = _SAME_IN_HALF if self._task.model.dtype.itemsize < 4 else _SAME
         layer = self._shape.layers // 2
         change = self._gates(number, [(layer, 0)], examples)
-        again = self._replay.replay(layer, lambda: self._task.losses(examples), change)
         with self._task.removing(change, self._stack):
             whole = self._task.losses(examples)
-        same = torch.allclose(again, whole, atol=near, rtol=near)
-        return None if same else f"a replay from layer {layer + 1} did not give what a whole pass gives"
+        for shortcuts in (True, False):
+            self._replaying.shortcuts = shortcuts
+            try:
+                again = self._replayed(layer, examples, change, self._task.losses)
+            except RuntimeError as error:
+                if is_out_of_memory(error) or not shortcuts:
+                    raise
+                continue
+            if torch.allclose(again, whole, atol=near, rtol=near):
+                return None
+        return f"a replay from layer {layer + 1} did not give what a whole pass gives"
+
+    def _replayed(
+        self, layer: int, examples: ExampleBatch, change: Gates, ask: Callable[[ExampleBatch], Tensor], copies: int = 1
+    ) -> Tensor:
+        self._replay.shortcuts = self._replaying.shortcuts
+        read = self._task.tokens_read(examples)
+        with self._task.replaying(change):
+            return self._replay.replay(layer, lambda: ask(examples), change, copies, read)
 
     def _run(self, number: int, heads: list[HeadPlace], examples: ExampleBatch) -> list[Floats]:
         """Scores without each of a layer's heads: [E, measures] each."""
@@ -250,7 +269,7 @@ class HeadRemoval:
         change = self._gates(number, heads, copies)
         with torch.inference_mode():
             if self.why_whole is None:
-                scores = self._replay.replay(heads[0][0], lambda: self._task.scores(copies), change, len(heads))
+                scores = self._replayed(heads[0][0], copies, change, self._task.scores, len(heads))
             else:
                 with self._task.removing(change, self._stack):
                     scores = self._task.scores(copies)

@@ -114,6 +114,14 @@ class Classification(Task):
         classes = torch.cat([batch.targets["classes"] for batch in self.batches])
         return (classes == classes.mode().values).double()
 
+    def tokens_read(self, examples: ExampleBatch) -> Tensor | None:
+        if self._head is None:  # what the checkpoint's own classifier reads is not known
+            return None
+        tokens: Tensor = examples.inputs["attention_mask"].bool()
+        if self._head.pooling == "first":
+            tokens = tokens & (torch.arange(tokens.shape[1], device=tokens.device) == 0)
+        return tokens
+
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Cross-entropy: [E]."""
         return cross_entropy(self._logits(examples), examples.targets["classes"], reduction="none")

@@ -61,9 +61,7 @@ class ProbeParsing(Task):
     needs = NEEDS[name]
     measures = ("uas", "log_likelihood")
     like_loss = "log_likelihood"
-    replayable = False
     _known: _Known
-    why_not_replayable = "the probe reads the maps of all layers, so all are run"
 
     @classmethod
     def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> ProbeParsing:
@@ -125,6 +123,7 @@ class ProbeParsing(Task):
     ) -> None:
         self._probe = probe.to(model.device).eval().requires_grad_(False)
         self._gates: Gates | None = None
+        self._whole_maps: list[Tensor] = []  # between words, of each layer of the latest pass with every head
         passed_over = np.isin(relations, sorted(punctuation))
         scored = [segment for segment in segments if not passed_over[segment.relations].all()]
         if not scored:
@@ -149,12 +148,21 @@ class ProbeParsing(Task):
     @contextmanager
     def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
         """Within this context the probe reads each map times its head's gate, too."""
+        with self.replaying(gates), super().removing(gates, stack):
+            yield
+
+    @contextmanager
+    def replaying(self, gates: Gates) -> Iterator[None]:
+        """Within this context the probe reads each map times its head's gate, those before from the latest pass."""
         self._gates = gates
         try:
-            with super().removing(gates, stack):
-                yield
+            yield
         finally:
             self._gates = None
+
+    def tokens_read(self, examples: ExampleBatch) -> Tensor:
+        """None: the last that is read are the maps of the last layer."""
+        return torch.zeros_like(examples.inputs["input_ids"], dtype=torch.bool)
 
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each sentence's true heads: [E]."""
@@ -178,14 +186,19 @@ class ProbeParsing(Task):
         """Over the other words and ROOT: [E, W, W + 1]."""
         heads, units = examples.targets["heads"], examples.targets["units"]
         words = heads.shape[1]
-        layers: list[Tensor] = []
+        seen: list[Tensor] = []
 
         def see(_module: torch.nn.Module, weights: Tensor, _mask: Tensor | None) -> None:
-            seen = self._gates.gated_maps(len(layers), weights) if self._gates else weights
-            layers.append(word_attention_torch(seen, units, words + 2, "mean"))  # [CLS] and [SEP] are the last units
+            seen.append(word_attention_torch(weights, units, words + 2, "mean"))  # [CLS] and [SEP] are the last units
 
         with observing(self.model.network, see):
             self.model.network.base_model(**examples.inputs)
+        if self._gates is None:
+            self._whole_maps = layers = seen
+        else:  # a replay does not attend in the layers before
+            before = self._whole_maps[: self.model.shapes[self.model.default_stack].layers - len(seen)]
+            layers = [maps.repeat(len(examples) // len(maps), 1, 1, 1) for maps in before] + seen
+            layers = [self._gates.gated_maps(layer, maps) for layer, maps in enumerate(layers)]
         maps = torch.cat(layers, 1).permute(0, 2, 3, 1).float()  # [E, W + 2, W + 2, A]
         special = torch.cat([maps[:, :words, words:], maps[:, words:, :words].transpose(1, 2)], 2)
         sizes = (heads != IGNORED).sum(1)
