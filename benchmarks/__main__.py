@@ -16,7 +16,7 @@ from benchmarks.measuring import SkippedError
 NAMES = (
     *("surface", "memory", "gradients", "dependencies", "similarity"),
     *("store", "probes", "layers", "ablation", "pruning", "fit_mlm", "startup", "page", "explore", "workers", "large"),
-    *("keyphrases", "calibration"),
+    *("keyphrases", "calibration", "still"),
 )
 TABLE = Path(__file__).with_name("README.md")
 START, END = "<!-- measured -->", "<!-- end -->"
