@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 clock = time.monotonic
 _CREEP = 0.02  # of what is left of a unit, for each report that does not say how much is done
+_MOST_GUESSED = 0.9  # of a unit
 _FIRST_ESTIMATE = 2.0  # seconds after which there is one
 _LONG = 30.0  # seconds: a log gets an estimate of longer stages only
 _NOTEBOOK_SECONDS = 0.5  # between two updates
@@ -98,7 +99,7 @@ class Stage:
         return self._whole + self._inside * self._unit
 
     def _show(self) -> None:
-        guessed = min(self._crept * self._step, 1 - self._inside) * self._unit
+        guessed = min(_MOST_GUESSED * self._crept * self._step, 1 - self._inside) * self._unit
         self.completed = max(self.completed, self._certain + guessed)
         if self.total is not None:
             self.completed = min(self.completed, self.total)

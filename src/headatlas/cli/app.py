@@ -30,7 +30,7 @@ from headatlas.commands.shared.entry import Entry, Panel, function_of, list_entr
 from headatlas.commands.shared.options import list_options
 from headatlas.commands.shared.printing import report_shard
 from headatlas.errors import HeadatlasError, SurveyInterruptedError, printable
-from headatlas.progress import moved, showing, stage
+from headatlas.progress import Stage, showing, stage
 
 ABOUT = """Find out what every attention head of a transformer attends to.
 
@@ -39,6 +39,7 @@ Start with `headatlas demo`, then survey a model of your own:
     headatlas survey bert-base-uncased --text wiki.txt --out atlas
 """
 SLOW = ("torch", "transformers", "headatlas.commands.shared.ending")
+MODULES = 3500  # that these import, about: the bar ends when they have
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 _COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 
@@ -131,21 +132,24 @@ def import_slowly(folder: str) -> None:
     """Import what a command needs, which takes seconds, with a bar that moves with every module."""
     own = f"headatlas.commands.{folder}.run"
     last = own if find_spec(own) else "headatlas.commands.survey.run"
-    with stage("Starting", total=len(SLOW) + 1) as bar:
-        sys.meta_path.insert(0, ImportReporter())
+    with stage("Starting", total=MODULES) as bar:
+        sys.meta_path.insert(0, ImportReporter(bar))
         try:
             for module in (*SLOW, last):
                 import_module(module)
-                bar.advance()
         finally:
             sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ImportReporter)]
 
 
 class ImportReporter(MetaPathFinder):
-    """Finds no module, but reports to the progress display that one is wanted."""
+    """Finds no module, but counts those that are wanted."""
+
+    def __init__(self, bar: Stage) -> None:
+        self._bar = bar
 
     def find_spec(self, _name: str, _path: Any, _target: Any = None) -> None:
-        moved()
+        """Leave the finding to others."""
+        self._bar.advance()
 
 
 @contextmanager
