@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import torch
 import transformers
 from torch import Tensor
+from torch.nn.functional import cross_entropy
 from transformers.models.bert import modeling_bert
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.masking import IGNORED, Masker
 from headatlas.errors import ModelError
-from headatlas.models.language_model import masked_lm_loss, next_token_loss
+from headatlas.models.language_model import differentiate_loss, next_tokens
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 
@@ -194,24 +197,44 @@ def test_a_causal_model_with_masker_is_refused(load_double: LoadDouble, batch_fo
         model.observe_gradients(batch_for(model), lambda *_: None, Masker(load_double("bert").tokenizer, 0))
 
 
-def test_losses_by_hand() -> None:
-    logits = torch.log(torch.tensor([[[0.5, 0.5], [0.25, 0.75], [0.1, 0.9]], [[0.2, 0.8], [0.6, 0.4], [0.3, 0.7]]]))
-    labels = torch.tensor([[0, 1, IGNORED], [IGNORED, 0, IGNORED]])
-    expected = -(torch.log(torch.tensor(0.5 * 0.75)) / 2 + torch.log(torch.tensor(0.6)))
-    torch.testing.assert_close(masked_lm_loss(logits, labels), expected)
-    ids, mask = torch.tensor([[0, 1, 0], [1, 1, 0]]), torch.tensor([[True] * 3, [True, True, False]])
-    expected = -(torch.log(torch.tensor(0.5 * 0.25)) / 2 + torch.log(torch.tensor(0.8)))
-    torch.testing.assert_close(next_token_loss(logits, ids, mask), expected)
+@pytest.mark.parametrize("family", ["bert", "albert", "deberta-v2", "modernbert", "gpt2", "llama", "gemma2"])
+@pytest.mark.parametrize("most", [1, 1000, 10**9])
+def test_logits_in_blocks_change_nothing(family: str, most: int, load_double: LoadDouble, batch_for: BatchFor) -> None:
+    """Of one token at once, of a few, of all."""
+    model, batch = load_double(family), batch_for(load_double(family))
+    labels, inputs = next_tokens(batch), model.inputs(batch)
+    states: list[Tensor] = []
 
+    def start(_module: Any, _arguments: Any, output: Tensor) -> Tensor:
+        states.append(output.detach().requires_grad_())
+        return states[-1]
 
-def test_a_segment_of_one_token_adds_no_next_token_loss() -> None:
-    loss = next_token_loss(
-        torch.zeros(1, 3, 5), torch.zeros(1, 3, dtype=torch.long), torch.tensor([[True, False, False]])
+    hook = model.network.get_input_embeddings().register_forward_hook(start)
+    sizes: list[int] = []
+    seeing = model.network.register_forward_hook(lambda _m, _a, outputs: sizes.append(outputs.logits.shape[1]))
+    try:
+        differentiate_loss(model.network, lambda: model.network(**inputs), inputs, labels, most)
+        seeing.remove()
+        logits = model.network(**inputs).logits
+    finally:
+        hook.remove()
+    expected = sum(
+        cross_entropy(row[known != IGNORED], known[known != IGNORED]) for row, known in zip(logits, labels, strict=True)
     )
-    assert float(loss) == 0
+    torch.autograd.backward(expected)
+    close = WITHIN_SINGLE if model.dtype == torch.float32 or family == "llama" else TIGHT
+    torch.testing.assert_close(states[0].grad, states[-1].grad, **close)
+    assert max(sizes) == max(1, min(most // model.network.config.vocab_size, int((labels != IGNORED).sum())))
 
 
-def test_losses_keep_double_and_widen_half() -> None:
-    labels = torch.tensor([[1]])
-    assert masked_lm_loss(torch.zeros(1, 1, 3, dtype=torch.float64), labels).dtype == torch.float64
-    assert masked_lm_loss(torch.zeros(1, 1, 3, dtype=torch.bfloat16), labels).dtype == torch.float32
+def test_nothing_to_predict_gives_gradients_of_zero(load_double: LoadDouble, batch_for: BatchFor) -> None:
+    model = load_double("gpt2")
+    batch = batch_for(model)
+    alone = replace(batch, mask=batch.mask & (torch.arange(batch.mask.shape[1]) == 0))
+    assert all((gradient == 0).all() for gradient in gradients(model, alone))
+
+
+def test_the_next_token_is_none_at_the_end_and_in_padding() -> None:
+    ids, mask = torch.tensor([[5, 6, 7], [8, 9, 0]]), torch.tensor([[True] * 3, [True, True, False]])
+    batch = SimpleNamespace(input_ids=ids, mask=mask)
+    assert next_tokens(batch).tolist() == [[6, 7, IGNORED], [9, IGNORED, IGNORED]]  # type: ignore[arg-type]

@@ -18,7 +18,8 @@ import headatlas as ha
 from headatlas.commands.explore.live import Explorer
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.loading import choose_device, load_model
-from headatlas.models.model import Model
+from headatlas.models.model import Model, check_length
+from tests.conftest import LONGEST
 from tests.models.altering import CopyOf, Save, change_config, change_tensors, load
 
 # --- whole folders ----------------------------------------------------------------------------------------------
@@ -320,6 +321,24 @@ def test_the_tokenizer_may_set_a_shorter_limit(copy_of_tiny: CopyOf) -> None:
     path = folder / "tokenizer_config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": 48}))
     assert load(folder).longest_input == 48
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "opt"])
+def test_positions_in_a_table_end(family: str, load_tiny: Callable[[str], Model]) -> None:
+    model = load_tiny(family)
+    check_length(LONGEST, model.network, model.tokenizer, model.name)
+    with pytest.raises(SettingError, match=f"more than the {LONGEST} positions"):
+        check_length(LONGEST + 1, model.network, model.tokenizer, model.name)
+
+
+@pytest.mark.parametrize("family", ["llama", "modernbert"])
+def test_computed_positions_go_on_with_a_warning(
+    family: str, load_tiny: Callable[[str], Model], caplog: pytest.LogCaptureFixture
+) -> None:
+    model = load_tiny(family)
+    check_length(2 * LONGEST, model.network, model.tokenizer, model.name)
+    assert "an extrapolation" in caplog.text
+    model.network(input_ids=torch.full((1, 2 * LONGEST), 10))
 
 
 # --- the random-weights control ---------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ Start with `headatlas demo`, then survey a model of your own:
     headatlas survey bert-base-uncased --text wiki.txt --out atlas
 """
 SLOW = ("torch", "transformers", "headatlas.commands.shared.ending")
-MODULES = 3500  # that these import, about: the bar ends when they have
+MODULES = 3800  # that these import, about: the bar ends when they have
 COMPLETION = ["--install-completion"]  # which needs the options of every command
 _COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 

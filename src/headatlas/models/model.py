@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
@@ -19,12 +20,14 @@ from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.attention import answering, changing, observing
 from headatlas.models.gates import ChangeOutput, Gates, Instead
-from headatlas.models.language_model import masked_lm_loss, next_token_loss
+from headatlas.models.language_model import differentiate_loss, next_tokens
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 from headatlas.progress import moved
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_log = logging.getLogger(__name__)
 
 SeeMap = Callable[[int, Tensor, Tensor | None], None]
 """Called with the layer (from 0), a map [B, H, Q, K], and the additive mask it was computed with, or None."""
@@ -181,14 +184,12 @@ class Model:
         start = embeddings.register_forward_hook(lambda _module, _inputs, output: output.requires_grad_(True))
         try:
             with torch.enable_grad():
-                outputs = self._run(self.network, inputs, hook, self.default_stack)
-                moved()
-                if masked is None:
-                    loss = next_token_loss(outputs.logits, batch.input_ids, batch.mask)
-                else:
-                    loss = masked_lm_loss(outputs.logits, masked.labels)
-                moved()
-                torch.autograd.backward(loss)
+                differentiate_loss(
+                    self.network,
+                    lambda: self._run(self.network, inputs, hook, self.default_stack),
+                    inputs,
+                    next_tokens(batch) if masked is None else masked.labels,
+                )
         finally:
             start.remove()
 
@@ -318,12 +319,25 @@ def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) 
     return int(shortest) if shortest < 10**9 else None
 
 
-def check_length(max_tokens: int, longest: int | None, name: str) -> None:
-    """Refuse inputs that are longer than a model allows."""
-    if longest is not None and max_tokens > longest:
+def check_length(max_tokens: int, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
+    """Refuse inputs longer than a model's positions allow; warn where positions that are computed go on.
+
+    Rotary positions have no last one, but what attention does beyond those of training is an extrapolation.
+    """
+    longest = longest_input(network, tokenizer)
+    if longest is None or max_tokens <= longest:
+        return
+    if getattr(network.config.get_text_config(), "rope_parameters", None) is None:
         raise SettingError(
             f"--max-tokens {max_tokens} is more than the {longest} positions of {name}. Use at most {longest}."
         )
+    _log.warning(
+        "--max-tokens %d is more than the %d positions that %s was made for. Its positions can be computed further, "
+        "but its attention beyond them is an extrapolation.",
+        max_tokens,
+        longest,
+        name,
+    )
 
 
 def _position_table(network: nn.Module) -> nn.Module | None:

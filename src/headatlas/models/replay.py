@@ -17,15 +17,16 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
-from headatlas.models.gates import ChangeOutput
-from headatlas.models.model import Model
-from headatlas.models.stacks import Stack
+if TYPE_CHECKING:
+    from headatlas.models.gates import ChangeOutput
+    from headatlas.models.model import Model
+    from headatlas.models.stacks import Stack
 
 R = TypeVar("R")
 _Forward = Callable[..., Any]
@@ -57,7 +58,7 @@ class LayerReplay:
             self._of_heads.append(output)
             return output
 
-        with _instead_of_forward(self._layers, keep), self._model.changing_outputs(note, self._stack):
+        with instead_of_forward(self._layers, keep), self._model.changing_outputs(note, self._stack):
             return run()
 
     def replay(
@@ -87,7 +88,7 @@ class LayerReplay:
             if call < start:
                 return _repeated(self._outputs[call], copies)
             if (answers_heads and call == start) or (narrows and call == last):
-                with _instead_of_forward(_matrices(module), multiply):
+                with instead_of_forward(_matrices(module), multiply):
                     return forward(*arguments, **named)
             return forward(*arguments, **named)
 
@@ -109,7 +110,7 @@ class LayerReplay:
 
         first = self._starts.index(start)
         with (
-            _instead_of_forward(self._layers, answer),
+            instead_of_forward(self._layers, answer),
             self._model.changing_outputs(changed, self._stack, first_layer=first, known=known),
         ):
             return run()
@@ -143,7 +144,7 @@ def _width(matrix: nn.Linear | Conv1D) -> int:
 
 
 @contextmanager
-def _instead_of_forward(modules: Sequence[nn.Module], act: Callable[..., Any]) -> Iterator[None]:
+def instead_of_forward(modules: Sequence[nn.Module], act: Callable[..., Any]) -> Iterator[None]:
     """Within this context `act` replaces each module's forward; it gets the module and its forward first."""
     replaced = [module.__dict__.get("forward") for module in modules]
     for module in modules:

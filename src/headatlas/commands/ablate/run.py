@@ -52,7 +52,7 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
     stack = _choose_stack(model, options)
     if options.shard is not None:
         _check_sharing(tasks, model)
-    check_length(options.max_tokens, model.longest_input, model.name)
+    check_length(options.max_tokens, model.network, model.tokenizer, model.name)
     removed = parse_heads(list_names(options.heads) or [], model.shapes[stack], model.name)
     described = {name: describe_files(paths) for name, paths in files.items()}
     described_also = {name: describe_files(paths) for name, paths in also.items()}

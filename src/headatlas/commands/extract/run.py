@@ -48,7 +48,7 @@ def _extract(options: ExtractOptions, folder: Path) -> Store:
     described = describe_files(files)
     model = options.load(options.model or "", seed=options.seed, random_weights=options.random_weights)
     stack = model.choose_stack(options.attention)
-    check_length(options.max_tokens, model.longest_input, model.name)
+    check_length(options.max_tokens, model.network, model.tokenizer, model.name)
     read = KINDS[corpus]().read(files, model.tokenizer, options.reading)
     inputs, relations = read.segments, read.about.get("relations", ())
     about: dict[str, Any] = {"files": described, "left_out": read.left_out}

@@ -29,7 +29,7 @@ from headatlas.files import json_text, parse_json, sha256, write_atomically, wri
 from headatlas.manifest import moment, versions
 from headatlas.models.inspection import check_weights
 from headatlas.models.loading import choose_device
-from headatlas.models.model import check_length, longest_input
+from headatlas.models.model import check_length
 from headatlas.models.observing import check_vocabulary, quiet_transformers
 from headatlas.models.pretrained import from_pretrained, load_network, reading, require_peft
 from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD, ModelSource, find_source
@@ -63,7 +63,7 @@ def _fit(options: FitOptions, folder: Path) -> Fit:
     require_peft()
     name, revision = split_revision(options.model)
     base = load_base(name, revision, force=options.force, trust_remote_code=options.trust_remote_code)
-    check_length(options.max_tokens, longest_input(base.network, base.tokenizer), name)
+    check_length(options.max_tokens, base.network, base.tokenizer, name)
     corpus_files = describe_files(files)
     settings = {
         "model": name,

@@ -71,7 +71,7 @@ def _find_keyphrases(options: KeyphraseOptions, run: RunFolder) -> None:
     if run.finished(model_identity(model, model.default_stack) | options.settings() | {"corpora": hashes}):
         return
     max_tokens = options.max_tokens or min(model.longest_input or LONGEST_WINDOW, LONGEST_WINDOW)
-    check_length(max_tokens, model.longest_input, model.name)
+    check_length(max_tokens, model.network, model.tokenizer, model.name)
     behaviours = _read_behaviours(options.atlas)
     choice = _named_or_shipped(model, options)
     with stage(f"Reading {' and '.join(files)}"):

@@ -57,7 +57,7 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
     tasks = choose_tasks(list_names(options.task) or [ALL], [files[part] for part in PARTS])
     model = options.load(options.model, seed=options.seed)
     stack = model.choose_stack(options.attention)
-    check_length(options.max_tokens, model.longest_input, model.name)
+    check_length(options.max_tokens, model.network, model.tokenizer, model.name)
     hashes = {part: [record["sha256"] for record in describe_files(files[part])] for part in PARTS}
     complete, before = run.finished(model_identity(model, stack) | options.settings()), run.earlier or {}
     earlier_tasks: dict[str, Any] = before.get("tasks", {})

@@ -71,7 +71,7 @@ def _prune(options: PruneOptions, run: RunFolder) -> None:
     blocks = attention_blocks(model.network, model.name)
     stack, described = model.default_stack, describe_files(files)
     if files:
-        check_length(options.max_tokens, model.longest_input, model.name)
+        check_length(options.max_tokens, model.network, model.tokenizer, model.name)
     names = list_names(options.heads)
     settings = {
         **model_identity(model, stack),

@@ -88,7 +88,7 @@ class ModelSource(Source):
         self.files = {kind: describe_files(paths) for kind, paths in self._paths.items()}
         self.observed = options.load(options.model or "", seed=options.seed, random_weights=options.random_weights)
         self.stack = self.observed.choose_stack(options.attention)
-        check_length(options.max_tokens, self.observed.longest_input, self.observed.name)
+        check_length(options.max_tokens, self.observed.network, self.observed.tokenizer, self.observed.name)
         self.token_kinds = self.observed.kinds
         reasons = dict.fromkeys(set(KINDS) - set(self._paths), "")
         self.chosen, self.skipped = choose_studies(wanted, reasons, why_no_gradients(self.observed))

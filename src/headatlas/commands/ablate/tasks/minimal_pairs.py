@@ -19,7 +19,7 @@ from torch.nn.functional import softplus
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.ablate.tasks import NEEDS
-from headatlas.commands.ablate.tasks.token_prediction import next_tokens, predicted_tokens, require_language_model
+from headatlas.commands.ablate.tasks.token_prediction import predicted_tokens, require_language_model
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.minimal_pairs import MinimalPair, read_minimal_pairs
 from headatlas.corpora.sampling import draw
@@ -28,7 +28,7 @@ from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import Frame, single_frame
 from headatlas.errors import CorpusError, ModelError
-from headatlas.models.language_model import logits_at
+from headatlas.models.language_model import logits_at, next_tokens
 from headatlas.models.model import Model
 
 

@@ -24,7 +24,7 @@ from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.masking import IGNORED, Masker
 from headatlas.encoding.segments import Segment, document_of, sample_segments
 from headatlas.errors import ModelError
-from headatlas.models.language_model import logits_at
+from headatlas.models.language_model import logits_at, next_tokens
 from headatlas.models.model import Model
 
 
@@ -167,10 +167,3 @@ class NextToken(SegmentPrediction):
     @staticmethod
     def encoder(model: Model, _seed: int) -> Encode:
         return lambda batch: (model.inputs(batch), next_tokens(batch))
-
-
-def next_tokens(batch: Batch) -> Tensor:
-    """What each token is followed by, IGNORED at the last: [B, T]."""
-    labels = torch.full_like(batch.input_ids, IGNORED)
-    labels[:, :-1] = batch.input_ids[:, 1:].masked_fill(~batch.mask[:, 1:], IGNORED)
-    return labels
