@@ -76,7 +76,7 @@ def test_a_survey_ends_with_tables_figures_and_a_page(tiny_folder, text, tmp_pat
     written = page.read_bytes()
     page.unlink()
     again = typed("page", out)
-    assert again.output.strip().endswith("index.html")
+    assert again.stdout.strip().endswith("index.html")
     assert page.read_bytes() == written
 
 
