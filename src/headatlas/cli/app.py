@@ -113,7 +113,7 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
         printing = report_options(**{name: kwargs.pop(name) for name in report_names})
         options = function.options(*args, **kwargs)
         with showing(), _end_in_words(name, entry):
-            if not entry.light:
+            if not entry.light and SLOW[0] not in sys.modules:
                 import_slowly(name.replace("-", "_"))
             result = function.run(options)
             report = load(entry.report) if getattr(options, "shard", None) is None else report_shard

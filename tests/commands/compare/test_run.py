@@ -215,7 +215,7 @@ def test_the_page_is_written_from_the_folder_alone(compared, tmp_path):
 
     copied = altered(compared, tmp_path / "copied", forget)
     done = typed("page", str(copied))
-    assert done.output == f"{copied / 'index.html'}\n"
+    assert done.stdout == f"{copied / 'index.html'}\n"
     html = (copied / "index.html").read_text(encoding="utf-8")
     assert html == ha.show_atlas(compared).html
     assert "headatlas.show_atlas(comparison)" in compared._repr_html_()
