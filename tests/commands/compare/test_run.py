@@ -246,7 +246,7 @@ def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
     assert "2 of 8 rows" in shown.output
     assert typed("table", str(out), "differences", "--format", "csv").exit_code == 0
     drawn = typed("figures", str(out))
-    assert {line.rpartition("/")[2] for line in drawn.output.split()} == {
+    assert {line.rpartition("/")[2] for line in drawn.stdout.split()} == {
         f"{stem}.{form}"
         for stem in ("heads_moved", "head_matches", "best_heads", "surface")
         for form in ("svg", "png", "pdf")
