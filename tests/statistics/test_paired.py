@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.calibration_paired import simulate_paired
-from headatlas.statistics.paired import FEWEST_CHANGED, bootstrap_means, holm, paired_changes
+from headatlas.statistics.paired import FEWEST_CHANGED, POOLED, bootstrap_means, holm, paired_changes
 from headatlas.statistics.resampling import poisson_weights
 from intervals import expected_interval
 
@@ -40,6 +42,14 @@ def p_values_by_loop(changes, names, seed, resamplings):
         sums = [sum(changes[row, column] for row, name in enumerate(names) if name == unit) for unit in units]
         columns.append([(change, names.count(unit)) for change, unit in zip(sums, units, strict=True)])
     tested = [column for column, rows in enumerate(columns) if sum(change != 0 for change, _ in rows) >= FEWEST_CHANGED]
+    pooled = len(tested) >= 20
+    middle = statistics.median(mean_and_error(columns[column])[1] for column in tested)
+
+    def steadied(error, column):
+        changed = sum(change != 0 for change, _ in columns[column])
+        own = (changed - 1) / (changed - 1 + POOLED) if pooled else 1
+        return (own * error**2 + (1 - own) * middle**2) ** 0.5
+
     largest = []
     for resample in range(resamplings):
         ts = []
@@ -47,12 +57,15 @@ def p_values_by_loop(changes, names, seed, resamplings):
             mean, _ = mean_and_error(columns[column])
             drawn = [pair for row, pair in enumerate(columns[column]) for _ in range(int(weights[row, resample]))]
             of_drawn, error = mean_and_error(drawn)
+            error = steadied(error, column)
             ts.append(abs(of_drawn - mean) / error if error else float("inf"))
         largest.append(max(ts))
     p_values = []
     for column, rows in enumerate(columns):
         mean, error = mean_and_error(rows)
-        as_large = sum(value >= abs(mean) / error for value in largest) if column in tested else resamplings
+        as_large = (
+            sum(value >= abs(mean) / steadied(error, column) for value in largest) if column in tested else resamplings
+        )
         p_values.append((1 + as_large) / (1 + resamplings))
     return p_values
 
@@ -73,6 +86,30 @@ def test_units_of_different_sizes_equal_the_loop(changes):
     result = paired_changes(changes, IDS, seed=2, resamplings=60, units=names)
     assert result.p_value == pytest.approx(p_values_by_loop(changes, names, 2, 60))
     assert result.mean == pytest.approx(changes.mean(0))
+
+
+@pytest.mark.parametrize("conditions", [19, 20])
+def test_many_conditions_have_a_variance_in_common(conditions):
+    rng = np.random.default_rng(7)
+    many = (rng.normal(size=(30, conditions)) - 0.4) * (rng.random((30, conditions)) < 0.6)
+    names = ["long"] * 3 + IDS[3:]
+    result = paired_changes(many, IDS, seed=4, resamplings=60, units=names)
+    assert result.p_value == pytest.approx(p_values_by_loop(many, names, 4, 60))
+    assert len(set(result.p_value)) > 3
+
+
+def test_conditions_with_few_changes_do_not_hide_others():
+    """A resample in which their changes hardly vary would have the largest t of all."""
+    rng = np.random.default_rng(8)
+    others = rng.normal(size=(30, 8))
+    others[:, 0] -= 1.0
+    few = np.zeros((30, 30))
+    few[:FEWEST_CHANGED] = rng.normal(size=(FEWEST_CHANGED, 30)) * 0.2 - 1.0
+    alone, few_alone = (paired_changes(part, IDS, seed=0, resamplings=499) for part in (others, few[:, :19]))
+    beside = paired_changes(np.hstack([others, few]), IDS, seed=0, resamplings=499)
+    assert np.quantile(few_alone.largest, 0.95) > 2 * np.quantile(alone.largest, 0.95)
+    assert np.quantile(beside.largest, 0.95) < 1.5 * np.quantile(alone.largest, 0.95)
+    assert beside.p_value[0] <= 0.02
 
 
 def test_a_condition_that_changes_few_units_is_not_tested_and_does_not_hide_others(changes):
