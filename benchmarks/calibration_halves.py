@@ -23,6 +23,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from benchmarks.calibration_row import Row
 from headatlas.commands.compare.differences import Side, difference_table
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.encoding.segments import Segment, document_of
@@ -45,12 +46,11 @@ REPLICATES = 1000
 REPLICATES_MERGED = 400  # all halves are held in memory
 Documents = list[list[Segment]]
 Floats = NDArray[np.float64]
-Counted = tuple[str, str, float, float, int]
 Studies = dict[str, Study]
 
 
-def halving_rows(halvings: int, merged_halvings: int, segments: int, sentences: int) -> Iterator[Counted]:
-    """What, setting, stated, measured and comparisons, of each table and scope."""
+def halving_rows(halvings: int, merged_halvings: int, segments: int, sentences: int) -> Iterator[Row]:
+    """Rows of each table and scope."""
     model = load_model("embedded", device="cpu")
     for kind, variable in FILES.items():
         for path in map(Path, (os.environ.get(variable) or str(SAMPLES[kind]())).split(os.pathsep)):
@@ -68,7 +68,7 @@ def halving_rows(halvings: int, merged_halvings: int, segments: int, sentences: 
             yield from _rows(f"{path.name}, {of}", merged_differences(model, corpus, documents, kind, merged_halvings))
 
 
-def _rows(setting: str, tables: Iterable[pd.DataFrame]) -> Iterator[Counted]:
+def _rows(setting: str, tables: Iterable[pd.DataFrame]) -> Iterator[Row]:
     found: dict[tuple[str, str, str], list[tuple[float, bool]]] = defaultdict(list)
     for table in tables:
         for key, rows in table.dropna(subset="p_adjusted").groupby(["table", "column", "scope"], sort=False):
@@ -77,8 +77,8 @@ def _rows(setting: str, tables: Iterable[pd.DataFrame]) -> Iterator[Counted]:
     for (table_name, column, scope), shares in found.items():
         of = f"{table_name} ({scope})" if column == TABLES[table_name].measures[0].name else f"{column} ({scope})"
         outside, named = np.mean(shares, axis=0)
-        yield f"`compare`, interval: {of}", setting, 0.95, 1 - outside, len(shares)
-        yield f"`compare`, any significant: {of}", setting, SIGNIFICANT, named, len(shares)
+        yield Row(f"`compare`, interval: {of}", setting, 0.95, 1 - outside, len(shares))
+        yield Row(f"`compare`, any significant: {of}", setting, SIGNIFICANT, named, len(shares))
 
 
 def mean_differences(model: Model, corpus: Corpus, documents: Documents, halvings: int) -> Iterator[pd.DataFrame]:
@@ -103,7 +103,8 @@ def mean_differences(model: Model, corpus: Corpus, documents: Documents, halving
             total, count = sums[name][half], counts[name][half]
             values = {TABLES[name].measures[0].name: total.sum(0) / count.sum(0), "count": count.sum(0).astype(int)}
             tables[name] = frame.assign(**values)
-            replicates[name] = weights[:, half] @ total / (weights[:, half] @ count)
+            with np.errstate(invalid="ignore"):  # no document that counts was drawn
+                replicates[name] = weights[:, half] @ total / (weights[:, half] @ count)
         return _side(model, tables, replicates, "text", documents, half)
 
     for second in _halvings(len(documents), halvings):
@@ -121,7 +122,7 @@ def merged_differences(
         seen = _observe(model, blank, segments)
         for second, half in zip(drawn, halves, strict=True):
             for name, study in seen.items():
-                half[second[place]][name].merge(study)
+                half[int(second[place])][name].merge(study)
     for second, half in zip(drawn, halves, strict=True):
         sides = []
         for studies, chosen in zip(half, (~second, second), strict=True):

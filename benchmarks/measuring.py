@@ -7,6 +7,7 @@ import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,14 @@ from headatlas.models.observing import observe_network
 from headatlas.studies import STUDIES
 
 BATCH_TOKENS = 4096
+START, END = "<!-- measured -->", "<!-- end -->"
 STUDIED = ("positions", "token_kinds", "entropy")
+
+
+def replace_measured(page: Path, table: str) -> None:
+    """Put a table into a page of the documentation, between the marks of what is measured."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(START)
+    page.write_text(f"{before}{START}\n{table}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 class SkippedError(Exception):

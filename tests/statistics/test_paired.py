@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.calibration_paired import simulate_paired
+from benchmarks.calibration_paired import Setting, simulate_paired
 from headatlas.statistics.paired import FEWEST_CHANGED, POOLED, bootstrap_means, holm, paired_changes
 from headatlas.statistics.resampling import poisson_weights
 from intervals import expected_interval
@@ -98,18 +98,17 @@ def test_many_conditions_have_a_variance_in_common(conditions):
     assert len(set(result.p_value)) > 3
 
 
-def test_conditions_with_few_changes_do_not_hide_others():
+def test_conditions_with_few_changes_do_not_hide_others(monkeypatch):
     """A resample in which their changes hardly vary would have the largest t of all."""
     rng = np.random.default_rng(8)
-    others = rng.normal(size=(30, 8))
-    others[:, 0] -= 1.0
-    few = np.zeros((30, 30))
-    few[:FEWEST_CHANGED] = rng.normal(size=(FEWEST_CHANGED, 30)) * 0.2 - 1.0
-    alone, few_alone = (paired_changes(part, IDS, seed=0, resamplings=499) for part in (others, few[:, :19]))
-    beside = paired_changes(np.hstack([others, few]), IDS, seed=0, resamplings=499)
-    assert np.quantile(few_alone.largest, 0.95) > 2 * np.quantile(alone.largest, 0.95)
-    assert np.quantile(beside.largest, 0.95) < 1.5 * np.quantile(alone.largest, 0.95)
-    assert beside.p_value[0] <= 0.02
+    many = rng.normal(size=(30, 40))
+    many[FEWEST_CHANGED:, 1:] = 0.0
+    many[:, 0] -= 1.0
+    pooled = paired_changes(many, IDS, seed=0, resamplings=499)
+    monkeypatch.setattr("headatlas.statistics.paired.FEWEST_POOLED", 100)
+    alone = paired_changes(many, IDS, seed=0, resamplings=499)
+    assert pooled.findable(0.01) < 0.5 * alone.findable(0.01)
+    assert pooled.p_value[0] < 0.02 < alone.p_value[0]
 
 
 def test_a_condition_that_changes_few_units_is_not_tested_and_does_not_hide_others(changes):
@@ -142,9 +141,9 @@ def test_nothing_is_findable_with_few_examples_or_resamples(changes, examples, r
 
 
 def test_changes_of_mean_zero_are_rarely_significant_however_skewed():
-    rows = simulate_paired(60, examples=(40,), changes=("normal", "exponential"), resamplings=199, seed=1)
-    errors = [row.measured for row in rows if row.stated == 0.05]
-    assert len(errors) == 4
+    settings = [Setting(name, 40, correlated=correlated) for name in ("normal", "exponential") for correlated in (0, 1)]
+    settings.append(Setting("exponential", 32, conditions=48, few_changed=True))
+    errors = [simulate_paired(setting, 60, resamplings=199, seed=1)[0].measured for setting in settings]
     assert max(errors) <= 0.05 + 2.6 * (0.05 * 0.95 / 60) ** 0.5, "the level and its sampling error; sign flips give .4"
 
 

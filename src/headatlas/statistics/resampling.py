@@ -50,6 +50,15 @@ def poisson_weights(ids: Sequence[str], replicates: int, seed: int) -> NDArray[n
     return np.take(_POISSON, np.frombuffer(drawn, dtype="<u2").reshape(len(ids), replicates))
 
 
+def bootstrap_units(ids: Sequence[str]) -> list[str]:
+    """What each input is resampled with: its document, or itself if there are few documents.
+
+    ids: of inputs, each that of its document, a dot and the number of the input.
+    """
+    documents = [name.rpartition(".")[0] for name in ids]
+    return documents if len(set(documents)) >= FEWEST_DOCUMENTS else list(ids)
+
+
 def signs(ids: Sequence[str], permutations: int, seed: int) -> NDArray[np.int8]:
     """A sign, +1 or -1, of each unit in each permutation: [S, permutations]."""
     size = -(-permutations // 8)

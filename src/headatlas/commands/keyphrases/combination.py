@@ -123,6 +123,6 @@ def _point(
     weights = poisson_weights(ids.tolist(), resamplings, seed).T.astype(np.float64)
     right, chosen, key = counts.sum(0)
     drawn = weights @ counts
-    low, high = percentile_interval(2 * drawn[:, 0] / np.maximum(drawn[:, 1] + drawn[:, 2], 1))
+    low, high = percentile_interval(2 * drawn[:, 0] / np.maximum(drawn[:, 1] + drawn[:, 2], 1), len(ids))
     f1 = 2 * right / max(chosen + key, 1)
     return CurvePoint(method, heads, right / max(chosen, 1), right / max(key, 1), f1, float(low), float(high))
