@@ -49,7 +49,7 @@ def test_every_probe_has_its_rows(found):
     assert sizes["right_branching"] == 1
     assert sizes["distances_words"] == 2
     assert sizes["attention_words"] == 4
-    assert sizes["structural_distance"] == 2 * 3
+    assert sizes["structural_distance"] == 2 * 2 * 3, "two networks, two seeds, three layers"
     (adjacent,) = table[table["probe"] == "adjacent_words"].to_dict("records")
     assert adjacent["low"] <= adjacent["uuas"] <= adjacent["high"]
     assert adjacent["count"] == table.loc[table["probe"] == "structural_distance", "count"].iloc[0]
@@ -218,15 +218,18 @@ def sentences_of(folder, name):
 
 
 def test_a_drawn_part_is_the_same_for_the_control(treebanks, tiny_folder, tmp_path):
-    inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "probes": ["attention"]}
-    atlas = ha.probe(str(tiny_folder("bert")), **inputs, sentences=60, control="fresh", out=tmp_path, **QUICK)
+    inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu"}
+    probed = {"probes": ["attention", "structural"], "control": "fresh"}
+    atlas = ha.probe(str(tiny_folder("bert")), **inputs, **probed, sentences=60, out=tmp_path, **QUICK)
     drawn = sentences_of(atlas.folder, "train")
     assert len(drawn) <= 60 < len(treebanks.joinpath("train.conllu").read_text().split("\n\n"))
     assert sentences_of(atlas.folder, "train-random") == drawn
     assert sentences_of(atlas.folder, "eval-random") == sentences_of(atlas.folder, "eval")
     assert atlas.manifest["corpora"]["treebank"]["left_out"]["sentence_not_drawn"] == 20
-    counts = atlas.tables["probes"].groupby("weights")["count"].unique()
-    assert counts["pretrained"] == counts["random"]
+    rows = {name: part.set_index(["probe", "layer"]) for name, part in atlas.tables["probes"].groupby("weights")}
+    assert rows["pretrained"]["count"].equals(rows["random"]["count"])
+    distances = [rows[name].loc["structural_distance", "spearman"] for name in ("pretrained", "random")]
+    assert not distances[0].equals(distances[1])
 
 
 def test_the_control_reads_the_sentences_of_stores_however_they_were_drawn(treebanks, tiny_folder, tmp_path):

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.ablate.labelled import label_importance, open_atlas_of
+from headatlas.commands.ablate.labelled import digests_of, label_importance, open_atlas_of
 from headatlas.commands.ablate.options import FILES, AblateOptions
 from headatlas.commands.ablate.sets import agreement_of_sets, changes_of_sets
 from headatlas.commands.ablate.task import check_contract
@@ -56,9 +56,10 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
     described_also = {name: describe_files(paths) for name, paths in also.items()}
     hashes = {name: [record["sha256"] for record in records] for name, records in described.items()}
     hashes_also = {name: [record["sha256"] for record in records] for name, records in described_also.items()}
-    if run.finished(model_identity(model, stack) | options.settings() | {"corpora": hashes, "also": hashes_also}):
-        return
     atlas = None if options.atlas is None else open_atlas_of(model, options.atlas, stack)
+    read = {"corpora": hashes, "also": hashes_also, "atlas_tables": digests_of(atlas)}
+    if run.finished(model_identity(model, stack) | options.settings() | read):
+        return
     run.begin(model=describe_model(model, stack), plugins=packages_of(TASKS, tasks))
     tables: dict[str, list[pd.DataFrame]] = {}
     corpora: dict[str, Any] = {}

@@ -3,8 +3,9 @@
 Features are logarithms of the attention that a word receives from each head, standardised on the training words. Heads
 are ranked by their average precision there. The regression sees the first 1, 2, 3 and more of them. The mix is one
 weighted sum of all heads with weights that are positive and sum to 1, scaled and shifted (the scalar mixing of Tenney
-et al. 2019, over heads in place of layers). The threshold above which a word is key is that with the best F1 on the
-training words; all scores are of other documents.
+et al. 2019, over heads in place of layers). Two controls: the regression on heads in random order, and naming every
+word, the best that can be done without knowing anything. The threshold above which a word is key is that with the best
+F1 on the training words; all scores are of other documents.
 """
 
 from __future__ import annotations
@@ -66,16 +67,23 @@ def combine_heads(train: KeyWords, test: KeyWords, *, seed: int, resamplings: in
     centre, spread = fitted.mean(0), fitted.std(0)
     spread[spread == 0] = 1.0
     seen, unseen = (fitted - centre) / spread, (_features(test.weights) - centre) / spread
-    curve: list[CurvePoint] = []
-    for size in (*(size for size in SIZES if size < len(order)), len(order)):
-        chosen = order[:size]
-        model = LogisticRegression(max_iter=_MOST_ROUNDS).fit(seen[:, chosen], train.key)
-        scores = [part[:, chosen] @ model.coef_[0] for part in (seen, unseen)]
-        curve.append(_point("logistic", size, scores, train, test, seed, resamplings))
+    curves: dict[str, list[CurvePoint]] = {}
+    shuffled = np.random.default_rng([seed, 17]).permutation(len(order))
+    for method, heads in (("random_heads", shuffled), ("logistic", order)):
+        curve = curves[method] = []
+        for size in (*(size for size in SIZES if size < len(order)), len(order)):
+            chosen = heads[:size]
+            model = LogisticRegression(max_iter=_MOST_ROUNDS).fit(seen[:, chosen], train.key)
+            scores = [part[:, chosen] @ model.coef_[0] for part in (seen, unseen)]
+            curve.append(_point(method, size, scores, train, test, seed, resamplings))
     share = scalar_mix(seen, train.key)
+    nothing = [np.zeros(len(part)) for part in (seen, unseen)]
     curve.append(_point("scalar_mix", len(order), [seen @ share, unseen @ share], train, test, seed, resamplings))
+    curve.append(_point("every_word", 0, nothing, train, test, seed, resamplings))
     rank = np.argsort(order)
-    return Combination(curve, rank, model.coef_[0][rank], share)  # the last regression is that on all heads
+    return Combination(
+        [*curve, *curves["random_heads"]], rank, model.coef_[0][rank], share
+    )  # the last regression is that on all heads
 
 
 def head_precisions(words: KeyWords) -> Floats:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from headatlas.commands.keyphrases.tables import LISTS
 from headatlas.views.figures.heat_maps import around_zero, by_head, heat_grid, heat_map
-from headatlas.views.figures.style import BLUE, FAINT, LOOKS, VERMILLION, single_panel, styled
+from headatlas.views.figures.style import BLUE, FAINT, INK, LOOKS, VERMILLION, single_panel, styled
 
 LISTED = 12  # heads of a list
 TITLES = {"mean": "mean received attention", "max": "largest weight received"}
@@ -46,20 +46,21 @@ def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame, _labels: Mapping[str, 
 
 @styled
 def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
-    """F1 against the number of best heads used; the scalar mix of all heads as a dashed line."""
+    """F1 against the number of heads used, the best or random ones; the mix of all and all words as lines."""
     figure, axes = single_panel(4.6, 2.6)
     curve = keyphrase_curve[keyphrase_curve["method"] == "logistic"].sort_values("heads")
     axes.fill_between(curve["heads"], curve["low"], curve["high"], color=BLUE, alpha=0.15, linewidth=0)
     axes.plot(curve["heads"], curve["f1"], color=BLUE, marker="o", markersize=3.5, lw=1.2, label="logistic regression")
-    for row in keyphrase_curve[keyphrase_curve["method"] == "scalar_mix"].itertuples():
-        axes.axhline(
-            float(str(row.f1)), color=VERMILLION, lw=1.0, linestyle=(0, (4, 3)), label="scalar mix of all heads"
-        )
+    random = keyphrase_curve[keyphrase_curve["method"] == "random_heads"].sort_values("heads")
+    axes.plot(random["heads"], random["f1"], color=INK, lw=0.9, linestyle=":", label="heads in random order")
+    f1 = keyphrase_curve.set_index("method")["f1"]
+    axes.axhline(f1["scalar_mix"], color=VERMILLION, lw=1.0, linestyle=(0, (4, 3)), label="scalar mix of all heads")
+    axes.axhline(f1["every_word"], color=INK, lw=0.6, label="every word")
     axes.set_xscale("log")
     axes.set_xticks([number for number in _TICKS if number <= curve["heads"].max()])
     axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
-    axes.set_xlabel("best heads used")
+    axes.set_xlabel("heads used")
     axes.set_ylabel("F1 of key words")
     axes.legend(loc="lower right")
     return figure

@@ -43,9 +43,18 @@ def _keyphrase_report(results: Atlas) -> Iterator[str]:
     if "keyphrase_ranking" in tables:
         yield "Heads by their attention to key words (layer, head and pooling of a column, counted from 1):"
         yield from (f"  {line}" for line in ranked_lists(tables["keyphrase_ranking"]))
-    for table, label in (("keyphrase_curve", "words"), ("keyphrase_taggers", "tagger")):
-        for row in tables[table].itertuples() if table in tables else ():
-            yield f"  {label}, {row[1]}, {row.heads} heads: F1 {_f1(row)}"
+    if "keyphrase_curve" in tables:
+        yield from _curve(tables["keyphrase_curve"])
+    for row in tables["keyphrase_taggers"].itertuples() if "keyphrase_taggers" in tables else ():
+        yield f"  tagger, {row[1]}, {row.heads} heads: F1 {_f1(row)}"
+
+
+def _curve(curve: pd.DataFrame) -> Iterator[str]:
+    """Key words told from others by several heads, each line beside as many random heads; then by naming every word."""
+    random = {row.heads: row for row in curve[curve["method"] == "random_heads"].itertuples()}
+    for row in curve[curve["method"] != "random_heads"].itertuples():
+        beside = f"; random heads {random[row.heads].f1:.3f}" if row.method == "logistic" else ""
+        yield f"  words, {row.method}, {row.heads} heads: F1 {_f1(row)}{beside}"
 
 
 def _gold(about: Mapping[str, Any]) -> Iterator[str]:

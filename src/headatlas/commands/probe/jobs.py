@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from headatlas.commands.probe.head_rows import use_rows
-from headatlas.commands.probe.options import ON_ATTENTION, UNTRAINED, ProbeOptions
+from headatlas.commands.probe.options import ON_NETWORK, UNTRAINED, ProbeOptions
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
@@ -63,10 +63,10 @@ class Data:
 
 def jobs_of(options: ProbeOptions, probes: Sequence[str], weights: NetworkWeights) -> list[Job]:
     """List every job over the maps of one network."""
-    reads = (*ON_ATTENTION, "structural")
+
     seeds = [options.seed + number for number in range(options.seeds)]
     return [
-        Job(probe, weights if probe in reads else None, seed)
+        Job(probe, weights if probe in ON_NETWORK else None, seed)
         for probe in probes
         for seed in ([None] if probe in UNTRAINED else seeds)
     ]

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 UNTRAINED = ("right_branching", "left_branching", "adjacent_words")
 ON_ATTENTION = ("attention", "attention_words")
+ON_NETWORK = (*ON_ATTENTION, "structural")  # what random weights are a control for
 WITH_WORDS = ("distances_words", "attention_words")
-PROBES = (*UNTRAINED, "distances", "distances_words", *ON_ATTENTION, "structural")
+PROBES = (*UNTRAINED, "distances", "distances_words", *ON_NETWORK)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,7 +63,7 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     max_tokens: Positive = 128
     """Maximum length of a sentence in tokens, including special tokens. Longer sentences are left out."""
     control: RandomWeights | None = None
-    """Also train the attention probes on the same model with random weights, fresh or shuffled."""
+    """Also train the attention and structural probes on the same model with random weights, fresh or shuffled."""
     control_task: bool = False
     """Also train every probe on random answers, to measure selectivity."""
     mdl: bool = False
@@ -87,8 +88,10 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
         names = list_names(self.probes)
         if names is not None and (unknown := set(names) - set(PROBES)):
             raise SettingError(f"Unknown probe: {', '.join(sorted(unknown))}. Choose from: {', '.join(PROBES)}.")
-        if self.control and not set(ON_ATTENTION) & set(self.chosen):
-            raise SettingError("--control trains attention probes on random weights. Add attention to --probes.")
+        if self.control and not set(ON_NETWORK) & set(self.chosen):
+            raise SettingError(
+                "--control trains attention and structural probes on random weights. Add attention to --probes."
+            )
         if len(self.pairs) * 2 != len(list_names(self.pair) or ()):
             raise SettingError(
                 "--pair has an odd number of words. Give a dependent and its head, such as: --pair the cat"

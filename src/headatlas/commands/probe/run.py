@@ -12,7 +12,7 @@ from typing import Any
 
 from headatlas.commands.extract.options import extract
 from headatlas.commands.probe.jobs import Data, Job, Record, jobs_of, run_job
-from headatlas.commands.probe.options import ON_ATTENTION, WITH_WORDS, ProbeOptions
+from headatlas.commands.probe.options import ON_NETWORK, WITH_WORDS, ProbeOptions
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.treebanks.label_sets import LabelSet, labels_of
@@ -72,9 +72,9 @@ def _probe(options: ProbeOptions, run: RunFolder) -> None:
 
     records = _run_jobs(run, options, probes, _weights_of(stores), cache(lambda: read(stores)))
     if options.control:
-        on_attention = tuple(name for name in probes if name in ON_ATTENTION)
+        on_network = tuple(name for name in probes if name in ON_NETWORK)
         read_control = cache(lambda: read(extract_control(options, files, run.folder, stores)))
-        records += _run_jobs(run, options, on_attention, "random", read_control)
+        records += _run_jobs(run, options, on_network, "random", read_control)
     rows = {
         table: [row for record in records for row in getattr(record, table)]
         for table in (field.name for field in fields(Record))
@@ -190,7 +190,7 @@ def extract_control(options: ProbeOptions, files: PartFiles, folder: Path, store
     for part, store in stores.items():
         sample = {name: store.index.settings[name] for name in _OF_THE_SAMPLE}
         maps = folder / MAPS / f"{part}-random"
-        controls[part] = _extract(random_model, options, files[part], maps, False, sample)
+        controls[part] = _extract(random_model, options, files[part], maps, bool(store.index.states), sample)
         if _sentences(controls[part]) != _sentences(store):
             raise SettingError(
                 f"{controls[part].folder}: the control reads other sentences than {store.folder}, so the two cannot "

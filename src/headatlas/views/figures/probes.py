@@ -86,14 +86,23 @@ def probe_weights_figure(weights: pd.DataFrame, _labels: Mapping[str, str] | Non
 
 @styled
 def probe_layers_figure(probes: pd.DataFrame) -> Figure:
-    """How well distances and depths learned from each layer's states recover the tree, with 95 % intervals."""
+    """How well distances and depths learned from each layer's states recover the tree, with 95 % intervals.
+
+    Thin lines without marks: the same network with random weights.
+    """
     figure, axes = single_panel(5.0, 2.6)
     looks = {
         "structural_distance": ("uuas", "edges found (UUAS)", "distances, Spearman", BLUE, "o"),
         "structural_depth": ("root_accuracy", "roots found", "depths, Spearman", VERMILLION, "s"),
     }
     for name, (measure, label, rank, colour, marker) in looks.items():
-        means = probes[probes["probe"] == name].groupby("layer")[[measure, "low", "high", "spearman"]].mean() * 100
+        rows = probes[probes["probe"] == name]
+        random = rows[rows["weights"] == "random"].groupby("layer")[measure].mean() * 100
+        means = rows[rows["weights"] != "random"].groupby("layer")[[measure, "low", "high", "spearman"]].mean() * 100
+        if means.empty:
+            continue
+        if len(random):
+            axes.plot(random.index.to_numpy(dtype=float), random, color=colour, linewidth=0.6, label="random weights")
         layer = means.index.to_numpy(dtype=float)
         axes.fill_between(layer, means["low"], means["high"], color=colour, alpha=0.2, linewidth=0)
         axes.plot(layer, means[measure], color=colour, marker=marker, markersize=3.5, label=label)
