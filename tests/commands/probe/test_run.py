@@ -146,9 +146,6 @@ def test_maps_that_do_not_belong_are_refused(found, treebanks, tmp_path):
     mixed = maps | {"maps_eval": found[0].folder / "maps" / "eval-random"}
     with pytest.raises(SettingError, match="come from different models"):
         ha.probe(**mixed, out=tmp_path / "out", **QUICK)
-    random = {f"maps_{part}": found[0].folder / "maps" / f"{part}-random" for part in ("train", "eval")}
-    with pytest.raises(SettingError, match="no hidden states"):
-        ha.probe(**random, probes=["structural"], out=tmp_path / "out", **QUICK)
 
 
 def test_maps_of_random_weights_are_known_as_such(found, treebanks, tmp_path):
@@ -187,7 +184,10 @@ def test_too_few_sentences_are_refused(found, tmp_path):
         ({"probes": ["syntax"]}, "Unknown probe: syntax. Choose from: right_branching"),
         ({"model": "x", "sentences": 5}, "--sentences must be at least 20"),
         ({"model": "x", "seeds": 0}, "--seeds must be at least 1"),
-        ({"model": "x", "control": "fresh", "probes": ["distances"]}, "--control trains attention probes"),
+        (
+            {"model": "x", "control": "fresh", "probes": ["distances"]},
+            "--control trains attention and structural probes",
+        ),
         ({"model": "x", "pair": ["the"]}, "--pair has an odd number of words"),
         ({"model": "x", "pair": ["the", "cat"], "probes": ["attention"]}, "--pair asks the probe attention_words"),
         ({"model": "x", "format": {"treebank": "penn"}}, "--format treebank=penn is not available"),
@@ -245,6 +245,8 @@ def test_the_control_reads_the_sentences_of_stores_however_they_were_drawn(treeb
     atlas = ha.probe(model, **maps, **inputs, out=tmp_path / "out", **QUICK)
     stored = [list(example.words) for example in ha.open_store(tmp_path / "a").examples]
     assert sentences_of(atlas.folder, "train-random") == stored
+    with pytest.raises(SettingError, match="no hidden states"):
+        ha.probe(**maps, probes=["structural"], out=tmp_path / "other", **QUICK)
 
 
 def test_a_control_of_another_tokenizer_is_refused(treebanks, tiny_folder, found, tmp_path):

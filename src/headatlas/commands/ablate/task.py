@@ -107,7 +107,6 @@ class Task(ABC):
     copyable: ClassVar[bool] = False
 
     @classmethod
-    @abstractmethod
     def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> Task:
         """Make the task from files.
 
