@@ -57,8 +57,8 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
     hashes = {name: [record["sha256"] for record in records] for name, records in described.items()}
     hashes_also = {name: [record["sha256"] for record in records] for name, records in described_also.items()}
     atlas = None if options.atlas is None else open_atlas_of(model, options.atlas, stack)
-    read = {"corpora": hashes, "also": hashes_also, "atlas_tables": digests_of(atlas)}
-    if run.finished(model_identity(model, stack) | options.settings() | read):
+    known = {"corpora": hashes, "also": hashes_also, "atlas_tables": digests_of(atlas)}
+    if run.finished(model_identity(model, stack) | options.settings() | known):
         return
     run.begin(model=describe_model(model, stack), plugins=packages_of(TASKS, tasks))
     tables: dict[str, list[pd.DataFrame]] = {}
