@@ -14,6 +14,7 @@ from typing import Literal
 
 import pandas as pd
 
+from headatlas.tables import CONTROL, controlled
 from headatlas.wording import fine_percent, percent
 
 Head = tuple[int, int]  # layer and head, from 1
@@ -104,6 +105,19 @@ def by_layer(rows: pd.DataFrame, unit: str = "share") -> list[str]:
         values.append(f"{value} ({low} to {high})")
     end = " %" if unit == "share" else ""
     return [f"layers {rows['layer'].min()} to {rows['layer'].max()}: {', '.join(values)}{end}"]
+
+
+def last_layer(claim: str, rows: pd.DataFrame, unit: Literal["nats", "number"], *evidence: str) -> Finding:
+    """A finding about the values of layers, with that of the last one, its interval and its control."""
+    last = rows.iloc[-1]
+    return Finding(
+        claim,
+        last["value"],
+        (last["low"], last["high"]),
+        untrained=last[CONTROL] if controlled(rows) else None,
+        unit=unit,
+        evidence=(*evidence, *by_layer(rows, unit)),
+    )
 
 
 def written_share(share: float) -> str:

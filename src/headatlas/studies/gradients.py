@@ -20,7 +20,7 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import widest
-from headatlas.studies.findings import Finding, by_layer
+from headatlas.studies.findings import Finding, last_layer
 from headatlas.studies.labels import Pattern, Tables
 from headatlas.studies.segment_means import SegmentMeans, table_of_layers
 from headatlas.studies.study import LayerMap
@@ -115,14 +115,11 @@ class Gradients(SegmentMeans):
 def _relative(target: str, ratios: pd.DataFrame) -> Finding:
     """The gradient towards a kind of token beside that towards other tokens, layer by layer."""
     first, last = ratios.iloc[0], ratios.iloc[-1]
-    return Finding(
+    return last_layer(
         f"|dL/da| towards {target}, mean over the heads of a layer, is {first['value']:.2f} times that towards other "
         f"tokens in layer 1 and {last['value']:.2f} times in layer {last['layer']:.0f}",
-        last["value"],
-        (last["low"], last["high"]),
-        untrained=last[CONTROL] if controlled(ratios) else None,
-        unit="number",
-        evidence=tuple(by_layer(ratios, "number")),
+        ratios,
+        "number",
     )
 
 
