@@ -62,7 +62,7 @@ def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, _labels: Mapping[str, 
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
     axes.set_xlabel("heads used")
     axes.set_ylabel("F1 of key words")
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, ncols=2)
     return figure
 
 

@@ -101,12 +101,12 @@ def probe_layers_figure(probes: pd.DataFrame) -> Figure:
         means = rows[rows["weights"] != "random"].groupby("layer")[[measure, "low", "high", "spearman"]].mean() * 100
         if means.empty:
             continue
-        if len(random):
-            axes.plot(random.index.to_numpy(dtype=float), random, color=colour, linewidth=0.6, label="random weights")
         layer = means.index.to_numpy(dtype=float)
         axes.fill_between(layer, means["low"], means["high"], color=colour, alpha=0.2, linewidth=0)
         axes.plot(layer, means[measure], color=colour, marker=marker, markersize=3.5, label=label)
         axes.plot(layer, means["spearman"], color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label=rank)
+        if len(random):
+            axes.plot(layer, random, color=colour, linewidth=0.6, label=f"{label}, random weights")
     adjacent = probes.loc[probes["probe"] == "adjacent_words", "uuas"]
     if len(adjacent):
         axes.axhline(
