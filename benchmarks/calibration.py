@@ -76,7 +76,7 @@ def calibrate(quick: bool) -> Iterator[Row]:
         yield _mean_scores(rng, documents, runs)
     yield from command_rows(rng, runs)
     yield from paired_rows(runs // 5)
-    yield from halving_rows(10 if quick else 400, 3 if quick else 20, 120 if quick else 240, 300 if quick else 900)
+    yield from halving_rows(10 if quick else 400, 3 if quick else 30, 120 if quick else 240, 300 if quick else 900)
 
 
 def _sizes(rng: np.random.Generator, documents: int) -> NDArray[np.int64]:
