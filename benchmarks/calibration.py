@@ -75,7 +75,7 @@ def calibrate(quick: bool) -> Iterator[Row]:
     for documents in (20, 100):
         yield _mean_scores(rng, documents, runs)
     yield from command_rows(rng, runs)
-    yield from paired_rows(runs // 5)
+    yield from paired_rows(20 if quick else 200)
     yield from halving_rows(10 if quick else 400, 3 if quick else 30, 120 if quick else 240, 300 if quick else 900)
 
 
