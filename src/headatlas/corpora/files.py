@@ -16,7 +16,7 @@ from headatlas.files import sha256
 from headatlas.limits import LARGEST_RECORD, LONGEST_LINE, RAISE
 from headatlas.remote import fetch_file, is_url, origin_of
 
-Files = str | Path | Sequence[str | Path]
+Files = str | Path | Iterable[str | Path]
 Item = TypeVar("Item")
 Block = list[tuple[int, str]]  # the number of each line, from 1, and the line without its break
 PARTS = ("train", "eval")
@@ -24,7 +24,14 @@ FORCE_OR_ANOTHER = "Give another file with --eval, or --force if that is what yo
 
 
 def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
-    """The files that the option `corpus` names, or folders if these are allowed; those at URLs are fetched."""
+    """The files that the option `corpus` names, or folders if these are allowed; those at URLs are fetched.
+
+    In place of files of text, Python callers may give the documents themselves, which are written to a file.
+    """
+    from headatlas.corpora.documents import documents_in, write_documents  # which read text, as this module lets them
+
+    if corpus == "text" and (documents := documents_in(given)) is not None:
+        return [write_documents(documents)]
     paths = [given] if isinstance(given, (str, Path)) else given
     files = [fetch_file(path) if is_url(path) else Path(path) for path in paths]
     if not files:

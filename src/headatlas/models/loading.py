@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import torch
-from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.models.auto import modeling_auto as auto
 from transformers.models.auto.auto_factory import _get_model_class
 
@@ -20,16 +20,18 @@ from headatlas.choices import DeviceMap, DeviceMapName, Dtype, LanguageModel, Ra
 from headatlas.errors import SettingError, first_line
 from headatlas.models import pretrained
 from headatlas.models.model import Model
-from headatlas.models.observing import make_observable, quiet_transformers
+from headatlas.models.observing import LANGUAGE_MODELS, TASK_HEADS, make_observable, observe_network, quiet_transformers
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
 
+AnyModel = str | Path | Model | PreTrainedModel | tuple[PreTrainedModel, PreTrainedTokenizerBase]
+"""What the functions of headatlas take as a model: a name or folder, a loaded model, or a network in memory."""
 DTYPES: tuple[str, ...] = get_args(Dtype)
 NAMED_MAPS: tuple[str, ...] = get_args(DeviceMapName)
-_TASK_HEADS: dict[TaskHead, tuple[Any, dict[str, str]]] = {
-    "classification": (auto.AutoModelForSequenceClassification, auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
-    "token-classification": (auto.AutoModelForTokenClassification, auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
-    "sequence-to-sequence": (auto.AutoModelForSeq2SeqLM, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+_TASK_LOADERS: dict[TaskHead, Any] = {
+    "classification": auto.AutoModelForSequenceClassification,
+    "token-classification": auto.AutoModelForTokenClassification,
+    "sequence-to-sequence": auto.AutoModelForSeq2SeqLM,
 }
 _POSITIONS = re.compile(r"(position_embeddings?|wpe|embed_positions|pos_embed\w*)\.weight$")
 _log = logging.getLogger(__name__)
@@ -105,15 +107,23 @@ def load_model(
     )
 
 
-def open_model(model: str | Path | Model, **options: Any) -> Model:
-    """Return a loaded model unchanged, or load a name with options of `load_model`."""
-    if isinstance(model, Model):
-        return model
-    if isinstance(model, str | Path):
-        return load_model(str(model), **options)
+def open_model(model: AnyModel, tokenizer: PreTrainedTokenizerBase | None = None, **options: Any) -> Model:
+    """Return a loaded model unchanged, observe a network in memory, or load a name with options of `load_model`."""
+    given, own = model if isinstance(model, tuple) and len(model) == 2 else (model, tokenizer)
+    if isinstance(given, PreTrainedModel):
+        if own is None:
+            raise SettingError(
+                f"{type(given).__name__} comes without its tokenizer. Give both, as in (network, tokenizer)."
+            )
+        return observe_network(given, own)
+    if own is not None:
+        raise SettingError("Only a network of transformers needs a tokenizer. Remove tokenizer.")
+    if isinstance(given, Model):
+        return given
+    if isinstance(given, str | Path):
+        return load_model(str(given), **options)
     raise SettingError(
-        f"{type(model).__name__} is not a headatlas model. Give a model's name, or make a network of transformers "
-        "observable first: headatlas.observe_network(network, tokenizer)."
+        f"{type(given).__name__} is not a model. Give a name, a folder, or a network of transformers with its tokenizer."
     )
 
 
@@ -159,16 +169,15 @@ def _load_network(
     pretrained.check_layers(source, config)
     loader, language_model = _head_of(config)
     if task_head is not None:
-        task_loader, names = _TASK_HEADS[task_head]
-        if names.get(config.model_type) in set(config.architectures or ()):
-            loader, language_model = task_loader, None
+        if TASK_HEADS[task_head].get(config.model_type) in set(config.architectures or ()):
+            loader, language_model = _TASK_LOADERS[task_head], None
         else:
             task_head = None
     if as_saved and config.architectures:
         saved_as = pretrained.saved_class(config, source.name)
         if saved_as is not _class_of(loader, config):
             loader, language_model = saved_as, None
-        heads = (head for head, (_, names) in _TASK_HEADS.items() if saved_as.__name__ in names.values())
+        heads = (head for head, names in TASK_HEADS.items() if saved_as.__name__ in names.values())
         task_head = next(heads, None)
     if source.pruning is not None:
         loader = pruned_class(_class_of(loader, config), source.pruning)
@@ -193,8 +202,7 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
     """The loader and language model head for the architecture that the weights were saved as."""
     saved_as = set(config.architectures or ())
     if not config.is_encoder_decoder:
-        masked = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type)
-        causal = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)
+        masked, causal = (LANGUAGE_MODELS[head].get(config.model_type) for head in ("masked", "causal"))
         if masked and (masked in saved_as or any(name.endswith("ForPreTraining") for name in saved_as)):
             return auto.AutoModelForMaskedLM, "masked"
         if causal and (causal in saved_as or not (saved_as or masked)):  # GGUF files do not name a class

@@ -209,15 +209,21 @@ def write(path: Path, content: bytes) -> Path:
         (b"\x00\x01\x02", "binary"),
         ("caf\xe9 au lait\n".encode("latin-1"), "line 1: is not UTF-8"),
         (b"word " * 300_000, "line 1: has more than"),
-        (b"Only one line in this document.\n", r"only one line.*--text-format paragraphs"),
         ("\u200b\n\u200b\n".encode(), "no tokens"),
     ],
-    ids=["empty", "blank", "binary", "latin-1", "giant line", "one line", "no tokens"],
+    ids=["empty", "blank", "binary", "latin-1", "giant line", "no tokens"],
 )
 def test_bad_text_is_a_clear_error(survey, tmp_path, content, message):
     with pytest.raises(CorpusError, match=message):
         survey(text=write(tmp_path / "bad.txt", content))
     assert not (tmp_path / "atlas").exists(), "a survey that cannot start must not claim the folder"
+
+
+def test_documents_of_one_line_make_no_pairs(survey, tmp_path):
+    text = write(tmp_path / "one.txt", b"the dog ran by the river.\n\nthe cat sat.\n")
+    assert survey(text=text).manifest["corpora"]["text"]["segment_style"] == "single"
+    with pytest.raises(CorpusError, match=r"only one line.*--text-format paragraphs"):
+        survey(text=text, segment_style="pair", out=tmp_path / "pairs")
 
 
 @pytest.mark.parametrize(

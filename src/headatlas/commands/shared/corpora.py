@@ -107,4 +107,4 @@ class SegmentOptions(Options, panel="Corpora"):
 
     segment_style: Annotated[SegmentStyle, DECIDES_MAPS] = "auto"
     """Special tokens: pair is [CLS] A [SEP] B [SEP], single is [CLS] A [SEP]. auto uses pairs if the tokenizer supports
-    them."""
+    them and documents have two lines."""

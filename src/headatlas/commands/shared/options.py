@@ -12,7 +12,7 @@ the field is the help text. `Options` checks the values itself, so Python and th
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import UnionType
@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_
 from cyclopts import CoercionError, Parameter, Token
 
 from headatlas.errors import SettingError
+from headatlas.remote import is_url
 
 if TYPE_CHECKING:
     from headatlas.engine.workers import Workers
@@ -47,6 +48,11 @@ def _split_values(_hint: Any, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
 
+def _split_files(_hint: Any, tokens: Sequence[Token]) -> list[str | Path]:
+    """Paths and URLs; a string that is neither would be a document, which only Python callers can give."""
+    return [token.value if is_url(token.value) else Path(token.value) for token in tokens]
+
+
 def _split_pairs(_hint: Any, tokens: Sequence[Token]) -> dict[str, str]:
     return dict(token.value.partition("=")[::2] for token in tokens)
 
@@ -60,7 +66,9 @@ NonNegative = Annotated[int, Bounds(0)]
 OnByDefault = Annotated[bool, Parameter(negative_bool="no-")]
 PythonOnly = Annotated[bool, Parameter(parse=False), UNRECORDED]  # a keyword that is not an option of the command line
 Folder = Annotated[str | Path, Parameter(metavar="DIR"), UNRECORDED]
-Files = Annotated[str | Path | Sequence[str | Path], SEVERAL, Parameter(metavar="FILE..."), UNRECORDED]
+Files = Annotated[
+    str | Path | Iterable[str | Path], SEVERAL, Parameter(metavar="FILE...", converter=_split_files), UNRECORDED
+]
 Names = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="NAME..."), UNRECORDED]
 Pairs = Annotated[
     Mapping[str, str], SEVERAL, Parameter(metavar="KIND=NAME...", converter=_split_pairs, accepts_keys=False)

@@ -203,8 +203,10 @@ class SurveyOptions(
 
 def _folder_named_after(source: object) -> str:
     """Name a folder after a model, by its name, path or object, or after a folder of maps."""
-    name, _ = split_revision(str(getattr(source, "name", source)))
-    return f"atlas-{Path(name).name}"
+    if isinstance(source, tuple):
+        source = source[0]  # a network, with its tokenizer
+    name = source if isinstance(source, str | Path) else getattr(source, "name", getattr(source, "name_or_path", ""))
+    return f"atlas-{Path(split_revision(str(name))[0]).name or type(source).__name__}"
 
 
 def _check_object(study: object) -> None:
