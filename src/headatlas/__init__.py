@@ -69,6 +69,8 @@ if TYPE_CHECKING:
     from headatlas.tables import Key as Key
     from headatlas.tables import Table as Table
     from headatlas.tables import Value as Value
+    from headatlas.views.attention import Attention as Attention
+    from headatlas.views.attention import attention as attention
     from headatlas.views.figures.write import write_figures as write_figures
     from headatlas.views.notebook import NotebookPage as NotebookPage
     from headatlas.views.notebook import head_view as head_view
@@ -81,6 +83,7 @@ if TYPE_CHECKING:
 # importing headatlas must not import torch.
 _HOMES = {
     "Atlas": "results.atlas",
+    "Attention": "views.attention",
     "Batch": "encoding.batches",
     "COUNT": "tables",
     "Comparison": "results.comparison",
@@ -111,6 +114,7 @@ _HOMES = {
     "VALUE_INTERVAL": "tables",
     "Value": "tables",
     "WordSegment": "encoding.word_segments",
+    "attention": "views.attention",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.run",
     "load_model": "models.loading",

@@ -45,7 +45,7 @@ def _marked(sentence: Sentence, red: Sequence[str], words: bool) -> set[int]:
         places = [
             place
             for place, (token, unit) in enumerate(zip(sentence.tokens, sentence.unit, strict=True))
-            if wanted.casefold() in (token.casefold(), sentence.words[unit].casefold())
+            if wanted.casefold() in (token.strip().casefold(), sentence.words[unit].casefold())
         ]
         if not places:
             listed = ", ".join(dict.fromkeys(sentence.words if words else (*sentence.words, *sentence.tokens)))
