@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.token_texts import token_texts
 from headatlas.encoding.word_segments import FITTING_TOKENS, WordSegment
 from headatlas.engine.corpora import KINDS, Corpus, Gold, Tree
 from headatlas.models.model import Model
@@ -52,9 +53,10 @@ def _candidates(kind: str, segments: Sequence[Segment], seed: int) -> list[Segme
 
 def make_example(model: Model, kind: str, corpus: Corpus, segment: Segment, maps: NDArray[np.floating]) -> Example:
     """Return a segment with its maps, in words and with what the corpus says about them."""
-    tokens = list(model.tokenizer.convert_ids_to_tokens(segment.ids.tolist()))
+    names = list(model.tokenizer.convert_ids_to_tokens(segment.ids.tolist()))
+    tokens = token_texts(names, model.tokenizer)
     if not isinstance(segment, WordSegment):
-        word_of, words = _words(model, tokens, segment.words)
+        word_of, words = _words(model, names, segment.words)
         return _example(tokens, word_of, maps, words, kind, Gold())
     gold = KINDS[kind]().gold(segment, corpus.about)
     return _example(tokens, segment.words.tolist(), maps, segment.text, kind, gold)
