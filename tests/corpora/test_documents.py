@@ -1,4 +1,4 @@
-"""Documents in place of files: what counts as one, and that they are read as the file that somebody could have written."""
+"""Documents in place of files: what counts as one, and that they are read as a file with the same text is."""
 
 from pathlib import Path
 
@@ -43,11 +43,22 @@ def test_a_text_has_an_empty_line_between_documents_as_a_file_has():
 
 
 def test_rows_of_wikitext_are_recognised():
-    rows = ["", " = A Title = \n", "", " First . It goes on . \n", " = = A Part = = \n", " Second . \n", " = B = \n", " Third . "]
+    rows = [
+        "",
+        " = A Title = \n",
+        "",
+        " First . It goes on . \n",
+        " = = A Part = = \n",
+        " Second . \n",
+        " = B = \n",
+        " Third . ",
+    ]
     assert lines_of(rows)[0] == [(0, "First ."), (0, "It goes on ."), (0, "Second ."), (1, "Third .")]
 
 
-@pytest.mark.parametrize("text", ["wiki.txt", "my corpus.txt", "wiki", ["a.txt", "b c"], Path("a b"), "s3://a/b c.txt", []])
+@pytest.mark.parametrize(
+    "text", ["wiki.txt", "my corpus.txt", "wiki", ["a.txt", "b c"], Path("a b"), "s3://a/b c.txt", []]
+)
 def test_what_looks_like_a_file_is_one(text):
     assert documents_in(text) is None
 

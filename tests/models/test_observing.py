@@ -153,7 +153,7 @@ def test_a_network_is_surveyed_with_its_tokenizer_and_given_back_as_it_was(
 def test_a_tokenizer_goes_with_a_network_alone(load_tiny, tokenizer_of):
     with pytest.raises(SettingError, match="Remove tokenizer"):
         ha.draw(load_tiny("bert"), "the dog", head="1-1", tokenizer=tokenizer_of("wordpiece"))
-    with pytest.raises(SettingError, match="dict is not a model. Give a name"):
+    with pytest.raises(SettingError, match=r"dict is not a model\. Give a name"):
         ha.draw({}, "the dog", head="1-1")
 
 

@@ -116,7 +116,7 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
     signature = inspect.signature(function)
     vars(run)["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), *extra])
     run.__annotations__ = annotate(function.options, report_options)
-    run.__doc__ = f"{function.__doc__}\n{explain(report_options)}"
+    run.__doc__ = f"{function.shell_help}\n{explain(report_options)}"
     return run
 
 

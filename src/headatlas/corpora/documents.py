@@ -36,7 +36,7 @@ def documents_in(given: Texts) -> Iterable[str] | None:
     if not isinstance(given, list | tuple):
         return given  # type: ignore[return-value]  # checked one by one as they are written
     first = next((item for item in given if not isinstance(item, str) or item.strip()), None)
-    return None if not given or isinstance(first, str | Path) and _names_a_file(first) else given
+    return None if not given or (isinstance(first, str | Path) and _names_a_file(first)) else given
 
 
 def write_documents(documents: Iterable[str]) -> Path:
@@ -84,4 +84,6 @@ def _encoded(text: str, number: int) -> bytes:
     try:
         return text.encode()
     except UnicodeEncodeError as error:
-        raise CorpusError(f"Document {number:,} holds half of a character (a lone surrogate). Decode it again.") from error
+        raise CorpusError(
+            f"Document {number:,} holds half of a character (a lone surrogate). Decode it again."
+        ) from error

@@ -21,7 +21,8 @@ def common_tokens(segments: Iterable[Segment], tokenizer: PreTrainedTokenizerBas
     """The commonest tokens, special ones left out, the commonest first; of equally common ones, the lower id.
 
     Returns:
-        For each its token as text, count, share of all tokens that are not special, and whether it is a period or comma.
+        For each its token as text, its count, its share of all tokens that are not special, and whether it is a period
+        or comma.
     """
     counts: Counter[int] = Counter()
     for segment in segments:

@@ -9,7 +9,7 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import torch
 from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
@@ -24,7 +24,7 @@ from headatlas.models.observing import LANGUAGE_MODELS, TASK_HEADS, make_observa
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
 
-AnyModel = str | Path | Model | PreTrainedModel | tuple[PreTrainedModel, PreTrainedTokenizerBase]
+AnyModel: TypeAlias = str | Path | Model | PreTrainedModel | tuple[PreTrainedModel, PreTrainedTokenizerBase]
 """What the functions of headatlas take as a model: a name or folder, a loaded model, or a network in memory."""
 DTYPES: tuple[str, ...] = get_args(Dtype)
 NAMED_MAPS: tuple[str, ...] = get_args(DeviceMapName)
@@ -123,7 +123,8 @@ def open_model(model: AnyModel, tokenizer: PreTrainedTokenizerBase | None = None
     if isinstance(given, str | Path):
         return load_model(str(given), **options)
     raise SettingError(
-        f"{type(given).__name__} is not a model. Give a name, a folder, or a network of transformers with its tokenizer."
+        f"{type(given).__name__} is not a model. Give a name, a folder, or a network of transformers with its "
+        "tokenizer."
     )
 
 

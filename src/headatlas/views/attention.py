@@ -209,7 +209,8 @@ def attention_of_maps(maps: Any, tokens: Sequence[str]) -> Attention:
     numbers = np.cumsum(np.logical_not(special)) - 1
     word_of = np.where(special, SPECIAL, numbers).tolist()
     kept = LayerMaps(shape, len(names), lambda wanted: {layer: layers[layer] for layer in wanted})
-    return Attention(tuple(names), words, tuple(word_of), kept, shape, {"name": "attention", "heads": list(shape.heads)})
+    about = {"name": "attention", "heads": list(shape.heads)}
+    return Attention(tuple(names), words, tuple(word_of), kept, shape, about)
 
 
 def is_model(given: object) -> bool:

@@ -70,8 +70,8 @@ def head_view(
 
     Args:
         model: A name or folder, a model of `load_model`, a network of transformers, or (network, tokenizer). Or maps:
-            what a network returns as `attentions`, one tensor [1, heads, n, n] or [heads, n, n] per layer; one tensor or
-            array [layers, heads, n, n], [heads, n, n] or [n, n].
+            what a network returns as `attentions`, one tensor [1, heads, n, n] or [heads, n, n] per layer; or one
+            tensor or array [layers, heads, n, n], [heads, n, n] or [n, n].
         text: The text; with maps, their n tokens.
         pair: A second text, as in ``[CLS] text [SEP] pair [SEP]``.
         head: The head shown first, layer-head from 1.

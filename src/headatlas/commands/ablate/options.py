@@ -26,6 +26,7 @@ from headatlas.commands.shared.options import (
     Positive,
     PythonOnly,
     ShardOptions,
+    Texts,
     list_names,
 )
 from headatlas.engine.corpora import KINDS
@@ -123,7 +124,7 @@ class AblateOptions(
     """Tasks to remove heads on, each with the options that it needs:"""
     out: Folder = "ablation"
     """Folder or URL to write to, for example s3://bucket/ablation. An unfinished run resumes."""
-    text: Files | None = None
+    text: Texts | None = None
     """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
     data: Files | None = None
     """Tables (.tsv, .csv, .jsonl) with text and label; text, text2 and label; or source and target."""

@@ -18,6 +18,7 @@ from headatlas.commands.shared.options import (
     Options,
     Positive,
     PythonOnly,
+    Texts,
     list_names,
 )
 from headatlas.errors import SettingError
@@ -51,7 +52,7 @@ class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
     model: ModelName = field(kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list)."""
-    text: Files | None = None
+    text: Texts | None = None
     """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
     data: Files | None = None
     """Documents with keyphrases to score against, instead of --text: Inspec or SemEval folders or zip files, or JSON

@@ -12,7 +12,7 @@ from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import LoadOptions, ModelName
-from headatlas.commands.shared.options import Files, Folder, Names, PythonOnly, list_names
+from headatlas.commands.shared.options import Folder, Names, PythonOnly, Texts, list_names
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class PruneOptions(ExampleOptions, LoadOptions, FormatOptions):
     """Folder of results that `headatlas ablate` found for this model, to choose heads by."""
     task: str | None = None
     """Task of --ablation to choose heads by, if it holds several."""
-    text: Files | None = None
+    text: Texts | None = None
     """Choose heads by their importance for predicting the tokens of this text instead."""
     progress: PythonOnly = True
     """Show progress."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 from cyclopts import Parameter
 
 from headatlas.choices import Dtype, RandomWeights, Stack
-from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Options, Positive
+from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, InPython, Options, Positive
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -28,17 +28,23 @@ else:
         """The same for its tokenizer."""
 
 
-InMemory = Model | PreTrainedModel | tuple[PreTrainedModel, PreTrainedTokenizerBase]
+_ALSO = InPython(
+    "In Python also a model of `load_model`, a network of transformers with tokenizer=, or both as (network, "
+    "tokenizer); a network is left as it was."
+)
+InMemory: TypeAlias = Model | PreTrainedModel | tuple[PreTrainedModel, PreTrainedTokenizerBase]
 ModelName = Annotated[
     str | InMemory,
     UNRECORDED,  # each run records the loaded model
+    _ALSO,
     Parameter(
         metavar="MODEL",
         help="Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded "
         "model (run `headatlas models` for a list).",
     ),
 ]
-OptionalModel = Annotated[str | InMemory | None, UNRECORDED]  # for commands that can do without, with their own help
+# For commands that can do without, with their own help.
+OptionalModel = Annotated[str | InMemory | None, UNRECORDED, _ALSO]
 SPREAD = "spread"
 
 

@@ -44,6 +44,13 @@ class Bounds:
             raise SettingError(f"{flag} must be at most {self.maximum:g}, not {value}.")
 
 
+@dataclass(frozen=True)
+class InPython:
+    """A sentence for `help()` on what Python callers can give besides what the command line takes."""
+
+    text: str
+
+
 def _split_values(_hint: Any, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
 
@@ -69,9 +76,15 @@ Folder = Annotated[str | Path, Parameter(metavar="DIR"), UNRECORDED]
 Files = Annotated[
     str | Path | Iterable[str | Path], SEVERAL, Parameter(metavar="FILE...", converter=_split_files), UNRECORDED
 ]
+Texts = Annotated[
+    Files, InPython("In Python also the texts themselves: a string, a list, or any iterable of documents.")
+]
 Names = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="NAME..."), UNRECORDED]
 Pairs = Annotated[
-    Mapping[str, str], SEVERAL, Parameter(metavar="KIND=NAME...", converter=_split_pairs, accepts_keys=False)
+    Mapping[str, str],
+    SEVERAL,
+    Parameter(metavar="KIND=NAME...", converter=_split_pairs, accepts_keys=False),
+    InPython("In Python a dictionary."),
 ]
 
 

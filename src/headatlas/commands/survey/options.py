@@ -238,6 +238,15 @@ def survey(options: SurveyOptions) -> Atlas:
         headatlas survey --maps maps
 
     In Python: headatlas.survey("gpt2", text="wiki.txt", segments=300, out="gpt2")
+
+    >>> import headatlas as ha
+    >>> documents = ["The cat saw its shadow. It ran.", "Nobody came. The dog barked all night."]
+    >>> atlas = ha.survey("embedded", text=documents, studies="positions", out="atlas", progress=False)
+    >>> positions = atlas.tables["positions"]
+    >>> positions.query("offset == -1").nlargest(2, "value")[["layer", "head"]]
+         layer  head
+    6        1     3
+    105      3    12
     """
     from headatlas.commands.survey.run import run_survey  # imported here because it needs torch
 
