@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from headatlas.tables import Key as Key
     from headatlas.tables import Table as Table
     from headatlas.tables import Value as Value
+    from headatlas.views import figures as figures
     from headatlas.views.attention import Attention as Attention
     from headatlas.views.attention import attention as attention
     from headatlas.views.figures.write import write_figures as write_figures
@@ -115,6 +116,7 @@ _HOMES = {
     "Value": "tables",
     "WordSegment": "encoding.word_segments",
     "attention": "views.attention",
+    "figures": "views.figures",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.run",
     "load_model": "models.loading",
@@ -149,7 +151,8 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return ["HeadatlasError", "__version__", *_homes()]
     if name in _homes():
-        return getattr(import_module(f"headatlas.{_homes()[name]}"), name)
+        module = import_module(f"headatlas.{_homes()[name]}")
+        return module if name == "figures" else getattr(module, name)
     raise AttributeError(f"module 'headatlas' has no attribute {name!r}")
 
 

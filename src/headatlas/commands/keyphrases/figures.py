@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -27,7 +26,7 @@ def panel_row(count: int, width: float, height: float) -> tuple[Figure, list[Axe
 
 
 @styled
-def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame) -> Figure:
     """Average precision by mean and by max pooling, and the mean relative attention, all rows counted."""
     rows = keyphrase_heads[keyphrase_heads["rows"] == "all"]
     of_pooling = {pooling: rows[rows["pooling"] == pooling] for pooling in TITLES}
@@ -45,9 +44,9 @@ def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame, _labels: Mapping[str, 
 
 
 @styled
-def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """F1 against the number of best heads used; the scalar mix of all heads as a dashed line."""
-    figure, axes = single_panel(4.6, 2.6)
+    figure, axes = single_panel(4.6, 2.6, ax)
     curve = keyphrase_curve[keyphrase_curve["method"] == "logistic"].sort_values("heads")
     axes.fill_between(curve["heads"], curve["low"], curve["high"], color=BLUE, alpha=0.15, linewidth=0)
     axes.plot(curve["heads"], curve["f1"], color=BLUE, marker="o", markersize=3.5, lw=1.2, label="logistic regression")
@@ -66,7 +65,7 @@ def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, _labels: Mapping[str, 
 
 
 @styled
-def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame) -> Figure:
     """F1 of every method and control with 95 % intervals, a panel for each setting of report words."""
     settings, methods = (list(keyphrase_scores[name].unique()) for name in ("report_words", "method"))
     figure, panels = panel_row(len(settings), 3.2, 0.24 * len(methods) + 0.9)
@@ -88,7 +87,7 @@ def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame, _labels: Mapping[str
 
 
 @styled
-def keyphrase_ranking_figure(keyphrase_ranking: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def keyphrase_ranking_figure(keyphrase_ranking: pd.DataFrame) -> Figure:
     """The first heads of each list with 95 % intervals; grey where length or shuffled labels are not beaten."""
     figure = Figure(figsize=(2.5 * len(LISTS), 2 * (0.17 * LISTED + 0.6)), layout="constrained")
     grid = figure.subplots(len(TITLES), len(LISTS), squeeze=False)

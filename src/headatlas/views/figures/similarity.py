@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pandas as pd
@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 
 from headatlas.statistics.clusters import order_of, tree_of
-from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, families_for, say, single_panel, styled
+from headatlas.views.figures.head_names import name_heads
+from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, say, single_panel, styled
 
 _UNPLACED = 0  # the cluster of heads that have no place
 _PANEL_INCHES = 3.4
@@ -28,30 +29,41 @@ _LONGEST_LABEL = 28
 
 
 @styled
-def head_map_figure(head_map: pd.DataFrame, labels: Mapping[tuple[int, int], str] | None = None) -> Figure:
-    """Figure 6: the heads in the plane, coloured by layer, and beside it by `labels` of (layer, head), if given."""
+def head_map_figure(
+    head_map: pd.DataFrame, roles: Mapping[tuple[int, int], str] | None = None, ax: Axes | None = None
+) -> Figure:
+    """Figure 6: the heads in the plane, coloured by layer, and beside it by the roles of (layer, head), if given.
+
+    Heads that have a role are named, as far as their names fit. With `ax`, only the last of the two is drawn.
+    """
     placed = head_map[head_map["x"].notna()]
-    panels = 1 if labels is None else 2
+    if ax is not None:
+        if roles is None:
+            _by_layer(ax, placed, len(head_map) - len(placed))
+        else:
+            _by_label(ax, placed, roles)
+        return cast(Figure, ax.figure)
+    panels = 1 if roles is None else 2
     figure = Figure(figsize=(0.7 + panels * _PANEL_INCHES, _PANEL_INCHES + 0.35), layout="constrained")
     left, *right = figure.subplots(1, panels, squeeze=False)[0]
     _by_layer(left, placed, len(head_map) - len(placed))
     for axes in right:
-        _by_label(axes, placed, labels or {})
+        _by_label(axes, placed, roles or {})
     return figure
 
 
 @styled
-def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
+def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """The tree of clusters, nearest heads first, in the colours of the map's clusters; joints between them are grey."""
     names, distances, clusters = _placed(head_distances, head_map)
     if len(names) < 2:
-        return _nothing()
+        return _nothing(ax)
     root = np.sqrt(distances)
     tree = tree_of(root, ordered=True)
     looks, of_node = _cluster_colours(clusters), _clusters_of_nodes(tree, clusters)
     drawn = dendrogram(tree, no_plot=True, link_color_func=lambda node: looks[of_node[node]])
     inches = min(_TALLEST_INCHES, 0.5 + 0.1 * len(names))
-    figure, axes = single_panel(4.6, max(1.6, inches))
+    figure, axes = single_panel(4.6, max(1.6, inches), ax)
     lines = [list(zip(x, y, strict=True)) for x, y in zip(drawn["dcoord"], drawn["icoord"], strict=True)]
     axes.add_collection(LineCollection(lines, colors=drawn["color_list"], linewidths=0.8))
     axes.set_xlim(0, 1.04 * float(tree[:, 2].max() or 1))
@@ -68,13 +80,13 @@ def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Fi
 
 
 @styled
-def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
+def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """All distances, similar heads side by side, with lines between the clusters and their numbers at the side."""
     names, distances, clusters = _placed(head_distances, head_map)
     if len(names) < 2:
-        return _nothing()
+        return _nothing(ax)
     order = order_of(tree_of(np.sqrt(distances), ordered=True))
-    figure, axes = single_panel(4.9, 4.2)
+    figure, axes = single_panel(4.9, 4.2, ax)
     image = axes.imshow(distances[np.ix_(order, order)], cmap="viridis", interpolation="nearest", vmin=0)
     edges = [0, *(np.flatnonzero(np.diff(clusters[order])) + 1), len(order)]
     for edge in edges[1:-1]:
@@ -118,8 +130,8 @@ def _by_label(axes: Axes, placed: pd.DataFrame, labels: Mapping[tuple[int, int],
         points = placed[label_of == label]
         name = drawable(label, _LONGEST_LABEL)
         axes.scatter(points["x"], points["y"], c=colour, marker=marker, label=name, **_point(len(placed)))
-    font = {"family": families_for(ranked)}
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0, handletextpad=0.2, prop=font)
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0, handletextpad=0.2)
+    name_heads(axes, placed, label_of.notna())
 
 
 def _plane(axes: Axes, placed: pd.DataFrame, title: str) -> None:
@@ -177,8 +189,8 @@ def _clusters_of_nodes(tree: NDArray[np.float64], clusters: NDArray[np.int64]) -
     return nodes
 
 
-def _nothing() -> Figure:
-    figure, axes = single_panel(3, 1.5)
+def _nothing(ax: Axes | None) -> Figure:
+    figure, axes = single_panel(3, 1.5, ax)
     axes.axis("off")
     say(axes)
     return figure
