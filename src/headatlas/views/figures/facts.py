@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -59,13 +59,15 @@ def facts_for(results: Results, parameters: Mapping[str, inspect.Parameter], fig
     return found
 
 
-def title_of(results: Results, names: Iterable[str]) -> str:
+def title_of(results: Results, names: Collection[str]) -> str:
     """The model, and the corpora that some tables were made from; nothing where the manifest names no model."""
     manifest = results.manifest
     if "name" not in manifest.get("model", {}):
         return ""
     corpora = manifest.get("corpora", {})
     kinds = {TABLES.made[name].corpus for name in names if name in TABLES.made} & set(corpora)
+    if "example" in names and isinstance(results, Atlas) and results.example is not None:
+        kinds = {results.example.corpus}
     read = [about["files"] for kind, about in corpora.items() if (kind in kinds or not kinds) and "files" in about]
     files = map(name_files, read)
     return short_name(manifest["model"]) + (f" on {' and '.join(dict.fromkeys(files))}" if read else "")

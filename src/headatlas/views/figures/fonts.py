@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import matplotlib
 from matplotlib import font_manager
+from matplotlib.axes import Axes
 from matplotlib.axis import Axis
-from matplotlib.figure import Figure
 from matplotlib.ft2font import FT2Font
 from matplotlib.text import Text
 
@@ -58,13 +58,12 @@ def _advance(character: str) -> float:
     return float(font.load_char(ord(character)).linearHoriAdvance / 65536 / FONT_POINTS)
 
 
-def fall_back(figure: Figure, texts: Iterable[Text]) -> None:
-    """Give texts beyond ASCII further fonts; say once which characters no installed font has."""
-    texts = list(texts)
+def fall_back(texts: Sequence[Text], all_axes: Iterable[Axes]) -> None:
+    """Give texts and labels of ticks beyond ASCII further fonts; say once which characters no installed font has."""
     for text in texts:
         if not text.get_text().isascii():
             text.set_fontfamily(families_for([text.get_text()], text.get_fontfamily()))
-    labels = [(axis, _tick_texts(axis)) for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)]
+    labels = [(axis, _tick_texts(axis)) for axes in all_axes for axis in (axes.xaxis, axes.yaxis)]
     for axis, names in labels:
         if not "".join(names).isascii():
             axis.set_tick_params(labelfontfamily=families_for(names))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,7 +19,8 @@ from scipy.cluster.hierarchy import dendrogram
 
 from headatlas.statistics.clusters import order_of, tree_of
 from headatlas.views.figures.head_names import name_heads
-from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, say, single_panel, styled
+from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, figure_of, say, single_panel, styled
+from headatlas.wording import counted
 
 _UNPLACED = 0  # the cluster of heads that have no place
 _PANEL_INCHES = 3.4
@@ -42,7 +43,7 @@ def head_map_figure(
             _by_layer(ax, placed, len(head_map) - len(placed))
         else:
             _by_label(ax, placed, roles)
-        return cast(Figure, ax.figure)
+        return figure_of(ax)
     panels = 1 if roles is None else 2
     figure = Figure(figsize=(0.7 + panels * _PANEL_INCHES, _PANEL_INCHES + 0.35), layout="constrained")
     left, *right = figure.subplots(1, panels, squeeze=False)[0]
@@ -131,7 +132,10 @@ def _by_label(axes: Axes, placed: pd.DataFrame, labels: Mapping[tuple[int, int],
         name = drawable(label, _LONGEST_LABEL)
         axes.scatter(points["x"], points["y"], c=colour, marker=marker, label=name, **_point(len(placed)))
     axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0, handletextpad=0.2)
-    name_heads(axes, placed, label_of.notna())
+    rank = label_of.map({label: place for place, (label, _) in enumerate(by_frequency)})
+    rarest_first = [int(row) for row in np.argsort(-rank.to_numpy(float), kind="stable") if label_of.notna().iloc[row]]
+    if unnamed := name_heads(axes, placed, rarest_first):
+        axes.set_title(f"by what they do (no room for {counted(unnamed, 'name')})", loc="left")
 
 
 def _plane(axes: Axes, placed: pd.DataFrame, title: str) -> None:

@@ -10,11 +10,12 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, cast
 
 import matplotlib.style
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
@@ -138,6 +139,10 @@ def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
         return looks.draw(functools.partial(draw, *data, **options, **into), title)
 
     drawn.__doc__ = f"{inspect.getdoc(draw)}\n\n{_explain(signature)}"
+    looks = [field for field in fields(Looks) if field.name != "ax" or "ax" in signature.parameters]
+    keywords = [inspect.Parameter(look.name, inspect.Parameter.KEYWORD_ONLY, default=look.default) for look in looks]
+    given = inspect.Parameter("results", inspect.Parameter.POSITIONAL_ONLY)
+    vars(drawn)["__signature__"] = inspect.Signature([given, *keywords], return_annotation="Figure")
     return drawn
 
 
@@ -156,7 +161,9 @@ class Looks:
         if self.ax is not None and self.size is not None:
             raise SettingError("The size is that of your own figure. Omit size, or omit ax.")
         with applied(self.style), quiet_about_glyphs():
-            others = set() if self.ax is None else set(self.ax.figure.findobj(Text))
+            before: set[Artist] = set()
+            if self.ax is not None:
+                before = {*figure_of(self.ax).findobj(Text), *figure_of(self.ax).axes} - {self.ax}
             figure = draw()
             if self.ax is not None and self.title:
                 self.ax.set_title(self.title, loc="left")
@@ -164,10 +171,11 @@ class Looks:
                 figure.suptitle(drawable(self.title or title, _LONGEST_TITLE), x=0.01, ha="left")
             if self.size is not None:
                 figure.set_size_inches(self.size)
-            texts = [text for text in figure.findobj(Text) if text not in others and text.get_text()]
+            texts = [text for text in figure.findobj(Text) if text not in before and text.get_text()]
+            axes = [axes for axes in figure.axes if axes not in before]
             if self.words:
-                translate(figure, texts, self.words)
-            fall_back(figure, texts)
+                translate(texts, axes, self.words)
+            fall_back(texts, axes)
         return figure
 
 
@@ -191,7 +199,7 @@ def _explain(signature: inspect.Signature) -> str:
     return "\n".join(["Args:", *map(wrap, [given, *looks]), "", "Returns:", "    The figure."])
 
 
-def translate(figure: Figure, texts: Iterable[Text], words: Mapping[str, str]) -> None:
+def translate(texts: Iterable[Text], all_axes: Iterable[Axes], words: Mapping[str, str]) -> None:
     """Replace words in labels, the longest first. Tokens stay as the model reads them."""
     phrases = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
     pattern = re.compile(rf"(?<!\w)(?:{phrases})(?!\w)")
@@ -202,7 +210,7 @@ def translate(figure: Figure, texts: Iterable[Text], words: Mapping[str, str]) -
     for text in texts:
         if text.get_gid() != TOKEN:
             text.set_text(replaced(text.get_text()))
-    for axis in (axis for axes in figure.axes for axis in (axes.xaxis, axes.yaxis)):
+    for axis in (axis for axes in all_axes for axis in (axes.xaxis, axes.yaxis)):
         formatter = axis.get_major_formatter()
         if isinstance(formatter, FixedFormatter):
             formatter.seq = list(map(replaced, formatter.seq))
@@ -228,7 +236,12 @@ def stacked_panels(count: int, width: float, height: float, ax: Axes | None = No
         return figure, list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0])
     if count > 1:
         raise SettingError(f"This figure has {count} panels with these data, and one ax is given. Omit ax.")
-    return cast(Figure, ax.figure), [ax]
+    return figure_of(ax), [ax]
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure of a panel, also of one in a figure within a figure."""
+    return cast(Figure, cast(Figure, axes.figure).figure)
 
 
 def say(axes: Axes, text: str = "no values") -> None:
