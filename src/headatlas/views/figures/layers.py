@@ -126,13 +126,13 @@ def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = Non
 
 
 def _series(frame: pd.DataFrame, column: str, looks: Mapping[Any, tuple[str, str, str]]) -> list[Series]:
-    """The series that have any value, in the order of `looks` (label, colour, marker)."""
+    """The series that have any value but 0, such as the next token of causal models, in the order of `looks`."""
     valued = frame[frame["value"].notna()]
     candidates = [
         Series(drawable(label, _LONGEST_LABEL), valued[valued[column] == key], colour, marker)
         for key, (label, colour, marker) in looks.items()
     ]
-    return [group for group in candidates if len(group.points)]
+    return [group for group in candidates if group.points["value"].any()]
 
 
 def _panels(

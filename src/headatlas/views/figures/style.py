@@ -166,7 +166,7 @@ class Looks:
                 before = {*figure_of(self.ax).findobj(Text), *figure_of(self.ax).axes} - {self.ax}
             figure = draw()
             if self.ax is not None and self.title:
-                self.ax.set_title(self.title, loc="left")
+                self.ax.set_title(self.title, loc="left", pad=_height_above(self.ax))
             elif self.ax is None and (self.title or (title and self.title is None and not figure.get_suptitle())):
                 figure.suptitle(drawable(self.title or title, _LONGEST_TITLE), x=0.01, ha="left")
             if self.size is not None:
@@ -177,6 +177,14 @@ class Looks:
                 translate(texts, axes, self.words)
             fall_back(texts, axes)
         return figure
+
+
+def _height_above(axes: Axes) -> float:
+    """How much room a title leaves to the panel below it, in points: a legend may stand there."""
+    figure_of(axes).draw_without_rendering()
+    legend, top = axes.get_legend(), axes.get_window_extent().y1
+    above = legend.get_window_extent().y1 - top if legend is not None and legend.get_window_extent().y0 >= top else 0
+    return float(matplotlib.rcParams["axes.titlepad"] + 72 * above / figure_of(axes).dpi)
 
 
 _EXPLAINED = {
