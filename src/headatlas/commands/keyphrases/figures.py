@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from headatlas.commands.keyphrases.tables import LISTS
 from headatlas.views.figures.heat_maps import around_zero, by_head, heat_grid, heat_map
-from headatlas.views.figures.style import BLUE, FAINT, LOOKS, VERMILLION, single_panel, styled
+from headatlas.views.figures.style import BLUE, FAINT, LOOKS, VERMILLION, Picture, single_panel, styled
 
 LISTED = 12  # heads of a list
 TITLES = {"mean": "mean received attention", "max": "largest weight received"}
@@ -21,7 +21,7 @@ _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 def panel_row(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
     """A figure with plots side by side; sizes of each in inches."""
-    figure = Figure(figsize=(count * width, height), layout="constrained")
+    figure = Picture(figsize=(count * width, height), layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
@@ -89,7 +89,7 @@ def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame) -> Figure:
 @styled
 def keyphrase_ranking_figure(keyphrase_ranking: pd.DataFrame) -> Figure:
     """The first heads of each list with 95 % intervals; grey where length or shuffled labels are not beaten."""
-    figure = Figure(figsize=(2.5 * len(LISTS), 2 * (0.17 * LISTED + 0.6)), layout="constrained")
+    figure = Picture(figsize=(2.5 * len(LISTS), 2 * (0.17 * LISTED + 0.6)), layout="constrained")
     grid = figure.subplots(len(TITLES), len(LISTS), squeeze=False)
     for axes, (pooling, name) in zip(grid.ravel(), product(TITLES, LISTS), strict=True):
         of_list = (keyphrase_ranking["list"] == name) & (keyphrase_ranking["pooling"] == pooling)

@@ -24,6 +24,7 @@ from headatlas.views.figures.style import (
     INK,
     LOOKS,
     VERMILLION,
+    Picture,
     drawable,
     styled,
 )
@@ -72,7 +73,7 @@ def importance_figure(importance: pd.DataFrame, ax: Axes | None = None) -> Figur
 def sets_figure(set_changes: pd.DataFrame) -> Figure:
     """Each head as a point: the change without it on one set of a task and on another, a panel per measure."""
     panels = [rows for _, rows in set_changes.groupby(["set_a", "set_b", "measure"], sort=False)]
-    figure = Figure(figsize=(3.4, 3.1 * len(panels)), layout="constrained")
+    figure = Picture(figsize=(3.4, 3.1 * len(panels)), layout="constrained")
     for axes, rows in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True):
         for line in (axes.axhline, axes.axvline):
             line(0, color=FAINT, linewidth=0.7)
@@ -99,7 +100,7 @@ def causal_figure(causal: pd.DataFrame) -> Figure:
     ]
     order = causal.groupby("relation")["lead"].mean().sort_values(kind="stable").index
     height = 0.9 + 0.19 * len(order)
-    figure = Figure(figsize=(1.6 + 2.9 * len(kinds), 0.5 + height * len(ends)), layout="constrained")
+    figure = Picture(figsize=(1.6 + 2.9 * len(kinds), 0.5 + height * len(ends)), layout="constrained")
     all_axes = figure.subplots(len(ends), len(kinds), squeeze=False, sharex=True)
     for axes, (end, kind, rows) in zip(all_axes.ravel(), panels, strict=True):
         _relations(axes, rows.set_index("relation").reindex([name for name in order if name in set(rows["relation"])]))
@@ -145,7 +146,7 @@ def removal_figure(removal_curve: pd.DataFrame) -> Figure:
     tasks = [removal_curve.query("task == @task and measure == @measure") for task, measure in first.items()]
     several = len(tasks) > 1
     panels = len(tasks) + several
-    figure = Figure(figsize=(4.6, 2.5 * panels), layout="constrained")
+    figure = Picture(figsize=(4.6, 2.5 * panels), layout="constrained")
     all_axes: list[Axes] = list(figure.subplots(panels, 1, squeeze=False)[:, 0])
     for axes, rows in zip(all_axes, tasks, strict=False):
         _orders(axes, rows)

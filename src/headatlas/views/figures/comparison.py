@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from headatlas.results.comparison import Comparison
 from headatlas.views.figures.heat_maps import by_head, from_zero, heat_grid, heat_map
-from headatlas.views.figures.style import BLUE, FAINT, INK, VERMILLION, drawable, single_panel, styled
+from headatlas.views.figures.style import BLUE, FAINT, INK, VERMILLION, Picture, drawable, single_panel, styled
 from headatlas.views.words.comparison import SIGNIFICANT, SURFACE, significant
 
 Array = NDArray[np.float64]
@@ -98,7 +98,7 @@ def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str], column:
     """
     rows = _best_rows(differences, column)
     places = np.arange(len(rows), dtype=np.float64)
-    figure = Figure(figsize=(6.4, 0.9 + _ROW_INCHES * len(rows)), layout="constrained")
+    figure = Picture(figsize=(6.4, 0.9 + _ROW_INCHES * len(rows)), layout="constrained")
     both, change = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     for end, shift, colour, marker in (("a", -0.17, BLUE, "o"), ("b", 0.17, VERMILLION, "s")):
         label = f"{end.upper()}: {drawable(names['ab'.index(end)], _LONGEST_NAME)}"
@@ -133,7 +133,7 @@ def surface_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
         rows = heads[(heads["table"] == table) & (heads["measure"] == measure)].dropna(subset="difference")
         if len(rows):
             panels.append((table, title, rows))
-    figure = Figure(figsize=(0.9 + 1.9 * len(panels), 2.4), layout="compressed")
+    figure = Picture(figsize=(0.9 + 1.9 * len(panels), 2.4), layout="compressed")
     last = max((int(rows["layer_a"].max()) for _, _, rows in panels), default=1)
     colours = colormaps["viridis"].resampled(last)
     for axes, (table, title, rows) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):

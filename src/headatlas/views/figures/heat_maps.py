@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from headatlas.views.figures.style import INK, points, stacked_panels
+from headatlas.views.figures.style import INK, Picture, points, stacked_panels
 
 Array = NDArray[np.float64]
 _CELL_INCHES = 0.36
@@ -30,7 +30,7 @@ def heat_grid(frames: Sequence[pd.DataFrame], columns: int = 1, ax: Axes | None 
     lines = len(frames) // columns
     size = (0.6 + columns + cell * heads * columns, (0.8 + _LOW_CELL_INCHES * layers) * lines)
     least = 4.2 if columns == 1 else 7.0
-    figure = Figure(figsize=(max(least, size[0]), size[1]), layout="constrained")
+    figure = Picture(figsize=(max(least, size[0]), size[1]), layout="constrained")
     return figure, list(figure.subplots(lines, columns, squeeze=False).ravel())
 
 

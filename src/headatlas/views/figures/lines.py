@@ -27,7 +27,7 @@ from headatlas.studies.coreference_findings import AMONG
 from headatlas.studies.coreference_findings import labels as coreference_labels
 from headatlas.studies.dependency_findings import above
 from headatlas.views.figures.fonts import width_in_ems
-from headatlas.views.figures.style import TOKEN, VERMILLION, drawable, ink, points, styled
+from headatlas.views.figures.style import TOKEN, VERMILLION, Picture, drawable, ink, points, styled
 from headatlas.views.words.patterns import characteristic_heads
 
 Weights = NDArray[np.floating[Any]]
@@ -168,7 +168,7 @@ def _panels_figure(panels: Sequence[Panel]) -> Figure:
         length * pitch + (1 + max(caption.count("\n") for caption in row)) * letter * 1.3 / 72 + 0.25
         for length, row in zip(lengths, captions, strict=True)
     ]
-    figure = Figure(figsize=(columns * panel_inches, sum(heights)), layout="constrained")
+    figure = Picture(figsize=(columns * panel_inches, sum(heights)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.05)  # type: ignore[union-attr, call-arg]
     grid = figure.add_gridspec(rows, columns, height_ratios=lengths)
     for r, row in enumerate(in_rows):

@@ -25,6 +25,7 @@ from headatlas.views.figures.style import (
     ORANGE,
     PURPLE,
     VERMILLION,
+    Picture,
     drawable,
     say,
     single_panel,
@@ -119,7 +120,7 @@ def layer_mix_figure(sides: Sequence[Side]) -> Figure:
     tasks = list(dict.fromkeys(task for mix in mixes for task in mix["task"]))
     widths = [max(2.2, 0.22 * mix["layer"].nunique()) for mix in mixes]
     size = (1.2 + sum(widths) + 1.25 * len(sides), 0.9 + 0.72 * len(tasks))
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Picture(figsize=size, layout="constrained")
     grid = figure.subplots(len(tasks), len(sides), squeeze=False, sharex="col", width_ratios=widths)
     for column, ((name, _), mix, summary) in enumerate(zip(sides, mixes, summaries, strict=True)):
         for row, task in enumerate(tasks):
@@ -218,7 +219,7 @@ def layer_examples_figure(layer_examples: pd.DataFrame) -> Figure:
     """Figure 3: targets whose decision changes over the layers; blue the right label, orange its strongest rival."""
     chosen = layer_examples[layer_examples["rank"] <= _EXAMPLES_PER_TASK].sort_values("rank", kind="stable")
     groups = [rows for _, rows in chosen.groupby(["rank", "task"], sort=False)][:_MOST_EXAMPLES]
-    figure = Figure(figsize=(6.4, 1.05 * len(groups) + 0.3), layout="constrained")
+    figure = Picture(figsize=(6.4, 1.05 * len(groups) + 0.3), layout="constrained")
     all_axes = figure.subplots(len(groups), 1, squeeze=False, sharex=True)[:, 0]
     for axes, rows in zip(all_axes, groups, strict=True):
         first = rows.iloc[0]

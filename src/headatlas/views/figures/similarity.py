@@ -19,7 +19,17 @@ from scipy.cluster.hierarchy import dendrogram
 
 from headatlas.statistics.clusters import order_of, tree_of
 from headatlas.views.figures.head_names import name_heads
-from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, figure_of, say, single_panel, styled
+from headatlas.views.figures.style import (
+    FAINT,
+    INK,
+    LOOKS,
+    Picture,
+    drawable,
+    figure_of,
+    say,
+    single_panel,
+    styled,
+)
 from headatlas.wording import counted
 
 _UNPLACED = 0  # the cluster of heads that have no place
@@ -45,7 +55,7 @@ def head_map_figure(
             _by_label(ax, placed, roles)
         return figure_of(ax)
     panels = 1 if roles is None else 2
-    figure = Figure(figsize=(0.7 + panels * _PANEL_INCHES, _PANEL_INCHES + 0.35), layout="constrained")
+    figure = Picture(figsize=(0.7 + panels * _PANEL_INCHES, _PANEL_INCHES + 0.35), layout="constrained")
     left, *right = figure.subplots(1, panels, squeeze=False)[0]
     _by_layer(left, placed, len(head_map) - len(placed))
     for axes in right:

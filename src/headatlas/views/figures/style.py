@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
 
@@ -37,6 +38,7 @@ LOOKS = tuple(zip(COLOURS * 8, "os^DvPX*" * 7, strict=True))
 TOKEN = "token"  # the id of texts that a model read
 FORMATS = ("svg", "png", "pdf")
 PNG_DPI = 200
+_SCREEN_DPI = 120
 _LONGEST_TITLE = 90
 
 HOUSE = "headatlas"
@@ -240,7 +242,7 @@ def single_panel(width: float, height: float, ax: Axes | None = None) -> tuple[F
 def stacked_panels(count: int, width: float, height: float, ax: Axes | None = None) -> tuple[Figure, list[Axes]]:
     """Make a figure with plots under one another that share the x axis, or take a panel of another if one is enough."""
     if ax is None:
-        figure = Figure(figsize=(width, height), layout="constrained")
+        figure = Picture(figsize=(width, height), layout="constrained")
         return figure, list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0])
     if count > 1:
         raise SettingError(f"This figure has {count} panels with these data, and one ax is given. Omit ax.")
@@ -250,6 +252,16 @@ def stacked_panels(count: int, width: float, height: float, ax: Axes | None = No
 def figure_of(axes: Axes) -> Figure:
     """The figure of a panel, also of one in a figure within a figure."""
     return cast(Figure, cast(Figure, axes.figure).figure)
+
+
+class Picture(Figure):
+    """A figure that a notebook shows, also if pyplot has not been imported there."""
+
+    def _repr_png_(self) -> bytes:
+        content = BytesIO()
+        with applied(None), quiet_about_glyphs():
+            self.savefig(content, format="png", dpi=_SCREEN_DPI)
+        return content.getvalue()
 
 
 def say(axes: Axes, text: str = "no values") -> None:
