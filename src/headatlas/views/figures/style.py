@@ -85,21 +85,23 @@ _BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u20
 def applied(style: Style = HOUSE) -> Iterator[None]:
     """Draw in a style. Ours changes only what the user has not set, in matplotlibrc or in rcParams."""
     with matplotlib.rc_context():
+        settings: Any = matplotlib.rcParams
         if style == HOUSE:
-            matplotlib.rcParams.update(_house_settings())
+            settings.update(_house_settings())
         elif style is not None:
             try:
-                matplotlib.style.use(style)
+                matplotlib.style.use(style if isinstance(style, str | Path) else dict(style))
             except OSError as error:
                 known = ", ".join([HOUSE, *matplotlib.style.available])
                 raise SettingError(f"There is no style {style}. Choose from: {known}.") from error
-        matplotlib.rcParams.update(_NEEDED)
+        settings.update(_NEEDED)
         yield
 
 
 def _house_settings() -> dict[str, Any]:
     """Our settings, without those that the user has changed."""
-    now, default = matplotlib.rcParams, matplotlib.rcParamsDefault
+    now: Any = matplotlib.rcParams
+    default: Any = matplotlib.rcParamsDefault
     points = now["font.size"] if now["font.size"] != default["font.size"] else FONT_POINTS
     ours = _LOOKS | {"font.size": points} | {name: share * points for name, share in _SIZES.items()}
     changed = {name for name in ours if now[name] != default[name]}
@@ -251,7 +253,7 @@ def stacked_panels(count: int, width: float, height: float, ax: Axes | None = No
 
 def figure_of(axes: Axes) -> Figure:
     """The figure of a panel, also of one in a figure within a figure."""
-    return cast(Figure, cast(Figure, axes.figure).figure)
+    return cast(Figure, axes.figure).figure
 
 
 class Picture(Figure):
