@@ -79,9 +79,10 @@ class Tables(Mapping[str, pd.DataFrame]):
 
     def _repr_html_(self) -> str:
         """The same for a notebook. Names of tables are identifiers."""
-        cells = [f"<td>{name}</td><td>{rows:,}</td><td>{escape(about)}</td>" for name, rows, about in self._listing()]
-        listing = "".join(f"<tr>{row}</tr>" for row in cells)
-        return f"<table><tr><th>table</th><th>rows</th><th>about</th></tr>{listing}</table>"
+        rows = [("table", "rows", "about"), *((name, f"{rows:,}", about) for name, rows, about in self._listing())]
+        left = ' style="text-align:left"'
+        cells = [f"<td{left}>{name}</td><td>{size}</td><td{left}>{escape(about)}</td>" for name, size, about in rows]
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
 def _check_size(path: Path, rows: int) -> None:

@@ -116,7 +116,7 @@ class Attention:
 
         Args:
             head: The head shown first.
-            height: Of the frame, in pixels.
+            height: Of the frame, in pixels; by default as high as the text needs.
         """
         from headatlas.views.notebook import show_attention  # which imports this module
 

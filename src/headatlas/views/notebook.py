@@ -22,6 +22,7 @@ from headatlas.views.page.content import model_content
 from headatlas.views.page.maps import packed_example
 
 HEIGHT = 760  # pixels
+_FRAME_PIXELS, _TOKEN_PIXELS, _FEWEST_TOKENS = 290, 26, 10  # around the picture of a text, and for each of its tokens
 
 
 class NotebookPage:
@@ -58,7 +59,7 @@ def head_view(
     pair: str | None = None,
     *,
     head: str = "1-1",
-    height: int = HEIGHT,
+    height: int | None = None,
     **options: Any,
 ) -> NotebookPage:
     """Show all heads on a text in a notebook: lines, matrix, and a grid of every head's map.
@@ -75,7 +76,7 @@ def head_view(
         text: The text; with maps, their n tokens.
         pair: A second text, as in ``[CLS] text [SEP] pair [SEP]``.
         head: The head shown first, layer-head from 1.
-        height: Of the frame, in pixels.
+        height: Of the frame, in pixels; by default as high as the text needs.
         **options: Of `headatlas.attention`: tokenizer, stack, device, dtype, revision, trust_remote_code.
 
     Returns:
@@ -100,4 +101,5 @@ def show_attention(seen: Attention, head: str, height: int | None = None) -> Not
         "examples": [packed_example(seen.example, seen.shape.heads)],
         "examples_kept": 1,
     }
-    return NotebookPage(assemble(content), height or HEIGHT)
+    needed = _FRAME_PIXELS + _TOKEN_PIXELS * max(len(seen.tokens), _FEWEST_TOKENS)
+    return NotebookPage(assemble(content), height or min(needed, HEIGHT))
