@@ -15,6 +15,7 @@ from headatlas.errors import AtlasError, SettingError
 from headatlas.views.figures import fonts
 from headatlas.views.figures.similarity import head_map_figure
 from tests.views.synthetic_atlas import SyntheticAtlas, synthetic_atlas
+from tests.views.synthetic_layers import layer_tables
 from tests.views.synthetic_tables import maps
 
 ONE_PANEL = ("positions_figure", "gradients_figure", "head_map_figure", "head_tree_figure", "head_distances_figure")
@@ -82,6 +83,12 @@ def test_titles_name_model_and_corpus(atlas):
     assert ha.figures.positions_figure(atlas, title="").get_suptitle() == ""
     assert ha.figures.positions_figure(atlas, title="中\nb").get_suptitle() == "中⏎b"
     assert ha.figures.positions_figure(atlas.tables["positions"]).get_suptitle() == ""
+
+
+def test_a_title_stands_over_a_legend_of_all_panels():
+    figure = ha.figures.layer_mix_figure([("", layer_tables())], title="Mine")
+    assert [text.get_text() for text in figure.legends[0].findobj(Text)].count("Mine") == 1
+    assert figure.get_suptitle() == ""
 
 
 def test_a_title_over_a_panel_leaves_room_to_its_legend(atlas):

@@ -39,7 +39,7 @@ TOKEN = "token"  # the id of texts that a model read
 FORMATS = ("svg", "png", "pdf")
 PNG_DPI = 200
 _SCREEN_DPI = 120
-_LONGEST_TITLE = 90
+_LONGEST_TITLE, _TITLE_LINES = 90, 1.7
 
 HOUSE = "headatlas"
 Style = str | Path | Mapping[str, Any] | None
@@ -172,7 +172,7 @@ class Looks:
             if self.ax is not None and self.title:
                 self.ax.set_title(self.title, loc="left", pad=_height_above(self.ax))
             elif self.ax is None and (self.title or (title and self.title is None and not figure.get_suptitle())):
-                figure.suptitle(drawable(self.title or title, _LONGEST_TITLE), x=0.01, ha="left")
+                _set_title(figure, drawable(self.title or title, _LONGEST_TITLE))
             if self.size is not None:
                 figure.set_size_inches(self.size)
             texts = [text for text in figure.findobj(Text) if text not in before and text.get_text()]
@@ -181,6 +181,17 @@ class Looks:
                 translate(texts, axes, self.words)
             fall_back(texts, axes)
         return figure
+
+
+def _set_title(figure: Figure, title: str) -> None:
+    """Write a title over a figure, which grows by it; over its legend, if one stands above all panels."""
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + _TITLE_LINES * points() / 72)
+    if figure.legends:
+        figure.legends[0].set_title(title)
+        figure.legends[0].set_alignment("left")
+    else:
+        figure.suptitle(title, x=0.01, ha="left")
 
 
 def _height_above(axes: Axes) -> float:
