@@ -1,5 +1,6 @@
-"""The page about Python is true: its code runs from top to bottom, on a tiny model."""
+"""The page about Python and the notebook are true: their code runs from top to bottom."""
 
+import json
 import re
 from pathlib import Path
 
@@ -8,7 +9,8 @@ import pytest
 
 import headatlas as ha
 
-PAGE = (Path(__file__).parents[1] / "docs" / "python.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
@@ -45,3 +47,16 @@ def test_figures_are_as_they_were_asked_for(after):
     assert [axes.get_title(loc="left") for axes in after["both"].axes][:2] == ["", "How similar heads are"]
     assert {"mean attention", "layer", "previous token"} <= set(ha.figures.label_words(figure))
     assert {path.suffix for path in Path("atlas-mine", "figures").iterdir()} == {".pdf"}
+
+
+def test_the_notebook_runs_and_stores_no_output(tmp_path, monkeypatch, load_embedded):
+    monkeypatch.chdir(tmp_path)
+    notebook = json.loads((ROOT / "examples" / "first_hour.ipynb").read_text(encoding="utf-8"))
+    cells = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
+    assert not any(cell["outputs"] or cell["execution_count"] for cell in cells)
+    names = {"__name__": "__main__"}
+    for cell in cells:
+        exec(compile("".join(cell["source"]), "first_hour.ipynb", "exec"), names)
+    best = names["previous"].nlargest(1, "value").iloc[0]
+    assert (best["layer"], best["head"]) == (1, 3)
+    assert best["low"] > names["control"].tables["positions"].query("offset == -1")["value"].max()
