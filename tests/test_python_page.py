@@ -14,32 +14,24 @@ PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 
 
-@pytest.fixture(scope="module")
-def after(save_tiny, tmp_path_factory):
+@pytest.fixture
+def after(save_tiny, tmp_path, monkeypatch):
     """What the code leaves behind, in the folder in which it ran."""
-    folder = tmp_path_factory.mktemp("page")
-    save_tiny("bert", max_position_embeddings=128).rename(folder / "bert-base-uncased")
+    save_tiny("bert", max_position_embeddings=128).rename(tmp_path / "bert-base-uncased")
+    monkeypatch.chdir(tmp_path)
     names = {"__name__": "__main__"}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(folder)
-        for code in BLOCKS:
-            exec(compile(code, "python.md", "exec"), names)
-        yield names
+    for code in BLOCKS:
+        exec(compile(code, "python.md", "exec"), names)
+    yield names
     plt.close("all")
 
 
-def test_maps_and_pages(after):
+def test_the_page_does_what_it_says(after):
     assert after["seen"].maps.shape == (2, 4, *[len(after["seen"].tokens)] * 2)
     assert after["seen"].tokens == tuple(after["inputs"].tokens())
-
-
-def test_the_network_is_as_it_was(after):
     assert after["network"].training
     assert all(parameter.requires_grad for parameter in after["network"].parameters())
     assert after["atlas"].manifest["corpora"]["text"]["files"][0]["file"] == "40 documents in memory"
-
-
-def test_figures_are_as_they_were_asked_for(after):
     figure = after["figure"]
     assert figure.get_suptitle() == "Where heads look"
     assert tuple(figure.get_size_inches()) == (5, 2.5)
