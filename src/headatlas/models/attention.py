@@ -3,7 +3,8 @@
 A model file of transformers defines `eager_attention_forward`, which returns the weights, and calls it if the
 implementation is named "eager". While a network is observed, a function of ours replaces it in that file. It calls the
 original, hands over the weights layer by layer and drops them, so that a forward pass holds one layer's maps at a time
-instead of all. Each head's output can be changed on its way, which is how heads are gated (see `gates.py`).
+instead of all. Each head's output can be changed on its way, which is how heads are gated, and so can the mask before
+the softmax, which is how attention between tokens is cut (see `gates.py`).
 
 The network keeps the name "eager" because model files ask for it: DeepSeek-V3.2 and its relatives, for example, apply
 their sparse mask only under the names "eager" and "sdpa". Nothing stays behind in transformers afterwards. Other
@@ -16,6 +17,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from threading import Lock
 from types import ModuleType
 from typing import Any, TypeVar
@@ -29,8 +31,11 @@ _FUNCTION = "eager_attention_forward"  # some files have several: text_..., visi
 T = TypeVar("T")
 _See = Callable[[nn.Module, Tensor, Tensor | None], None]
 _Change = Callable[[nn.Module, Tensor], Tensor]
+_Attend = Callable[[Tensor | None], tuple[Tensor, Tensor]]
+_Cut = Callable[[nn.Module, Tensor, Tensor | None, _Attend], tuple[Tensor, Tensor]]
 _observer: ContextVar[_See | None] = ContextVar("headatlas_observer", default=None)
 _changer: ContextVar[_Change | None] = ContextVar("headatlas_changer", default=None)
+_cutter: ContextVar[_Cut | None] = ContextVar("headatlas_cutter", default=None)
 _replacing = Lock()
 
 
@@ -45,6 +50,15 @@ def observing(network: nn.Module, see: _See) -> AbstractContextManager[None]:
 def changing(network: nn.Module, change: _Change) -> AbstractContextManager[None]:
     """Within this context `change` replaces the heads' outputs [B, Q, H, D] of each of those modules."""
     return _set_within(_changer, change, network)
+
+
+def cutting(network: nn.Module, cut: _Cut) -> AbstractContextManager[None]:
+    """Within this context `cut` attends in place of each of those modules.
+
+    `cut` gets the module, its queries [B, H, Q, D], its mask, and the original function of a mask alone, which returns
+    the heads' outputs and the weights.
+    """
+    return _set_within(_cutter, cut, network)
 
 
 class _EagerAttention:
@@ -63,7 +77,8 @@ class _EagerAttention:
         attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor | None]:
-        output, weights = self.original(module, query, key, value, attention_mask, **kwargs)
+        attend, cut = partial(self.original, module, query, key, value, **kwargs), _cutter.get()
+        output, weights = attend(attention_mask) if cut is None else cut(module, query, attention_mask, attend)
         change, see = _changer.get(), _observer.get()
         if change is not None:
             output = change(module, output)

@@ -18,8 +18,8 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import changing, observing
-from headatlas.models.gates import ChangeOutput, Gates, Instead
+from headatlas.models.attention import changing, cutting, observing
+from headatlas.models.gates import Attend, ChangeOutput, Cuts, Gates, Instead
 from headatlas.models.language_model import masked_lm_loss, next_token_loss
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 
@@ -214,7 +214,10 @@ class Model:
     ) -> AbstractContextManager[None]:
         """Within this context `change` replaces each layer's head outputs before they are projected.
 
-        first_layer: where passes within the context start, if not at the first layer.
+        Args:
+            change: What replaces them; `Cuts` act already before the softmax.
+            stack: Whose heads; by default the encoder's if there is one.
+            first_layer: Where passes within the context start, if not at the first layer.
         """
         if not self.uses_interface:
             raise ModelError(
@@ -225,14 +228,20 @@ class Model:
         running = self.shapes[wanted].layers - first_layer
         calls = 0
 
-        def changed(module: nn.Module, output: Tensor) -> Tensor:
+        def next_layer() -> int:
             nonlocal calls
-            if self._stacks(module) != wanted:
-                return output
-            layer, calls = first_layer + calls % running, calls + 1
-            return change(layer, output)
+            calls += 1
+            return first_layer + (calls - 1) % running
 
-        return changing(self.network, changed)
+        def changed(module: nn.Module, output: Tensor) -> Tensor:
+            return change(next_layer(), output) if self._stacks(module) == wanted else output
+
+        def cut(module: nn.Module, query: Tensor, mask: Tensor | None, attend: Attend) -> tuple[Tensor, Tensor]:
+            if self._stacks(module) != wanted or not isinstance(change, Cuts):
+                return attend(mask)
+            return change.attend(next_layer(), query, mask, attend)
+
+        return cutting(self.network, cut) if isinstance(change, Cuts) else changing(self.network, changed)
 
     def network_inputs(
         self, input_ids: Tensor, mask: Tensor, type_ids: Tensor, network: nn.Module | None = None
