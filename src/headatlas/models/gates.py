@@ -24,7 +24,7 @@ Instead = Callable[[int, Tensor], Tensor]
 by, of a shape that broadcasts to the outputs."""
 
 Attend = Callable[[Tensor | None], tuple[Tensor, Tensor]]
-"""Called with an additive mask [B or 1, H or 1, Q, K] or None; returns outputs [B, Q, H, D] and weights [B, H, Q, K]."""
+"""Called with an additive mask [B or 1, H or 1, Q, K] or None; returns outputs [B, Q, H, D], weights [B, H, Q, K]."""
 
 _CLOSED = -5e3  # masks are at most -1e4 where a key may not be seen; biases of positions are far above
 

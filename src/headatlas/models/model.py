@@ -122,6 +122,13 @@ class Model:
         return longest_input(self.network, self.tokenizer)
 
     @property
+    def heads_per_key(self) -> int:
+        """How many heads share their keys and values; 1 if each has its own, or if layers differ."""
+        modules = self.network.modules()
+        shares = {module.num_key_value_groups for module in modules if hasattr(module, "num_key_value_groups")}
+        return int(shares.pop()) if len(shares) == 1 else 1
+
+    @property
     def width(self) -> int:
         """Size of a hidden state."""
         return int(self.network.config.get_text_config().hidden_size)
@@ -363,6 +370,7 @@ def describe_model(model: Model, stack: Stack) -> dict[str, Any]:
         "encoder_decoder": model.is_encoder_decoder,
         "layers": shape.layers,
         "heads": list(shape.heads),
+        "heads_per_key": model.heads_per_key,
         "dtype": str(model.dtype).removeprefix("torch."),
         "device": str(model.device),
         "language_model": model.language_model,

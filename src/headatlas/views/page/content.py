@@ -110,6 +110,7 @@ def model_content(model: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": short_name(model) if local else model_named(model),
         "heads": list(model["heads"]),
+        "heads_per_key": model.get("heads_per_key", 1),
         "special": {kind: token for kind, token in model.get("special_tokens", {}).items() if token},
         "views": [],
         "words_from": "mean",
