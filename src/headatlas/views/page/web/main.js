@@ -56,14 +56,17 @@ async function start() {
       atlas.examples.findIndex((example) => example.corpus !== "text"),
     ),
     unit: "words",
-    special: true,
+    sink: true,
+    several: "one",
+    chosen: [],
     measure: atlas.colour ?? first?.id ?? "",
     show: "values",
     table: "",
     among: "",
     scope: "",
     direction: "better",
-    pinned: null,
+    pinned: [],
+    text: "",
     theme: currentTheme(),
   };
   const store = new Store(shown, {
@@ -113,7 +116,7 @@ function build(atlas, store, views) {
       createSearch(context),
       theme,
     ),
-    element("div", { class: "columns" }, main, card.node),
+    element("div", { class: "columns" }, main, Object.keys(atlas.content.tables).length > 0 && card.node),
   );
   attachTip(page);
   watchTheme((now) => store.change({ theme: now }));

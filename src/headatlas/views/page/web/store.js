@@ -30,7 +30,7 @@ export class Store {
     /** @type {Set<string>} */
     const changed = new Set();
     parts = this.known.complete?.(parts) ?? parts;
-    if ("example" in parts && parts.example !== this.shown.example) parts = { pinned: null, ...parts };
+    if ("example" in parts && parts.example !== this.shown.example) parts = { pinned: [], ...parts };
     for (const [name, value] of Object.entries(parts)) {
       if (value !== undefined && this.shown[/** @type {keyof Shown} */ (name)] !== value) changed.add(name);
     }
@@ -52,7 +52,16 @@ export class Store {
       among: view === "differences" ? among : "",
       scope: view === "differences" ? scope : "",
       table: view === "tables" ? table : "",
+      with: view === "sentence" || view === "live" ? this.#together() : "",
+      text: view === "live" ? this.shown.text : "",
     });
+  }
+
+  /** The heads that are shown with the head of the link: "layer", or their names. */
+  #together() {
+    const { several, chosen } = this.shown;
+    if (several === "several") return chosen.map((head) => this.known.heads.name(head)).join(" ");
+    return several === "layer" ? several : "";
   }
 
   /** Follow a link; whatever it names that does not exist is ignored. @param {string} hash */
@@ -71,6 +80,10 @@ export class Store {
     if (parts.unit === "tokens" || parts.unit === "words") change.unit = parts.unit;
     if (parts.measure) Object.assign(change, { measure: parts.measure, show: "values" });
     for (const name of /** @type {const} */ (["table", "among", "scope"])) if (parts[name]) change[name] = parts[name];
+    if (parts.text) change.text = parts.text;
+    const chosen = (parts.with ?? "").split(" ").map((name) => heads.parse(name));
+    if (parts.with === "layer") change.several = "layer";
+    else if (parts.with && chosen.every((index) => index >= 0)) Object.assign(change, { several: "several", chosen });
     this.change(change);
   }
 }

@@ -19,6 +19,7 @@ interface Content {
   name: string;
   views: string[];
   heads: number[];
+  heads_per_key: number; // heads that share their keys and values
   special: Special;
   words_from: string;
   lead: string;
@@ -124,21 +125,33 @@ interface Live {
   predicts: "masked" | "causal" | null;
   removable: boolean;
   most_tokens: number;
+  text: string | null; // to show first
 }
 
 interface Answer {
   example: PackedExample;
   words: string[];
   predictions: Prediction[];
+  overall: { kl: number; places: number; changed: number } | null;
+}
+
+/** What some layers' heads do to the tokens that are followed, each removed or cut alone. */
+interface Effects {
+  layers: [first: number, last: number];
+  targets: string[];
+  before: number; // mean log probability of the targets
+  log_probabilities: number[]; // the same without each head
+  kl: number[];
 }
 
 /** What the model predicts at one place, with all heads (`before`) and without those removed (`after`). */
 interface Prediction {
   place: number;
   word: number; // -1 for the token after the text
-  before: [token: string, probability: number][];
-  after: [token: string, probability: number][];
-  own: { token: string; before: number; after: number; rank_before: number; rank_after: number } | null;
+  before: [token: string, probability: number, id: number][];
+  after: [token: string, probability: number, id: number][];
+  own: { token: string; id: number; before: number; after: number; rank_before: number; rank_after: number } | null;
+  kl: number; // of before from after, in nats
 }
 
 /** One number for every head, NaN where there is none. Measures that share a scale have the same `limits`. */
@@ -225,14 +238,17 @@ interface Shown {
   side: number;
   example: number;
   unit: string;
-  special: boolean;
+  sink: boolean; // whether the first token and special tokens are shown
+  several: string; // one head, several, or a whole layer at once
+  chosen: number[]; // heads shown with `head`, if several
   measure: string;
   show: string;
   table: string;
   among: string;
   scope: string;
   direction: string;
-  pinned: Focus;
+  pinned: NonNullable<Focus>[];
+  text: string; // typed in the live view
   theme: string;
 }
 
