@@ -118,13 +118,13 @@ def test_lines_are_the_weights_of_the_chosen_head(opened, tmp_path):
     assert "is attended to by" in one.page.inner_text(".verdict")
 
 
-def test_words_tokens_and_special_tokens(opened):
+def test_words_tokens_and_the_sink(opened):
     one = opened("#view=sentence&example=1")
     rows = one.page.locator("main [data-side=from]")
     expect(rows).to_have_count(10)
     one.page.click("text=Tokens")
     expect(rows).to_have_count(11)
-    one.page.uncheck("text=special tokens")
+    one.page.check("text=without the sink")
     expect(rows).to_have_count(9)
     assert "unit=tokens" in one.page.url
 

@@ -46,7 +46,7 @@ export function effectList(effects, heads, { colours, removed, current, byCut, c
       element("th", { scope: "row" }, button(name, () => choose(head), { class: "link" })),
       element("td", {}, bar(change / most, colours)),
       element("td", { class: "number", text: changeText(effects, head) }),
-      element("td", { class: "number faint", text: effects.kl[head].toFixed(3) }),
+      element("td", { class: "number faint", text: nats(effects.kl[head]) }),
       element("td", {}, button(gone ? "Restore" : "Remove", () => remove(head), { class: "quiet" })),
     );
   });
@@ -55,17 +55,22 @@ export function effectList(effects, heads, { colours, removed, current, byCut, c
   const columns = titles.map((text) => element("th", { text, scope: "col" }));
   const done = effects.known < heads.total ? `${counted(effects.known)} of ${counted(heads.total)} heads tried …` : "";
   const middle = Math.abs(changeOf(effects, order[Math.floor(order.length / 2)]));
-  const typical = `Half of all heads change it by less than ${middle.toFixed(3)} nats.`;
+  const typical = `Half of all heads change it by less than ${nats(Math.max(middle, 0.001))} nats.`;
   return [
     element("table", { class: "effects" }, element("thead", {}, element("tr", {}, ...columns)), element("tbody", {}, ...rows)),
     element("p", { class: "remark", role: "status", text: done || `${typical} Effects of heads do not add up.` }),
   ];
 }
 
+/** @param {number} value */
+function nats(value) {
+  return value < 0.0005 ? "< 0.001" : value.toFixed(3);
+}
+
 /** Probability before and after; of several tokens, their geometric mean. @param {HeadEffects} effects @param {number} head */
 export function changeText({ before, after }, head) {
   const [first, then] = [Math.exp(before), Math.exp(after[head])];
-  const digits = Math.max(first, then) < 0.1 ? 2 : 1;
+  const digits = first < 0.1 || first > 0.99 ? 2 : 1;
   return `${percent(first, digits)} → ${percent(then, digits)}`;
 }
 

@@ -17,6 +17,7 @@ import { matrixPicture } from "./matrix.js";
 
 const MOST_SAID = 4; // words named when one is pointed at
 const MOST_HEADS = 4; // heads named in a sentence
+const LEAST_BESIDE = 240; // pixels for the matrix beside the lines
 const LEAST_SAID = 0.005; // weight of a word that is named
 
 /**
@@ -157,7 +158,8 @@ export function headPictures({ atlas, store, palette, size }, currentExample, cu
     };
     const bands = headColours(colours, heads.length).map((colour, place) => ({ colour, weight: weights[place] }));
     const lines = linesPicture({ units, bands, empty, row, between, colours, gutter, label, point, pin });
-    const space = width - Number(lines.node.getAttribute("width")) - 64;
+    const beside = width - Number(lines.node.getAttribute("width")) - 64;
+    const space = beside < LEAST_BESIDE ? stage.clientWidth - 30 : beside; // else it stands below
     const of = alone ? "The same weights" : `The mean of ${heads.length} heads`;
     const matrix = matrixPicture({
       units,

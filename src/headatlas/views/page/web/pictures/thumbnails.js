@@ -11,7 +11,7 @@ import { tip } from "../tip.js";
 import { channels } from "./palette.js";
 
 const SHARP = 2; // pixels of the screen for one of the picture
-const PITCH = { least: 26, most: 58 }; // from one map to the next
+const PITCH = { least: 26, scrolled: 38, most: 58 }; // from one map to the next
 const MARGIN = { left: 30, top: 30 };
 const STRIP = 4; // pixels below a map, for the effect of the head
 const TALLEST = 560; // pixels of a picture whose maps could be smaller
@@ -24,8 +24,9 @@ export function thumbnailLayout(heads, width) {
   const room = width - MARGIN.left - 4;
   const across = heads.layers > 1.5 * heads.widest && room / heads.layers >= PITCH.least;
   const [columns, rows] = across ? [heads.layers, heads.widest] : [heads.widest, heads.layers];
-  const fitting = Math.min(PITCH.most, room / columns, Math.max(PITCH.least, (TALLEST - MARGIN.top) / rows));
-  const pitch = Math.floor(Math.max(PITCH.least, fitting));
+  const tall = (TALLEST - MARGIN.top) / rows;
+  const most = tall < PITCH.least ? PITCH.scrolled : Math.min(PITCH.most, tall);
+  const pitch = Math.floor(Math.max(PITCH.least, Math.min(most, room / columns)));
   return {
     across,
     pitch,

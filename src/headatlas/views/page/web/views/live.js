@@ -20,9 +20,9 @@ import { headChips, joinHead, severalToggle, sinkCheckbox, unitToggle } from "./
 import { wordBar } from "./live-words.js";
 
 const FIRST = {
-  masked: { text: "The old man fed his dog before he went to work.", words: [5] },
+  masked: { text: "She drank a cup of coffee in the morning.", words: [5] },
   causal: { text: "When Mary and John went to the store, John gave a drink to", words: [] },
-  none: { text: "The old man fed his dog before he went to work.", words: [] },
+  none: { text: "She drank a cup of coffee in the morning.", words: [] },
 };
 const PAUSE = 250; // milliseconds without a letter before a text is read
 const MOST_NAMED = 16; // removed heads
