@@ -304,8 +304,8 @@ def test_what_the_server_refuses_is_told_in_its_words(run):
           sent.push([path, options.headers["X-Headatlas-Token"], options.body]);
           return new Response(body, { status });
         };
-        const question = { text: "a" };
-        const tell = (fetcher) => m.ask({ token: "t" }, question, fetcher).then((one) => one, (error) => error.message);
+        const sending = (fetcher) => m.ask({ token: "t" }, { text: "a" }, "/api/ask", fetcher);
+        const tell = (fetcher) => sending(fetcher).then((one) => one, (error) => error.message);
         const broken = () => Promise.reject(new TypeError("no"));
         const all = [reply(200, '{"ok":1}'), reply(400, '{"error":"too long"}'), reply(503, "busy"), broken];
         return [await Promise.all(all.map(tell)), sent[0]];""",

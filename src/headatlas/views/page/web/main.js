@@ -116,7 +116,7 @@ function build(atlas, store, views) {
       createSearch(context),
       theme,
     ),
-    element("div", { class: "columns" }, main, Object.keys(atlas.content.tables).length > 0 && card.node),
+    element("div", { class: "columns" }, main, !(atlas.content.live && !atlas.frames.size) && card.node),
   );
   attachTip(page);
   watchTheme((now) => store.change({ theme: now }));

@@ -1,6 +1,6 @@
 /** Commands to copy into a terminal. */
 
-/** A word for a shell of POSIX; quotes also work in PowerShell unless the word has quotes itself. @param {string} word */
+/** A word for a POSIX shell; it also works in PowerShell, unless it has quotes itself. @param {string} word */
 export function quoted(word) {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -25,7 +25,11 @@ export function withoutSink(map, units) {
   for (let from = 0; from < size; from += 1) {
     if (sink[from]) continue;
     const row = map.subarray(from * size, (from + 1) * size);
-    const [total, left] = row.reduce(([all, other], weight, to) => [all + weight, other + (sink[to] ? 0 : weight)], [0, 0]);
+    let [total, left] = [0, 0];
+    row.forEach((weight, to) => {
+      total += weight;
+      if (!sink[to]) left += weight;
+    });
     rows += 1;
     share += total > 0 ? 1 - left / total : 0;
     if (left < LEAST_LEFT * total || left === 0) {

@@ -1,36 +1,23 @@
 /** Which heads matter for a prediction: each removed or cut alone, the largest change first. */
 
+import { changeOf, ranked } from "../data/effects.js";
 import { counted, percent } from "../data/frames.js";
 import { button, element, svg, visible } from "../dom.js";
 
 const MOST = 10; // heads listed
 const BAR = { width: 120, height: 14 };
 
-/**
- * @typedef {{targets: string[], before: number, after: Float64Array, kl: Float64Array, known: number}} HeadEffects
- *   mean log probabilities of the targets, before and without each head; NaN where a head is yet to be tried
- */
-
-/** The change that each head's absence makes, in nats. @param {HeadEffects} effects @param {number} head */
-export function changeOf({ after, before }, head) {
-  return after[head] - before;
-}
-
-/** Heads by the size of that change, the largest first. @param {HeadEffects} effects @returns {number[]} */
-export function ranked(effects) {
-  return [...effects.after.keys()]
-    .filter((head) => !Number.isNaN(effects.after[head]))
-    .sort((a, b) => Math.abs(changeOf(effects, b)) - Math.abs(changeOf(effects, a)));
-}
+/** @typedef {import("../data/effects.js").HeadEffects} HeadEffects */
 
 /** What is followed, in words. @param {string[]} targets */
 export function followed(targets) {
-  return targets.length > 3 ? `the ${targets.length} tokens` : targets.map((token) => `“${visible(token)}”`).join(" ");
+  if (targets.length > 3) return `the ${targets.length} tokens`;
+  return targets.map((token) => `“${visible(token)}”`).join(" ");
 }
 
 /**
  * @param {HeadEffects} effects @param {Heads} heads
- * @param {{colours: Palette, removed: Set<number>, current: number, byCut: boolean, removable: boolean,
+ * @param {{colours: Palette, removed: Set<number>, current: number, byCut: boolean,
  *          choose: (head: number) => void, remove: (head: number) => void}} options
  */
 export function effectList(effects, heads, { colours, removed, current, byCut, choose, remove }) {
@@ -53,11 +40,13 @@ export function effectList(effects, heads, { colours, removed, current, byCut, c
   const how = byCut ? "cut in it alone" : "without it alone";
   const titles = ["Head", "", how, "KL, nats", ""];
   const columns = titles.map((text) => element("th", { text, scope: "col" }));
-  const done = effects.known < heads.total ? `${counted(effects.known)} of ${counted(heads.total)} heads tried …` : "";
+  const { known } = effects;
+  const done = known < heads.total ? `${counted(known)} of ${counted(heads.total)} heads tried …` : "";
   const middle = Math.abs(changeOf(effects, order[Math.floor(order.length / 2)]));
   const typical = `Half of all heads change it by less than ${nats(Math.max(middle, 0.001))} nats.`;
+  const head = element("thead", {}, element("tr", {}, ...columns));
   return [
-    element("table", { class: "effects" }, element("thead", {}, element("tr", {}, ...columns)), element("tbody", {}, ...rows)),
+    element("table", { class: "effects" }, head, element("tbody", {}, ...rows)),
     element("p", { class: "remark", role: "status", text: done || `${typical} Effects of heads do not add up.` }),
   ];
 }
@@ -67,14 +56,20 @@ function nats(value) {
   return value < 0.0005 ? "< 0.001" : value.toFixed(3);
 }
 
-/** Probability before and after; of several tokens, their geometric mean. @param {HeadEffects} effects @param {number} head */
+/**
+ * Probability before and after; of several tokens, their geometric mean.
+ * @param {HeadEffects} effects @param {number} head
+ */
 export function changeText({ before, after }, head) {
   const [first, then] = [Math.exp(before), Math.exp(after[head])];
   const digits = first < 0.1 || first > 0.99 ? 2 : 1;
   return `${percent(first, digits)} → ${percent(then, digits)}`;
 }
 
-/** From the middle to the left if the prediction needs the head. @param {number} share -1 to 1 @param {Palette} colours */
+/**
+ * A bar from the middle, to the left if the prediction needs the head.
+ * @param {number} share -1 to 1 @param {Palette} colours
+ */
 function bar(share, colours) {
   const { width, height } = BAR;
   const [middle, length] = [width / 2, (Math.abs(share) * width) / 2];

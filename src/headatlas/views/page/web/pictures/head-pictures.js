@@ -16,6 +16,10 @@ import { linesPicture, wordSize } from "./lines.js";
 import { matrixPicture } from "./matrix.js";
 
 const MOST_SAID = 4; // words named when one is pointed at
+const VERBS = {
+  one: ["attends to", "is attended to by"],
+  several: ["together attend to", "are together attended to by"],
+};
 const MOST_HEADS = 4; // heads named in a sentence
 const LEAST_BESIDE = 240; // pixels for the matrix beside the lines
 const LEAST_SAID = 0.005; // weight of a word that is named
@@ -24,7 +28,7 @@ const LEAST_SAID = 0.005; // weight of a word that is named
  * @typedef {import("./lines.js").Weight} Weight
  * @typedef {{example: Example, heads: number[], units: Unit[], weights: Weight[], mean: Weight, empty: Set<number>,
  *            shares: number[], rowOf: (word: number) => number, tree: TreeVerdict[], mentions: MentionVerdict[]}} Scene
- *   `weights` of each head and their `mean`; `empty` are rows without attention; `shares` of the sink, if it is left out
+ *   `weights` of each head and their `mean`; `empty` are rows without attention; `shares` of the sink, if left out
  */
 
 /**
@@ -97,7 +101,7 @@ export function headPictures({ atlas, store, palette, size }, currentExample, cu
       units,
       weights,
       mean: (from, to) => weights.reduce((sum, weight) => sum + weight(from, to), 0) / weights.length,
-      empty: new Set(places.flatMap((place, row) => (left.length && left.every(({ empty }) => empty.has(place)) ? row : []))),
+      empty: new Set(sink ? [] : [...units.keys()].filter((row) => left.every(({ empty }) => empty.has(places[row])))),
       shares: left.map(({ share }) => share),
       rowOf: (word) => firstRow.get(word) ?? -1,
       tree: tree && gold ? treeVerdicts(tree, gold, head, direction()) : [],
@@ -185,7 +189,7 @@ export function headPictures({ atlas, store, palette, size }, currentExample, cu
     if (store.shown.sink) return "";
     if (!units.length) return "This text has nothing but the sink: its first token and special tokens.";
     const share = shares.reduce((sum, value) => sum + value, 0) / shares.length;
-    const whose = shares.length === 1 ? "this head’s attention" : "these heads’ attention";
+    const whose = shares.length === 1 ? "this head's attention" : "these heads' attention";
     const few = percent(LEAST_LEFT);
     const left = empty.size === 1 ? `One word with under ${few} left is grey.` : "";
     const several = empty.size > 1 ? `${empty.size} words with under ${few} left are grey.` : "";
@@ -235,7 +239,7 @@ export function headPictures({ atlas, store, palette, size }, currentExample, cu
         .filter(({ share }) => share >= LEAST_SAID)
         .map(({ text, share }) => `${visible(text)} ${percent(share)}`);
       const words = places.map((place) => `“${visible(units[place].text)}”`).join(", ");
-      const verbs = places.length > 1 ? ["together attend to", "are together attended to by"] : ["attends to", "is attended to by"];
+      const verbs = VERBS[places.length > 1 ? "several" : "one"];
       return [`${words} ${verbs[side === "from" ? 0 : 1]} ${others.join(", ") || "nothing"}`];
     });
     verdict.textContent = said.join("; ") + (heads.length > 1 ? ` (mean of ${heads.length} heads)` : "");

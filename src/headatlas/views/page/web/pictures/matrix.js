@@ -1,4 +1,7 @@
-/** Weights as a matrix, of one head or the mean of several: a row for each word that attends, a column for each that is attended to. */
+/**
+ * Weights as a matrix, of one head or the mean of several: a row for each word that attends, a column for each that is
+ * attended to.
+ */
 
 import { percent } from "../data/frames.js";
 import { element, fitted, picture, svg, textWidth, visible } from "../dom.js";

@@ -131,7 +131,7 @@ export function thumbnails(heads, { example, width, sink, shared, colours, say, 
 
   return {
     node,
-    /** Ring the heads that are shown, in their colours; the current one comes first. @param {[number, string][]} shown */
+    /** Ring the heads that are shown in their colours, the current one first. @param {[number, string][]} shown */
     select(shown) {
       cells[current].removeAttribute("aria-selected");
       current = shown[0][0];
@@ -190,7 +190,8 @@ function paintMaps(canvas, heads, { example, sink, colours, inner, place }) {
   const image = pen.createImageData(side, side);
   const pixels = new Uint32Array(image.data.buffer);
   const levels = new Uint8Array(side * side);
-  const at = kept.map((_, row) => [Math.floor((row * side) / kept.length), Math.ceil(((row + 1) * side) / kept.length)]);
+  const each = side / kept.length;
+  const at = kept.map((_, row) => [Math.floor(row * each), Math.ceil((row + 1) * each)]);
   for (let index = 0; index < heads.total; index += 1) {
     const whole = tokenMap(example.maps, index, length);
     const map = sink ? whole : withoutSink(whole, units).map;

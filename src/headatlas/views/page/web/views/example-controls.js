@@ -8,8 +8,8 @@ import { headColours } from "../pictures/head-colours.js";
 
 export const NO_EXAMPLES = "This atlas has no examples. Run the survey again with --examples 60 to keep some.";
 const EXPLORER =
-  "This page is a file and cannot run the model. Copy this command into a terminal to see every head on this text, to " +
-  "change the text or type your own, to remove heads and to cut attention:";
+  "This page is a file and cannot run the model. Copy this command into a terminal to see every head on this text, " +
+  "to change it or type your own, to remove heads and to cut attention:";
 
 /** @param {Context} context */
 export function exampleSelect({ atlas, store }) {
@@ -71,7 +71,8 @@ export function headChips({ atlas, store, palette }) {
   const elsewhere = together.filter((index) => !layer.includes(index));
   const shared = content.heads_per_key;
   const groups = keyGroups(layer, shared > 1 ? shared : layer.length);
-  node.append(...[elsewhere, ...groups].filter((list) => list.length).map((list) => element("span", {}, ...list.map(chip))));
+  const lists = [elsewhere, ...groups].filter((list) => list.length);
+  node.append(...lists.map((list) => element("span", {}, ...list.map(chip))));
   if (shared > 1) node.append(element("span", { class: "remark", text: "Each group shares keys and values." }));
   return node;
 }
@@ -83,7 +84,8 @@ export function headChips({ atlas, store, palette }) {
 export function exploreExample({ atlas, store }) {
   const { content } = atlas;
   const text = joined(atlas.examples[store.shown.example].words);
-  if (content.live) return button("Open in the live view", () => store.change({ view: "live", text }), { class: "quiet" });
+  const go = () => store.change({ view: "live", text });
+  if (content.live) return button("Open in the live view", go, { class: "quiet" });
   const command = exploreCommand(folderOf(location) ?? content.name, text);
   const code = element("code", { text: command });
   const said = element("span", { class: "remark", role: "status" });

@@ -6,7 +6,7 @@ import { button, checkbox, element, toggle, visible } from "../dom.js";
 
 const HINTS = {
   masked: "Click a word to mask it and see what the model predicts there.",
-  causal: "The prediction is of what comes next. Click a word to see what the model predicts there from the words before.",
+  causal: "The model predicts what comes next. Click a word to see what it predicts there from the words before.",
   none: "This model has no language modelling head, so it predicts no words. Its attention heads can be inspected.",
 };
 const CUT_HINTS = {
@@ -43,7 +43,10 @@ export function wordBar({ atlas, store }, live, changed) {
   /** @param {string} side */
   const tokensOf = (side) => [...marked[side]].flatMap((unit) => units[unit].tokens);
   /** @param {string} side */
-  const said = (side) => [...marked[side]].sort((a, b) => a - b).map((unit) => `“${visible(units[unit].text)}”`).join(" ");
+  const said = (side) => {
+    const places = [...marked[side]].sort((a, b) => a - b);
+    return element("b", { text: places.map((unit) => `“${visible(units[unit].text)}”`).join(" ") });
+  };
 
   /** @param {number} unit @param {boolean} range */
   function mark(unit, range) {
@@ -110,7 +113,7 @@ export function wordBar({ atlas, store }, live, changed) {
     };
     const clear = () => set(() => [marked.from, marked.to].forEach((side) => side.clear()));
     panel.replaceChildren(
-      element("span", {}, "Attention from ", element("b", { text: said("from") }), " to ", element("b", { text: said("to") }), " is cut in"),
+      element("span", {}, "Attention from ", said("from"), " to ", said("to"), " is cut in"),
       toggle("Cut in", SCOPES, scope, (value) => set(() => (scope = value))),
       checkbox("both ways", both, (value) => set(() => (both = value))),
       button("Undo the cut", clear, { class: "quiet" }),

@@ -5,18 +5,20 @@
 
 import { AskError, Newest, ask } from "../data/asking.js";
 import { unpackExample } from "../data/atlas.js";
+import { changeOf, measureEffects, ranked } from "../data/effects.js";
 import { counted } from "../data/frames.js";
 import { headsShown } from "../data/several.js";
 import { leastResting } from "../data/sink.js";
-import { button, element, toggle } from "../dom.js";
+import { element, toggle } from "../dom.js";
 import { parseLink } from "../links.js";
-import { changeText, effectList, followed, ranked } from "../pictures/effects.js";
+import { changeText, effectList, followed } from "../pictures/effects.js";
 import { headColours } from "../pictures/head-colours.js";
 import { headPictures } from "../pictures/head-pictures.js";
 import { overallLine, predictionTables } from "../pictures/predictions.js";
 import { thumbnails } from "../pictures/thumbnails.js";
 import { anyOf, view } from "../view.js";
 import { headChips, joinHead, severalToggle, sinkCheckbox, unitToggle } from "./example-controls.js";
+import { removalBar } from "./live-removal.js";
 import { wordBar } from "./live-words.js";
 
 const FIRST = {
@@ -25,8 +27,11 @@ const FIRST = {
   none: { text: "She drank a cup of coffee in the morning.", words: [] },
 };
 const PAUSE = 250; // milliseconds without a letter before a text is read
-const MOST_NAMED = 16; // removed heads
-const TOGETHER = 48; // heads whose effects are asked for at once
+/** @type {Choice[]} */
+const KINDS = [
+  ["removal", "removed"],
+  ["cut", "cut as marked"],
+];
 const BESIDE = 0.58; // of the width, for the maps of a model with few heads in a layer
 
 export const liveView = view("live", "Live", "A text of your own", (shell) => {
@@ -41,7 +46,7 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
   let example = null;
   /** @type {Answer|null} */
   let answer = null;
-  /** @type {import("../pictures/effects.js").HeadEffects|null} */
+  /** @type {import("../data/effects.js").HeadEffects|null} */
   let effects = null;
   let effectsOf = ""; // the question that they answer
   let byCut = false;
@@ -109,7 +114,7 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
     if (opening && !effects) open(leastResting(example, heads.total));
     await pictures.draw();
     node.dataset.state = "answered";
-    measureEffects();
+    measure();
   });
 
   function read() {
@@ -117,39 +122,26 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
     return questions.give({ ...question(), removed: [...removed].map((index) => heads.name(index)) });
   }
 
-  /** Effects of all heads, some layers at a time, the last ones first, because they take the least time. */
   const measuring = new Newest(async (/** @type {string} */ key) => {
-    const asked = JSON.parse(key);
-    const unknown = () => new Float64Array(heads.total).fill(NaN);
-    /** @type {import("../pictures/effects.js").HeadEffects} */
-    const found = { targets: [], before: 0, after: unknown(), kl: unknown(), known: 0 };
-    for (let last = heads.layers; last >= 1; ) {
-      let start = last;
-      const size = () => heads.starts[last - 1] + heads.perLayer[last - 1] - heads.starts[start - 2];
-      while (start > 1 && size() <= TOGETHER) start -= 1;
-      try {
-        /** @type {Effects} */
-        const part = await ask(live, { ...asked, layers: [start, last] }, "/api/effects");
-        Object.assign(found, { targets: part.targets, before: part.before });
-        found.after.set(part.log_probabilities, heads.starts[start - 1]);
-        found.kl.set(part.kl, heads.starts[start - 1]);
-        found.known += part.kl.length;
-      } catch (error) {
-        if (!(error instanceof AskError)) throw error;
-        ranking.replaceChildren(element("p", { class: "problem", text: error.message }));
-        return;
-      }
-      if (key !== effectsOf) return; // the reader asks something else by now
-      effects = found;
-      drawEffects();
-      last = start - 1;
+    try {
+      await measureEffects(live, heads, JSON.parse(key), (found) => {
+        if (key !== effectsOf) return false; // the reader asks something else by now
+        effects = found;
+        drawEffects();
+        return true;
+      });
+    } catch (error) {
+      if (!(error instanceof AskError)) throw error;
+      ranking.replaceChildren(element("p", { class: "problem", text: error.message }));
+      return;
     }
-    if (opening && effects) open(ranked(effects)[0]);
+    if (key !== effectsOf || !effects) return;
+    if (opening) open(ranked(effects)[0]);
     opening = false;
     node.dataset.effects = "known";
   });
 
-  function measureEffects() {
+  function measure() {
     if (!live.predicts || !live.removable) return;
     if (byCut && !words.isCut()) byCut = false;
     const { cut, ...rest } = question();
@@ -204,10 +196,13 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
     const shared = atlas.content.heads_per_key;
     const choose = (/** @type {number} */ head) => store.change({ head });
     maps = thumbnails(heads, { ...scene, shared, say, choose, press: remove });
-    const groups = shared > 1 ? ` A grey line joins heads that share keys and values.` : "";
-    const strips = live.predicts && live.removable ? " The strip below a map is the head’s effect: blue if the prediction needs it." : "";
-    const hint = `Every head on this text, rows attend to columns.${strips}${groups}`;
-    mapsPlace.replaceChildren(element("div", { class: "scroll" }, maps.node), element("p", { class: "caption", text: hint }));
+    const hints = [
+      "Every head on this text, rows attend to columns.",
+      live.predicts && live.removable && "The strip below a map is the head's effect: blue if the prediction needs it.",
+      shared > 1 && "A grey line joins heads that share keys and values.",
+    ];
+    const caption = element("p", { class: "caption", text: hints.filter(Boolean).join(" ") });
+    mapsPlace.replaceChildren(element("div", { class: "scroll" }, maps.node), caption);
     if (focused) maps.node.focus();
     drawShown();
     drawEffects();
@@ -230,10 +225,11 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
     const follow = (/** @type {number} */ token) => {
       target = token;
       drawExpected();
-      measureEffects();
+      measure();
     };
     const [only] = predictions;
-    const following = predictions.length === 1 && live.removable ? { target: target ?? only.own?.id ?? only.before[0][2], follow } : null;
+    const single = predictions.length === 1 && live.removable;
+    const following = single ? { target: target ?? only.own?.id ?? only.before[0][2], follow } : null;
     const tables = predictionTables(predictions, answer.words, isChanged(), following);
     const line = overall && !predictions.length ? overallLine(overall, isChanged()) : "";
     expected.replaceChildren(...tables, line && element("p", { class: "remark", text: line }));
@@ -241,21 +237,20 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
 
   function drawEffects() {
     const known = effects;
-    maps?.measure((head) => (known ? known.after[head] - known.before : NaN));
+    maps?.measure((head) => (known ? changeOf(known, head) : NaN));
     if (!live.predicts || !live.removable) return;
     const how = (/** @type {string} */ value) => {
       byCut = value === "cut";
-      measureEffects();
+      measure();
       drawEffects();
     };
-    /** @type {Choice[]} */
-    const kinds = [["removal", "removed"], ["cut", "cut as marked"]];
-    const options = { colours: palette(), removed, current: store.shown.head, byCut, removable: live.removable };
+    const options = { colours: palette(), removed, current: store.shown.head, byCut };
     const choose = (/** @type {number} */ head) => store.change({ head });
     const title = known ? `Which heads matter for ${followed(known.targets)}` : "Which heads matter …";
+    const kind = toggle("What happens to each head", KINDS, byCut ? "cut" : "removal", how);
     ranking.replaceChildren(
       element("h3", { text: title }),
-      words.isCut() ? element("div", { class: "controls" }, "Each head alone is ", toggle("What happens to each head", kinds, byCut ? "cut" : "removal", how)) : "",
+      words.isCut() ? element("div", { class: "controls" }, "Each head alone is ", kind) : "",
       ...(known ? effectList(known, heads, { ...options, choose, remove }) : []),
     );
   }
@@ -267,14 +262,8 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
       drawRemoved();
       read();
     };
-    const names = [...removed].sort((a, b) => a - b).map((index) => heads.name(index));
-    const { head } = store.shown;
-    const verb = removed.has(head) ? "Restore" : "Remove";
-    removal.replaceChildren(
-      live.removable ? button(`${verb} head ${heads.name(head)}`, () => remove(head), { class: "quiet" }) : "",
-      element("span", { class: "caption", role: "status" }, ...removalLine(names, live.removable)),
-      removed.size ? button("Restore all", restore, { class: "quiet" }) : "",
-    );
+    const options = { current: store.shown.head, removable: live.removable, remove, restore };
+    removal.replaceChildren(...removalBar(heads, removed, options));
     if (effects) drawEffects();
   }
 
@@ -301,14 +290,3 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
     return undefined;
   };
 });
-
-/** @param {string[]} names @param {boolean} removable */
-function removalLine(names, removable) {
-  if (!removable) return ["You can inspect the heads of this architecture but not remove them."];
-  if (!names.length) return ["No head is removed."];
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  const listed = names
-    .slice(0, MOST_NAMED)
-    .flatMap((name, place) => [place ? ", " : "", element("span", { class: "whole", text: name })]);
-  return ["Removed: ", ...listed, more];
-}
