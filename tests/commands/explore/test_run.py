@@ -28,7 +28,7 @@ def test_the_page_of_an_atlas_gets_the_live_view_first(load_tiny, tmp_path):
     atlas = synthetic_atlas(tmp_path, [4, 4], attention="encoder")
     content = run.explorer_content(Explorer(load_tiny("bert"), "encoder"), atlas, "secret")
     assert content["views"] == ["live", "overview", "map", "grid", "sentence", "tables"]
-    about = {"predicts": "masked", "removable": True, "most_tokens": 64}
+    about = {"predicts": "masked", "removable": True, "most_tokens": 64, "limited_by_maps": False}
     assert content["live"] == about | {"token": "secret", "text": None}
     assert content["examples"]
 

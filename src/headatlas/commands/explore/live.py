@@ -64,8 +64,8 @@ class Explorer:
         self.model = model
         self.stack = stack
         self.shape = model.shapes[stack]
-        room = math.isqrt(MOST_WEIGHTS // self.shape.total)
-        self.most_tokens = min(room, model.longest_input or room)
+        self._room = math.isqrt(MOST_WEIGHTS // self.shape.total)
+        self.most_tokens = min(self._room, model.longest_input or self._room)
         self._replaying = Replaying()
 
     @property
@@ -76,7 +76,12 @@ class Explorer:
 
     def about(self) -> dict[str, Any]:
         """Describe the model to the page."""
-        return {"predicts": self.predicts, "removable": self.model.uses_interface, "most_tokens": self.most_tokens}
+        return {
+            "predicts": self.predicts,
+            "removable": self.model.uses_interface,
+            "most_tokens": self.most_tokens,
+            "limited_by_maps": self.most_tokens == self._room,
+        }
 
     def answer(self, question: Question) -> dict[str, Any]:
         """Return the text with all maps, packed for the page, its words, and the predictions at the chosen words."""

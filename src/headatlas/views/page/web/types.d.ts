@@ -125,6 +125,7 @@ interface Live {
   predicts: "masked" | "causal" | null;
   removable: boolean;
   most_tokens: number;
+  limited_by_maps: boolean; // whether the model could read more tokens
   text: string | null; // to show first
 }
 

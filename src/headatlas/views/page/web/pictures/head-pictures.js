@@ -12,7 +12,7 @@ import { element, visible } from "../dom.js";
 import { savers } from "../saving.js";
 import { emptyGutter, mentionGutter, treeGutter } from "./gold.js";
 import { headColours } from "./head-colours.js";
-import { linesPicture, wordSize } from "./lines.js";
+import { NARROW, linesPicture, wordSize } from "./lines.js";
 import { matrixPicture } from "./matrix.js";
 
 const MOST_SAID = 4; // words named when one is pointed at
@@ -140,7 +140,8 @@ export function headPictures({ atlas, store, palette, size }, currentExample, cu
     const colours = palette();
     const { width, height } = size();
     const row = Math.max(14, Math.min(width > 1200 ? 34 : 26, (height - 90) / units.length));
-    const between = Math.max(110, Math.min(220, width * 0.16));
+    const room = stage.clientWidth - 30;
+    const between = Math.max(room < NARROW ? 80 : 110, Math.min(220, room * 0.16));
     /** @param {number} place */
     const middle = (place) => 4 + place * row + row / 2;
     const layout = { rowOf, middle, row, size: wordSize(row), colours };
@@ -161,9 +162,9 @@ export function headPictures({ atlas, store, palette, size }, currentExample, cu
       store.change({ pinned: focus ? [...others, ...(added ? [focus] : [])] : [] });
     };
     const bands = headColours(colours, heads.length).map((colour, place) => ({ colour, weight: weights[place] }));
-    const lines = linesPicture({ units, bands, empty, row, between, colours, gutter, label, point, pin });
+    const lines = linesPicture({ units, bands, empty, row, between, room, colours, gutter, label, point, pin });
     const beside = width - Number(lines.node.getAttribute("width")) - 64;
-    const space = beside < LEAST_BESIDE ? stage.clientWidth - 30 : beside; // else it stands below
+    const space = beside < LEAST_BESIDE ? room : beside; // else it stands below
     const of = alone ? "The same weights" : `The mean of ${heads.length} heads`;
     const matrix = matrixPicture({
       units,

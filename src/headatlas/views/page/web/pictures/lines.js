@@ -9,9 +9,10 @@ import { fitted, picture, svg, textWidth, visible } from "../dom.js";
 const FAINTEST = 0.02; // share of the darkest line below which a line would be invisible
 const MOST_LINES = 6000; // in a long text: the darkest
 const LEAST_DARKEST = 0.05; // weight: a head without larger ones is drawn faint
-const WIDEST_WORD = 132;
-const NUMBER_WIDTH = 36;
+const WIDEST_WORD = { usual: 132, narrow: 84 };
+const NUMBER_WIDTH = 44;
 const BLOCKS = { width: 84, widest: 9 }; // pixels of all heads' squares beside a word, and of one at most
+export const NARROW = 480; // pixels of a screen without room for them
 
 /**
  * @typedef {(from: number, to: number) => number} Weight
@@ -19,17 +20,18 @@ const BLOCKS = { width: 84, widest: 9 }; // pixels of all heads' squares beside 
  */
 
 /**
- * @param {{units: Unit[], bands: Band[], empty: Set<number>, row: number, between: number, colours: Palette,
- *          gutter: {width: number, node: SVGElement}, label: string, point: (focus: Focus) => void,
+ * @param {{units: Unit[], bands: Band[], empty: Set<number>, row: number, between: number, room: number,
+ *          colours: Palette, gutter: {width: number, node: SVGElement}, label: string, point: (focus: Focus) => void,
  *          pin: (focus: Focus) => void}} scene
- *   `empty` are rows without attention; `point` is called with the word under the pointer or null, `pin` with a word
+ *   `empty` are rows without attention; `room` is the width of the screen; `point` is called with the word under the pointer or null, `pin` with a word
  *   that is clicked
  */
-export function linesPicture({ units, bands, empty, row, between, colours, gutter, label, point, pin }) {
+export function linesPicture({ units, bands, empty, row, between, room, colours, gutter, label, point, pin }) {
   const size = wordSize(row);
-  const words = units.map((unit) => fitted(unit.text, size, WIDEST_WORD));
+  const narrow = room < NARROW;
+  const words = units.map((unit) => fitted(unit.text, size, WIDEST_WORD[narrow ? "narrow" : "usual"]));
   const column = Math.max(40, ...words.map((word) => textWidth(word, size))) + 8;
-  const block = bands.length > 1 ? Math.min(BLOCKS.widest, BLOCKS.width / bands.length) : 0;
+  const block = bands.length > 1 && !narrow ? Math.min(BLOCKS.widest, BLOCKS.width / bands.length) : 0;
   const aside = NUMBER_WIDTH + block * bands.length;
   const left = gutter.width + aside + column;
   const right = left + between;

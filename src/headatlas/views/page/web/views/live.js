@@ -61,7 +61,8 @@ export const liveView = view("live", "Live", "A text of your own", (shell) => {
     () => /** @type {Example} */ (example),
     () => "your text",
   );
-  const caption = `A text of your own, up to ${counted(live.most_tokens)} tokens`;
+  const why = live.limited_by_maps ? `, the most for which a browser can hold the maps of all heads` : "";
+  const caption = `A text of your own, up to ${counted(live.most_tokens)} tokens${why}`;
   const box = element("textarea", { rows: 2, id: "live-text", dir: "auto", spellcheck: "false", maxlength: 60000 });
   box.value = text;
   const problem = element("p", { class: "problem", role: "alert" });
