@@ -11,15 +11,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from benchmarks.measuring import SkippedError
+from benchmarks.measuring import SkippedError, replace_measured
 
 NAMES = (
-    *("surface", "memory", "gradients", "dependencies", "similarity"),
+    *("surface", "long", "memory", "gradients", "dependencies", "similarity"),
     *("store", "probes", "layers", "ablation", "pruning", "fit_mlm", "startup", "page", "explore", "workers", "large"),
-    *("keyphrases", "calibration"),
+    *("keyphrases", "calibration", "heads", "still"),
 )
 TABLE = Path(__file__).with_name("README.md")
-START, END = "<!-- measured -->", "<!-- end -->"
 
 
 def main() -> None:
@@ -56,9 +55,7 @@ def _write_table(lines: list[dict[str, Any]]) -> None:
     table = "\n".join(
         [f"Measured {machine}.", "", "| name | ratio | goal | holds | also |", "| --- | --- | --- | --- | --- |", *rows]
     )
-    before, _, rest = TABLE.read_text(encoding="utf-8").partition(START)
-    after = rest.partition(END)[2]
-    TABLE.write_text(f"{before}{START}\n{table}\n{END}{after}", encoding="utf-8")
+    replace_measured(TABLE, table)
 
 
 def _processor() -> str:

@@ -7,8 +7,10 @@ import statistics
 import time
 
 from benchmarks.measuring import Result, SkippedError, bare_forward, eager_twin, ratio
-from headatlas.commands.explore.address import ADDRESS
-from headatlas.commands.explore.run import explorer_app
+from headatlas.commands.explore.address import ADDRESS, hosts_of
+from headatlas.commands.explore.loading import Loading
+from headatlas.commands.explore.options import ExploreOptions
+from headatlas.commands.explore.run import load_site
 from headatlas.models.loading import load_model
 from headatlas.views.figures.sentence import read_sentence, sentence_batch
 
@@ -24,10 +26,14 @@ def measure(quick: bool) -> Result:
     """The embedded masked language model on a sentence of some 30 tokens, one word masked and one head removed."""
     try:
         from starlette.testclient import TestClient
+
+        from headatlas.commands.explore.server import create_app
     except (ImportError, RuntimeError) as error:
         raise SkippedError(f"the explorer's server or a client for it is not installed ({error})") from error
     model = load_model("embedded-mlm", device="cpu")
-    client = TestClient(explorer_app(model, None, TOKEN, PORT), base_url=f"http://{ADDRESS}:{PORT}")
+    loading = Loading(model.name)
+    loading.site = load_site(ExploreOptions(model), TOKEN, loading)
+    client = TestClient(create_app(loading, TOKEN, hosts_of(PORT)), base_url=f"http://{ADDRESS}:{PORT}")
     body = json.dumps({"text": TEXT, "words": [3], "removed": ["3-1"]})
     headers = {"X-Headatlas-Token": TOKEN, "Content-Type": "application/json", "Origin": f"http://{ADDRESS}:{PORT}"}
     typed = read_sentence(model, TEXT)

@@ -45,7 +45,6 @@ def measure(quick: bool) -> Result:
             hidden_states=True,
             batch_tokens=4096,
             stack=model.default_stack,
-            progress=False,
         )
         of_texts = [segment.targets[TASK] for segment in segments]
         labels = labels_of((target for targets in of_texts for target in targets), None)

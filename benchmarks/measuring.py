@@ -5,14 +5,15 @@ from __future__ import annotations
 import copy
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
-from transformers import AutoTokenizer, BertConfig, BertForMaskedLM
+from transformers import AutoTokenizer, BertConfig, BertForMaskedLM, LlamaConfig, LlamaForCausalLM
 
 from headatlas.encoding.batches import Batch, iterate_batches, make_batch, plan_batches
 from headatlas.encoding.kinds import kind_table
@@ -24,7 +25,14 @@ from headatlas.models.observing import observe_network
 from headatlas.studies import STUDIES
 
 BATCH_TOKENS = 4096
-STUDIED = ("positions", "token_kinds", "entropy")
+START, END = "<!-- measured -->", "<!-- end -->"
+STUDIED = ("positions", "token_kinds", "entropy", "max_attention")
+
+
+def replace_measured(page: Path, table: str) -> None:
+    """Put a table into a page of the documentation, between the marks of what is measured."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(START)
+    page.write_text(f"{before}{START}\n{table}\n{END}{rest.partition(END)[2]}", encoding="utf-8")
 
 
 class SkippedError(Exception):
@@ -57,20 +65,28 @@ class Result:
 
 
 def ratio(one: Callable[[], object], other: Callable[[], object], rounds: int) -> float:
-    """How many times as long `one` takes as `other`: the median over rounds in which both run, in turn first.
+    """How many times as long `one` takes as `other`; see `ratios`."""
+    return ratios({"one": one, "other": other}, "other", rounds)["one"]
 
-    Neighbours in time are compared, so that a machine which is slow for a minute is slow for both.
+
+def ratios(ways: Mapping[str, Callable[[], object]], over: str, rounds: int) -> dict[str, float]:
+    """How many times as long each way takes as that named `over`: medians over rounds of all, in turn from both ends.
+
+    Neighbours in time are compared, so that a machine which is slow for a minute is slow for all. Each way has run once
+    before.
     """
-    one(), other()
-    ratios = []
+    for function in ways.values():
+        function()
+    found: dict[str, list[float]] = {name: [] for name in ways if name != over}
     for number in range(rounds):
         seconds = {}
-        for function in (one, other) if number % 2 == 0 else (other, one):
+        for name in list(ways)[:: 1 if number % 2 == 0 else -1]:
             start = time.perf_counter()
-            function()
-            seconds[function] = time.perf_counter() - start
-        ratios.append(seconds[one] / seconds[other])
-    return statistics.median(ratios)
+            ways[name]()
+            seconds[name] = time.perf_counter() - start
+        for name, values in found.items():
+            values.append(seconds[name] / seconds[over])
+    return {name: statistics.median(values) for name, values in found.items()}
 
 
 def base_size(**changes: int) -> Model:
@@ -82,11 +98,35 @@ def base_size(**changes: int) -> Model:
     return observe_network(network, tokenizer, name="base-size", language_model="masked")
 
 
-def eager_twin(model: Model) -> nn.Module:
-    """The same weights with transformers' own eager attention, without the language model head."""
+def grouped_decoder(layers: int, **changes: int) -> Model:
+    """Some layers of a decoder like SmolLM2 135M, with random weights: 9 heads that share 3 keys, 576 wide."""
+    tokenizer = AutoTokenizer.from_pretrained(EMBEDDED["embedded"].verified().parent)
+    shape = {"hidden_size": 576, "intermediate_size": 1536, "num_attention_heads": 9, "num_key_value_heads": 3}
+    shape |= {"num_hidden_layers": layers, "max_position_embeddings": 1 << 15, "vocab_size": len(tokenizer)} | changes
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(0)
+        network = LlamaForCausalLM(LlamaConfig(**shape))
+    return observe_network(network, tokenizer, name="grouped-decoder", language_model="causal")
+
+
+def eager_twin(model: Model, attention: str = "eager") -> nn.Module:
+    """The same weights with transformers' own attention, without the language model head."""
     twin = copy.deepcopy(model.network.base_model)
-    twin.set_attn_implementation("eager")
+    twin.set_attn_implementation(attention)
     return twin.eval()  # type: ignore[no-any-return]
+
+
+def over_plain_passes(model: Model, batch: Batch, rounds: int) -> dict[str, float]:
+    """The surface studies in a run over the bare forward pass: with eager attention, and with torch's fused one."""
+    ways = {name: bare_forward(eager_twin(model, name), batch, model) for name in ("eager", "sdpa")}
+    ways["studied"] = observed_pass(model, batch, STUDIED)
+    found = ratios(ways, "studied", rounds)
+    return {name: round(1 / found[name], 3) for name in ("eager", "sdpa")}
+
+
+def worst(measured: Mapping[str, Mapping[str, float]], goals: Mapping[str, Mapping[str, float]]) -> float:
+    """The largest ratio over its goal, by case and what it is over."""
+    return max(measured[case][over] / goal for case, of_case in goals.items() for over, goal in of_case.items())
 
 
 def random_batch(model: Model, rows: int, tokens: int, seed: int = 0) -> Batch:
@@ -114,12 +154,15 @@ def observed_pass(model: Model, batch: Batch, names: Sequence[str]) -> Callable[
     return lambda: observer.observe(batch)
 
 
-def bare_forward(twin: nn.Module, batch: Batch) -> Callable[[], object]:
-    """The plain forward pass over a batch."""
+def bare_forward(twin: nn.Module, batch: Batch, model: Model | None = None) -> Callable[[], object]:
+    """The plain forward pass over a batch. model: whose twin it is, if it may not be like BERT."""
+    inputs = {"input_ids": batch.input_ids, "attention_mask": batch.mask.long(), "token_type_ids": batch.type_ids}
+    if model is not None:
+        inputs = model.network_inputs(batch.input_ids, batch.mask.long(), batch.type_ids)
 
     def run() -> object:
         with torch.inference_mode():
-            return twin(input_ids=batch.input_ids, attention_mask=batch.mask.long(), token_type_ids=batch.type_ids)
+            return twin(**inputs)
 
     return run
 

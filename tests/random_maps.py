@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zlib
+from collections.abc import Iterator
 
 import numpy as np
 import torch
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.segments import Segment
+from headatlas.models.tiles import Tile
 from headatlas.studies import STUDIES
 from headatlas.studies.study import LayerMap, Study
 
@@ -62,6 +64,19 @@ def random_maps(batch: Batch, layers: int = 1, heads: int = 3, seed: int = 0, ex
             weights[row, :, :n, :n] = scores.softmax(-1)
         maps.append(weights)
     return maps
+
+
+tile_shapes = st.tuples(st.integers(1, 3), st.integers(1, 6))
+
+
+def in_tiles(weights: torch.Tensor, inputs: int, rows: int) -> Iterator[Tile]:
+    """The rows of whole maps, some inputs and rows at a time, without columns of zeros at either end."""
+    for segment in range(0, len(weights), inputs):
+        for row in range(0, weights.shape[2], rows):
+            part = weights[segment : segment + inputs, :, row : row + rows]
+            used = torch.nonzero(part.flatten(0, 2).any(0))[:, 0].tolist()
+            low, high = (used[0], used[-1] + 1) if used else (0, 0)
+            yield Tile(part[..., low:high], segment=segment, row=row, column=low)
 
 
 def pad(batch: Batch, extra: int) -> Batch:

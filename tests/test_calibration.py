@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
+import pandas as pd
 import pytest
 
-from benchmarks.calibration import GOAL, Row, _accuracies, _best_heads, _comparisons, _layers, _means, markdown
+from benchmarks import calibration_halves
+from benchmarks.calibration import _accuracies, _best_heads, _comparisons, _layers, _means
+from benchmarks.calibration_commands import _attachment, _bleu, _leads, _orders
+from benchmarks.calibration_row import GOAL, Row, markdown
+from headatlas.corpora.sample import sample_text
+from headatlas.engine.corpora import KINDS, Reading
 
 RUNS = 200
 
@@ -30,7 +38,10 @@ def test_accuracies_hold(share):
 
 def test_best_heads_pass_by_chance_as_often_as_stated():
     rng = np.random.default_rng(2)
-    assert all(row.holds for row in _best_heads(rng, 12, "document", 60))
+    rows = list(_best_heads(rng, 12, "document", 60))
+    assert all(row.holds for row in rows)
+    assert rows[-2].measured < GOAL, "the best of many heads was lucky, which its interval does not know"
+    assert rows[-1].measured < 0.7, "held out, it is not"
     by_sentence, _ = _best_heads(rng, 12, "sentence", 60)
     assert by_sentence.warned
     assert by_sentence.measured > 0.1
@@ -43,6 +54,30 @@ def test_comparisons_hold(paired):
 
 def test_layers_hold():
     assert all(row.holds for row in _layers(np.random.default_rng(4), 60))
+
+
+def test_commands_hold():
+    rng = np.random.default_rng(5)
+    rows = [_attachment(rng, 20, 100), *_orders(rng, 5, 60), *_leads(rng, 30, 30), *_bleu(rng, 32, 6)]
+    assert [row for row in rows if not row.holds] == []
+
+
+def test_attachment_scores_over_sentences_do_not(monkeypatch):
+    monkeypatch.setattr("headatlas.probes.attachment.bootstrap_units", list)
+    assert not _attachment(np.random.default_rng(5), 20, 100).holds
+
+
+def test_means_of_halves_are_added_up_as_shards_are_merged(monkeypatch, load_tiny):
+    """The sums of documents, weighted here, give the differences that merging their studies gives."""
+    monkeypatch.setattr(calibration_halves, "MEANS", ("entropy",))
+    monkeypatch.setattr(calibration_halves, "MERGED", ("entropy",))
+    monkeypatch.setattr(calibration_halves, "REPLICATES", calibration_halves.REPLICATES_MERGED)
+    model = load_tiny("bert")
+    corpus = KINDS["text"]().read([sample_text()], model.tokenizer, Reading(max_tokens=32, segments=12))
+    documents = [[replace(segment, id=f"0.{number}.0")] for number, segment in enumerate(corpus.segments)]
+    (added,) = calibration_halves.mean_differences(model, corpus, documents, 1)
+    (merged,) = calibration_halves.merged_differences(model, corpus, documents, "text", 1)
+    pd.testing.assert_frame_equal(added, merged)
 
 
 def test_the_table_has_a_line_for_each_row():

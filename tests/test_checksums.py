@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from safetensors import numpy as safetensors_numpy
 
-from headatlas.checksums import pack_json, pack_tensors, tensors_checksum, unpack_json, unpack_tensors
+from headatlas.checksums import pack_json, pack_tensors, tensors_checksum, unpack_json, unpack_tensors, write_tensors
 from headatlas.files import safetensors_metadata
 
 VALUES = st.recursive(
@@ -36,6 +36,19 @@ def test_what_was_packed_is_unpacked(words):
         assert arrays[name].dtype == array.dtype
         assert np.array_equal(arrays[name], array)
     assert safetensors_metadata(content)["settings"] == words
+
+
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "?"])
+def test_safetensors_reads_numbers_of_every_type(dtype, tmp_path):
+    arrays = {"a": np.arange(5).astype(dtype), "b": np.ones((2, 3), dtype), "c": np.zeros((), dtype)}
+    write_tensors(tmp_path / "file", arrays, {"words": "é"})
+    content = (tmp_path / "file").read_bytes()
+    assert content == pack_tensors(arrays, {"words": "é"})
+    for read in (safetensors_numpy.load(content), unpack_tensors(content)):
+        assert read.keys() == arrays.keys()
+        for name, array in arrays.items():
+            assert read[name].dtype == array.dtype
+            np.testing.assert_array_equal(read[name], array)
 
 
 def test_every_bit_of_a_file_counts():

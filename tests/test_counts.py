@@ -62,8 +62,10 @@ def importers() -> dict[str, set[str]]:
 def test_lines_and_files():
     # 24,600 in 315 before every claim of the sources was printed with its control: some 40 claims with rules of their
     # own, baselines that know tags, controls of keyphrases, tests that hold under skew, orders beside shuffled labels.
-    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 28_900
-    assert len(MODULES) <= 345
+    # 28,900 in 345 before inputs of any length (tiles, masks as intervals, kernels, reductions), models of any width,
+    # one progress display, reports as text and JSON, completion, figures as functions, maps in Python, effects.
+    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 32_700
+    assert len(MODULES) <= 368
 
 
 def test_few_modules_serve_only_one_other():
@@ -73,7 +75,7 @@ def test_few_modules_serve_only_one_other():
     by_name = {f"headatlas.commands.{name}.{module}" for name in list_entries() for module in parts} | set(found)
     names = [name_of(path) for path in MODULES if path.name != "__init__.py"]
     single = [name for name in names if len(users[name]) <= 1 and name not in by_name]
-    assert len(single) < 70, single
+    assert len(single) < 75, single
 
 
 def test_exceptions_from_the_linters_are_few():

@@ -23,7 +23,8 @@ def modules_with_examples():
 
 
 @pytest.mark.parametrize("name", modules_with_examples())
-def test_examples_of_docstrings_run(name):
+def test_examples_of_docstrings_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write results
     failed, tried = doctest.testmod(import_module(name), optionflags=doctest.NORMALIZE_WHITESPACE)
     assert tried
     assert not failed

@@ -41,7 +41,7 @@ def workplace(save_tiny, tmp_path, monkeypatch):
 
 
 def test_the_page_has_files_and_code():
-    assert set(NAMED) == {"sinks.py", "longest_look.py", "tagged.py", "copying.py"}
+    assert set(NAMED) == {"sinks.py", "longest_look.py", "long_sinks.py", "tagged.py", "copying.py"}
     assert len(RUN) == 3
 
 

@@ -29,7 +29,8 @@ MOST_TOKENS = 2000  # to fit a head to: how many there are changes how good it g
 
 
 def commands_of(document: str) -> list[str]:
-    return [line for line in lines_of(document) if line.startswith("headatlas ")]
+    """The commands that end by themselves; `explore` serves until it is stopped, and has tests of its own."""
+    return [line for line in lines_of(document) if re.match(r"headatlas (?!explore )", line)]
 
 
 def folders_made(line: str) -> list[str]:
@@ -94,7 +95,7 @@ def test_the_shell_commands_run(workplace, one_format, lines):
         shorter = re.sub(r"(?<=--tokens )\d+", lambda number: str(min(int(number[0]), MOST_TOKENS)), line)
         done = typed(*shlex.split(shorter)[1:])
         assert done.exit_code == 0, f"{line}\n{done.output}"
-        assert all(Path(folder).is_dir() for folder in folders_made(line)), line
+        assert all(Path(place).exists() for place in folders_made(line)), line
         if line.startswith("headatlas survey") and "--shard" not in line:
             assert Path(*folders_made(line), "index.html").exists(), line
 

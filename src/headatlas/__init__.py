@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from headatlas.models.loading import load_model as load_model
     from headatlas.models.model import Model as Model
     from headatlas.models.observing import observe_network as observe_network
+    from headatlas.models.tiles import Tile as Tile
     from headatlas.results.atlas import Atlas as Atlas
     from headatlas.results.atlas import open_atlas as open_atlas
     from headatlas.results.comparison import Comparison as Comparison
@@ -58,6 +59,8 @@ if TYPE_CHECKING:
     from headatlas.studies.findings import Finding as Finding
     from headatlas.studies.labels import Label as Label
     from headatlas.studies.labels import Pattern as Pattern
+    from headatlas.studies.reductions import Reduction as Reduction
+    from headatlas.studies.reductions import Surface as Surface
     from headatlas.studies.segment_means import SegmentMeans as SegmentMeans
     from headatlas.studies.state import State as State
     from headatlas.studies.study import LayerMap as LayerMap
@@ -69,6 +72,9 @@ if TYPE_CHECKING:
     from headatlas.tables import Key as Key
     from headatlas.tables import Table as Table
     from headatlas.tables import Value as Value
+    from headatlas.views import figures as figures
+    from headatlas.views.attention import Attention as Attention
+    from headatlas.views.attention import attention as attention
     from headatlas.views.figures.write import write_figures as write_figures
     from headatlas.views.notebook import NotebookPage as NotebookPage
     from headatlas.views.notebook import head_view as head_view
@@ -81,6 +87,7 @@ if TYPE_CHECKING:
 # importing headatlas must not import torch.
 _HOMES = {
     "Atlas": "results.atlas",
+    "Attention": "views.attention",
     "Batch": "encoding.batches",
     "COUNT": "tables",
     "Comparison": "results.comparison",
@@ -99,6 +106,7 @@ _HOMES = {
     "ONE_HEAD": "tables",
     "Pattern": "studies.labels",
     "Reading": "engine.corpora.kind",
+    "Reduction": "studies.reductions",
     "Results": "results.folder",
     "Segment": "encoding.segments",
     "SegmentMeans": "studies.segment_means",
@@ -106,11 +114,15 @@ _HOMES = {
     "State": "studies.state",
     "Store": "store.reading",
     "Study": "studies.study",
+    "Surface": "studies.reductions",
     "Table": "tables",
     "Task": "commands.ablate.task",
+    "Tile": "models.tiles",
     "VALUE_INTERVAL": "tables",
     "Value": "tables",
     "WordSegment": "encoding.word_segments",
+    "attention": "views.attention",
+    "figures": "views.figures",
     "head_view": "views.notebook",
     "import_maps": "commands.extract.run",
     "load_model": "models.loading",
@@ -145,7 +157,8 @@ def __getattr__(name: str) -> Any:
     if name == "__all__":
         return ["HeadatlasError", "__version__", *_homes()]
     if name in _homes():
-        return getattr(import_module(f"headatlas.{_homes()[name]}"), name)
+        module = import_module(f"headatlas.{_homes()[name]}")
+        return module if name == "figures" else getattr(module, name)
     raise AttributeError(f"module 'headatlas' has no attribute {name!r}")
 
 

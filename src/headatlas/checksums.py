@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,13 +20,35 @@ from headatlas.files import parse_json, safetensors_metadata
 
 _KEY = "sha256"
 _CHANGED = "it has changed since it was written"
+_KINDS = {"f": (16, 32, 64), "i": (8, 16, 32, 64), "u": (8, 16, 32, 64)}
+_DTYPES = {np.dtype(f"{kind}{bits // 8}"): f"{kind.upper()}{bits}" for kind, sizes in _KINDS.items() for bits in sizes}
+_DTYPES[np.dtype(np.bool_)] = "BOOL"
+_ALIGNED = 8  # bytes: the header of a safetensors file is filled up with blanks
 
 
 def pack_tensors(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> bytes:
     """A safetensors file of these arrays, with their checksum beside the metadata."""
-    # safetensors takes for granted that arrays are in C order
+    return b"".join(_parts(arrays, metadata))
+
+
+def write_tensors(path: Path, arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> None:
+    """Write the file of `pack_tensors` without a second copy of the arrays in memory."""
+    with path.open("wb") as file:
+        file.writelines(_parts(arrays, metadata))
+
+
+def _parts(arrays: Mapping[str, NDArray[Any]], metadata: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+    """The header of a safetensors file, then each array."""
     in_order = {name: np.asarray(array, order="C") for name, array in arrays.items()}
-    return bytes(safetensors_numpy.save(in_order, {**metadata, _KEY: tensors_checksum(in_order, metadata)}))
+    ends = list(accumulate((array.nbytes for array in in_order.values()), initial=0))
+    header: dict[str, Any] = {"__metadata__": {**metadata, _KEY: tensors_checksum(in_order, metadata)}}
+    for (name, array), start, end in zip(in_order.items(), ends, ends[1:], strict=False):
+        header[name] = {"dtype": _DTYPES[array.dtype], "shape": array.shape, "data_offsets": [start, end]}
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % _ALIGNED)
+    yield len(text).to_bytes(8, "little") + text
+    for array in in_order.values():
+        yield array.reshape(-1).view(np.uint8).data
 
 
 def unpack_tensors(content: bytes) -> dict[str, NDArray[Any]]:

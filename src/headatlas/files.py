@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.errors import AtlasError
+from headatlas.progress import moved
 
 CHUNK_BYTES = 1 << 20
 _FORBIDDEN_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -122,6 +123,7 @@ def sha256(path: Path) -> str:
     with path.open("rb") as file:
         while chunk := file.read(CHUNK_BYTES):
             digest.update(chunk)
+            moved()
     return digest.hexdigest()
 
 

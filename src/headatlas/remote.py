@@ -39,23 +39,28 @@ def origin_of(path: Path) -> str:
     return _origins.get(path, str(path))
 
 
+def name_origin(path: Path, origin: str) -> None:
+    """Record where a file came from, if not from its path."""
+    _origins[path] = origin
+
+
 def fetch_file(url: str) -> Path:
     """A copy of a file on this machine, which lasts as long as this process."""
     system, path = _open(url, CorpusError)
-    target = Path(_fetched().name) / re.sub(r"[^\w.-]+", "_", url.rsplit("/", 1)[0]) / PurePosixPath(path).name
+    target = fetched_folder() / re.sub(r"[^\w.-]+", "_", url.rsplit("/", 1)[0]) / PurePosixPath(path).name
     if target not in _origins:
         make_folder(target.parent)
         try:
             system.get_file(path, str(target))
         except Exception as error:  # every file system has errors of its own
             raise CorpusError(f"cannot be fetched ({first_line(error)}).", url) from error
-        _origins[target] = url
+        name_origin(target, url)
     return target
 
 
 def fetch_folder(url: str) -> Path:
     """A copy of a folder of results on this machine, which lasts as long as this process."""
-    target = Path(_fetched().name) / hashlib.sha256(url.encode()).hexdigest()[:16]
+    target = fetched_folder() / hashlib.sha256(url.encode()).hexdigest()[:16]
     if not target.exists():
         _copy_folder(url, target)
     return target
@@ -152,7 +157,11 @@ def _open(url: str, failure: type[CorpusError | AtlasError]) -> tuple[Any, str]:
     return system, str(path).rstrip("/")
 
 
+def fetched_folder() -> Path:
+    """The folder of files that come from elsewhere, removed when this process ends."""
+    return Path(_fetched().name)
+
+
 @cache
 def _fetched() -> tempfile.TemporaryDirectory[str]:
-    """The folder of fetched files, removed when this process ends."""
     return tempfile.TemporaryDirectory(prefix="headatlas-fetched-")

@@ -23,6 +23,10 @@ HEAVY = ["torch", "transformers", "numpy", "pandas", "scipy", "matplotlib"]
         ("layers bert gpt2 --train a --eval b", "Error: Unexpected argument: gpt2."),
         ("layers bert --train a --evl b", "Error: --eval is missing. Is --evl misspelt?"),
         ("layers --train a --eval b", "Error: MODEL is missing. Put it before all options."),
+        (
+            "survey bert pyproject.toml",
+            "Error: Unexpected argument: pyproject.toml. Did you mean --text pyproject.toml?",
+        ),
         ("layers bert --train a --eval b --dtype x", 'Error: Invalid value "x" for --dtype. Choose from: "float32", '),
     ],
 )
@@ -43,6 +47,19 @@ def test_mistakes_are_explained(words, sentence):
         ["survey", "--maps", "a", "--dtype", "float16"],
         ["extract", "bert", "--text", "a", "--shard", "2/1"],
         ["merge", "--help"],
+        ["survey", "embeded"],
+        ["survey", "./nowhere"],
+        ["survey", "bert", "--text", "nowhere.txt"],
+        ["survey", "bert", "--segments", "-5"],
+        ["survey", "bert", "--studies", "postions"],
+        ["prune", "bert", "--heads", "3.1"],
+        ["prune", "bert", "--by", "importance", "--share", "2"],
+        ["draw", "bert", "A dog.", "--head", "1-1,2"],
+        ["compare", "nowhere", "neither"],
+        ["table", "nowhere"],
+        ["__complete", "survey", "emb"],
+        ["__complete", "survey", "bert", "--studies", "pos"],
+        ["__complete", "ablate", "bert", "--task", ""],
     ],
 )
 def test_nothing_heavy_is_imported_for_help_or_to_refuse_a_wrong_option(words):
@@ -73,6 +90,7 @@ def test_version():
     ],
 )
 def test_a_shell_completes_commands_options_and_choices(words, completed, tmp_path):
+    """What is known when the script is made; the other words it asks for (`__complete`)."""
     script = tmp_path / "completion"
     script.write_text(make_app(COMPLETION).generate_completion(prog_name="headatlas", shell="bash"), encoding="utf-8")
     asked = f"source {script}; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; _headatlas"

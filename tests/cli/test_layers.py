@@ -15,7 +15,7 @@ def test_layers_end_with_findings_figures_and_page(tiny_folder, tmp_path):
     assert "40 texts (160 tokens; targets: 40 of entities) of a.bio" in done.output
     assert (tmp_path / "out" / "index.html").exists()
     assert (tmp_path / "out" / "figures" / "layers_figure2_mix.svg").exists()
-    beside = typed("figures", tmp_path / "out", "--beside", tmp_path / "out")
+    beside = typed("figures", tmp_path / "out", "--beside", tmp_path / "out", "--quiet")
     assert beside.exit_code == 0, beside.output
     assert "layers_figureA3_beside.svg" in beside.output
     table = typed("table", tmp_path / "out", "layer_order")

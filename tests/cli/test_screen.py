@@ -13,6 +13,7 @@ import pytest
 
 from headatlas.cli import app as cli
 from headatlas.cli.app import Screen
+from headatlas.commands.shared.report import wrapped
 from headatlas.engine.run_folder import write_manifest
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
@@ -43,11 +44,11 @@ def test_a_terminal_gets_colours_and_no_other_control():
 def test_reports_are_broken_between_words_on_a_terminal_alone(monkeypatch):
     line, table = "\n  - Head 3-1 finds the verb of 78 % of objects.", "one line of a table\nand another"
     monkeypatch.setenv("COLUMNS", "24")
-    assert cli.wrapped(line) == line
+    assert wrapped(line) == line
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    assert cli.wrapped(line) == "\n  - Head 3-1 finds the\n    verb of 78 % of\n    objects."
-    assert cli.wrapped(table) == table
-    assert cli.wrapped("s3://a-bucket/with-a-very-long-name") == "s3://a-bucket/with-a-very-long-name"
+    assert wrapped(line) == "\n  - Head 3-1 finds the\n    verb of 78 % of\n    objects."
+    assert wrapped(table) == table
+    assert wrapped("s3://a-bucket/with-a-very-long-name") == "s3://a-bucket/with-a-very-long-name"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
@@ -75,12 +76,12 @@ def test_a_full_output_is_told_in_one_line(atlas, unbuffered):
     assert done.stderr == "Error: the output cannot be written (No space left on device). Free some space.\n"
 
 
-def test_too_little_memory_is_told_in_one_line(monkeypatch, capsys):
+def test_too_little_memory_is_told_in_one_line(tmp_path, monkeypatch, capsys):
     def fill(*_, **__):
         raise MemoryError("Unable to allocate 9 TiB")
 
     monkeypatch.setattr("headatlas.results.comparison.open_results", fill)
-    monkeypatch.setattr(sys, "argv", ["headatlas", "figures", "somewhere"])
+    monkeypatch.setattr(sys, "argv", ["headatlas", "figures", str(tmp_path)])
     with pytest.raises(SystemExit, match="1"):
         cli.main()
     assert capsys.readouterr().err.startswith("Error: Out of memory in headatlas figures. Use a smaller")

@@ -31,7 +31,8 @@ def smallest(tiny_folder, tmp_path_factory):
     options += ["--max-tokens", "256", "--bootstrap", "20", "--device", "cpu", "--out", str(folder / "atlas")]
     shown = typed("survey", tiny_folder("t5"), *options)
     assert shown.exit_code == 0, shown.output
-    return shown.output, ha.open_atlas(folder / "atlas")
+    findings = typed("table", folder / "atlas", "findings").output
+    return f"{shown.output}\n{' '.join(findings.split())}", ha.open_atlas(folder / "atlas")
 
 
 def texts_of(content):

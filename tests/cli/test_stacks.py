@@ -6,8 +6,8 @@ import pytest
 
 import headatlas as ha
 from headatlas.results.naming import layers_and_heads
-from headatlas.views.figures.comparison import names_of
 from headatlas.views.page import page_html
+from headatlas.views.words.comparison import names_of
 from typed import typed
 
 

@@ -44,7 +44,7 @@ def test_survey(tiny_folder, files, tmp_path):
     atlas = ha.open_atlas(tmp_path / "a")
     counts = {"tokens": 30, "of_tokens": 90, "words": 30, "of_words": 90}
     assert atlas.manifest["corpora"]["treebank"]["unknown"] == counts
-    assert page_content(atlas)["findings"][0].startswith(WARNING)
+    assert page_content(atlas)["warnings"][0].startswith(WARNING)
 
 
 def test_a_small_share_is_part_of_what_was_read(tiny_folder, files, tmp_path):

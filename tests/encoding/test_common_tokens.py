@@ -18,14 +18,14 @@ def test_counts_without_special_tokens_the_commonest_first(style, tokenizer_of, 
     for segment in segments:
         for number, word in zip(segment.ids, segment.words, strict=True):
             if word >= 0:
-                counts[tokenizer.convert_ids_to_tokens(int(number))] += 1
+                counts[tokenizer.convert_ids_to_tokens(int(number)).replace("\u0120", " ")] += 1
     listed = common_tokens(segments, tokenizer)
     assert len(listed) == min(MOST_LISTED, len(counts))
     assert [token["count"] for token in listed] == sorted(counts.values(), reverse=True)[:MOST_LISTED]
     for token in listed:
         assert token["count"] == counts[token["token"]]
         assert token["share"] == pytest.approx(token["count"] / counts.total())
-        assert token["period_comma"] == (token["token"].strip("\u0120") in (".", ","))
+        assert token["period_comma"] == (token["token"].strip() in (".", ","))
 
 
 def test_said_in_a_sentence():

@@ -296,7 +296,7 @@ def test_only_kept_segments_count_as_cut() -> None:
 @pytest.mark.parametrize(
     ("corpus", "problem"),
     [
-        ([["the cat"], ["sat"]], "all 2 of its documents have only one line.*--segment-style single"),
+        ([["the cat"], ["sat"]], "2 documents of one line.*--segment-style single"),
         ([[ZERO_WIDTH, ZERO_WIDTH]], "2 lines turn into no tokens.*script"),
         ([], "it is empty"),
     ],

@@ -130,10 +130,10 @@ def test_running_out_of_memory_is_reported(bert, segments, monkeypatch):
 
     said = r"Out of memory in a batch of 1 x \d+ tokens .*--batch-tokens"
     for error in (MemoryError(), RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory: 9 bytes")):
-        monkeypatch.setattr(type(bert), "observe", fails(error))
+        monkeypatch.setattr(type(bert), "observe_tiles", fails(error))
         with pytest.raises(ModelError, match=said):
             job_of(bert, ("entropy",)).sums([segments[:1]])
-    monkeypatch.setattr(type(bert), "observe", fails(RuntimeError("another")))
+    monkeypatch.setattr(type(bert), "observe_tiles", fails(RuntimeError("another")))
     with pytest.raises(RuntimeError, match="another"):
         job_of(bert, ("entropy",)).sums([segments[:1]])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+from dataclasses import dataclass
 
 import pandas as pd
 import pytest
@@ -12,6 +13,8 @@ import pytest
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.job import Observer
 from headatlas.errors import SurveyInterruptedError
+from headatlas.studies import STUDIES
+from headatlas.studies.reductions import Reduction
 from random_maps import TEXT_STUDIES
 from whole_runs import run
 
@@ -28,8 +31,8 @@ def equal(left, right):
 
 def test_studies_share_passes_and_do_not_disturb_each_other(bert, segments, monkeypatch):
     calls = []
-    forward = bert.observe
-    monkeypatch.setattr(type(bert), "observe", lambda self, *rest: calls.append(1) or forward(*rest))
+    forward = bert.observe_tiles
+    monkeypatch.setattr(type(bert), "observe_tiles", lambda self, *rest: calls.append(1) or forward(*rest))
     together = run(bert, segments)
     batches = len(calls)
     for name in TEXT_STUDIES:
@@ -116,3 +119,47 @@ def test_the_seed_decides_the_masking_alone(bert, segments):
     equal(first, again)
     assert not first["gradients"].equals(other["gradients"])
     equal({"entropy": first["entropy"]}, {"entropy": other["entropy"]})
+
+
+@dataclass(frozen=True)
+class Failing(Reduction):
+    """Fails at one of its steps."""
+
+    step: str
+
+    def act(self, step):
+        if step == self.step:
+            raise ArithmeticError(f"cannot {step}")
+
+    def start(self, layer, batch, like):
+        self.act("start")
+
+    def add(self, sums, tile, batch):
+        self.act("add")
+
+    def finish(self, sums, batch):
+        self.act("finish")
+
+
+class Needy(STUDIES["positions"]):
+    """A study of another package, whose reduction fails."""
+
+    def __init__(self, step):
+        super().__init__()
+        self.step = step
+
+    def reductions(self):
+        return [*super().reductions(), Failing(self.step)]
+
+
+@pytest.mark.parametrize("step", ["start", "add", "finish"])
+def test_a_reduction_of_another_package_that_fails_takes_nothing_with_it(bert, batch_for, step):
+    alone, beside = STUDIES["positions"](), STUDIES["positions"]()
+    for study in (alone, beside, needy := Needy(step)):
+        study.start(bert.shapes["encoder"])
+    Observer(bert, {"positions": alone}).observe(batch_for(bert))
+    observer = Observer(bert, {"positions": beside, "needy": needy})
+    observer.observe(batch_for(bert))
+    assert observer.failures == {"needy": f"ArithmeticError: cannot {step}"}
+    assert (alone.total == beside.total).all()
+    assert alone.total.any()

@@ -75,7 +75,9 @@ def test_a_finished_run_is_found_again(tmp_path):
 def test_other_settings_are_refused_in_words(tmp_path, other, words, complete):
     squares(tmp_path)
     write_manifest(tmp_path, read_manifest(tmp_path) | {"complete": complete})
-    with pytest.raises(AtlasError, match=rf"holds other results \(.*{words}.*Choose another --out folder"):
+    with pytest.raises(
+        AtlasError, match=rf"holds other results than you asked for \(.*{words}.*Choose another --out folder"
+    ):
         squares(tmp_path, **other)
 
 

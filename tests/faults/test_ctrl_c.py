@@ -25,13 +25,13 @@ CTRL_C = b"\x03"
 HOLDING = "holding still"
 PATIENCE = 600.0  # seconds until a run that hangs is given up
 HOLD_IN = {  # what each command is in the middle of
-    "survey": "engine.progress.TokenProgress.advance",
-    "extract": "engine.progress.TokenProgress.advance",
-    "fit-mlm": "engine.progress.TokenProgress.advance",
-    "reproduce": "engine.progress.TokenProgress.advance",
-    "compare": "engine.progress.TokenProgress.advance",
-    "keyphrases": "engine.progress.TokenProgress.advance",
-    "ablate": "engine.progress.TokenProgress.advance",
+    "survey": "engine.job.Observer.observe",
+    "extract": "commands.extract.run.observe_maps",
+    "fit-mlm": "commands.fit_mlm.training.Trainer.step",
+    "reproduce": "engine.job.Observer.observe",
+    "compare": "commands.compare.run.cross_models",
+    "keyphrases": "commands.keyphrases.run.word_weights",
+    "ablate": "commands.ablate.task_run.batch_importance",
     "probe": "commands.probe.run.run_job",
     "layers": "commands.layers.run.TaskRun",
     "prune": "commands.prune.run.pruned_copy",

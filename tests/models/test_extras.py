@@ -8,7 +8,7 @@ import pytest
 from transformers import modeling_gguf_pytorch_utils
 
 from headatlas.errors import ModelError
-from headatlas.models.pretrained import from_pretrained, require_package
+from headatlas.models.pretrained import from_pretrained, reading, require_package
 from headatlas.models.sources import ModelSource
 
 GGUF = ModelSource("mine.gguf", "folder", {"gguf_file": "mine.gguf"}, (), {})
@@ -49,7 +49,8 @@ def test_transformers_bar_over_gguf_tensors_is_not_shown(capfd):
     pytest.importorskip("gguf")
     own = modeling_gguf_pytorch_utils.tqdm
     show = Loader(lambda: list(modeling_gguf_pytorch_utils.tqdm(range(3), desc="Converting")))
-    assert from_pretrained(show, GGUF, GGUF.arguments) == [0, 1, 2]
+    with reading(GGUF):
+        assert from_pretrained(show, GGUF, GGUF.arguments) == [0, 1, 2]
     assert capfd.readouterr() == ("", "")
     assert modeling_gguf_pytorch_utils.tqdm is own
 

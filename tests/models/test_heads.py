@@ -6,6 +6,7 @@ import pytest
 
 from headatlas.errors import SettingError
 from headatlas.models.heads import check_head, parse_head
+from headatlas.models.records import describe_model
 from headatlas.models.stacks import HeadShape
 
 
@@ -31,3 +32,10 @@ def test_layers_of_different_width():
     check_head(1, 4, shape, "pruned")
     with pytest.raises(SettingError, match="There is no head 2-3: that layer has 2 heads"):
         check_head(2, 3, shape, "pruned")
+
+
+@pytest.mark.parametrize(("family", "shared"), [("bert", 1), ("gpt2", 1), ("llama", 2), ("gemma2", 2)])
+def test_heads_that_share_keys_and_values(family, shared, load_tiny):
+    model = load_tiny(family)
+    assert model.heads_per_key == shared
+    assert describe_model(model, model.default_stack)["heads_per_key"] == shared

@@ -67,7 +67,7 @@ def test_a_model_that_is_there(hub):
 def test_a_model_that_is_not(hub, outcome, words, caplog):
     asked = hub(outcome)
     with pytest.raises(ModelError) as caught:
-        load_model("embeded")
+        load_model("embed")
     assert words in str(caught.value)
     assert str(caught.value).endswith("Did you mean embedded?")
     assert len(asked) == 1

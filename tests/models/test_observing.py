@@ -122,13 +122,39 @@ CALLS = {
 
 
 @pytest.mark.parametrize("function", list(CALLS))
-def test_a_bare_network_is_told_how_to_be_observed(tiny_models, tmp_path, function):
+def test_a_bare_network_asks_for_its_tokenizer(tiny_models, tmp_path, function):
     (tmp_path / "text.txt").write_text("the dog ran.\nthe cat sat.\n")
     for name in ("a", "b"):
         tree = f"1\t{name}\t_\tNOUN\t_\t_\t0\troot\t_\t_\n\n"
         (tmp_path / f"{name}.conllu").write_text(tree)
-    with pytest.raises(SettingError, match=r"BertForMaskedLM .*headatlas\.observe_network\(network, tokenizer\)"):
+    with pytest.raises(SettingError, match=r"BertForMaskedLM comes without its tokenizer.*\(network, tokenizer\)"):
         CALLS[function](tiny_models["bert"](), tmp_path)
+
+
+@pytest.mark.parametrize("as_pair", [False, True])
+def test_a_network_is_surveyed_with_its_tokenizer_and_given_back_as_it_was(
+    tiny_models, tokenizer_of, tmp_path, monkeypatch, as_pair
+):
+    monkeypatch.chdir(tmp_path)
+    network, tokenizer = tiny_models["bert"]().train(), tokenizer_of("wordpiece")
+    network.bert.embeddings.requires_grad_(False)
+    before = state_of(network)
+    given = {"model": (network, tokenizer)} if as_pair else {"model": network, "tokenizer": tokenizer}
+    documents = ["the old man saw a little dog. the dog ran.", "she sat by the river. it was night."]
+    atlas = ha.survey(**given, text=documents, studies="positions,gradients", max_tokens=16, progress=False)
+    assert atlas.folder.name == "atlas-BertForMaskedLM"
+    assert atlas.manifest["model"]["language_model"] == "masked"  # as the class says
+    assert {"positions", "gradients"} <= set(atlas.tables)
+    after = state_of(network)
+    torch.testing.assert_close(after.pop("weights"), before.pop("weights"), atol=0, rtol=0)
+    assert after == before
+
+
+def test_a_tokenizer_goes_with_a_network_alone(load_tiny, tokenizer_of):
+    with pytest.raises(SettingError, match="Remove tokenizer"):
+        ha.draw(load_tiny("bert"), "the dog", head="1-1", tokenizer=tokenizer_of("wordpiece"))
+    with pytest.raises(SettingError, match=r"dict is not a model\. Give a name"):
+        ha.draw({}, "the dog", head="1-1")
 
 
 def test_a_network_with_weights_on_disk_is_loaded_by_name(tiny_folder, tokenizer_of, tmp_path):

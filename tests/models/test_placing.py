@@ -119,6 +119,7 @@ class TwoPlaces:
     """Shows one layer here and the next elsewhere."""
 
     name, device = "two places", torch.device("cpu")
+    default_stack, shapes = "encoder", {"encoder": HeadShape((2, 2, 2, 2))}
 
     def observe(self, batch, see, stack=None):
         size = batch.mask.shape[1]
@@ -133,6 +134,9 @@ class Looking:
 
     def __init__(self):
         self.seen = []
+
+    def reductions(self):
+        return None
 
     def see(self, layer, layer_map: LayerMap):
         self.seen.append((layer, layer_map.weights.device, layer_map.batch.kinds.device, layer_map.batch))

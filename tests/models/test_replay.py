@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
+from torch.utils.flop_counter import FlopCounterMode
 
 from headatlas.models.gates import Gates, gates_without
 from headatlas.models.language_model import logits_at
@@ -35,6 +36,9 @@ def test_a_replay_equals_a_whole_pass(family, load_tiny, batch_for):
             change = Gates(gates, None, model.shapes[stack])
             again = replay.replay(layer, lambda: model.network(**inputs).logits, change)
             torch.testing.assert_close(again, whole, **CLOSE)
+            chosen = inputs["input_ids"] % 3 == 1
+            some = replay.replay(layer, lambda: logits_at(model.network, inputs, chosen), change, read=chosen)  # noqa: B023
+            torch.testing.assert_close(some, whole[chosen], **CLOSE)
     assert not any("forward" in module.__dict__ for module in model.network.modules())
 
 
@@ -117,3 +121,25 @@ def test_a_narrowed_head_gives_the_same_logits(family, load_tiny, batch_for):
         everything = logits_at(model.network, model.inputs(batch), torch.ones_like(chosen))
         torch.testing.assert_close(everything, whole.flatten(0, 1), **CLOSE)
     assert not model.network.base_model._forward_hooks
+
+
+def test_a_replay_multiplies_only_what_is_needed(load_tiny, batch_for):
+    """Of the second of two layers only its output projection and feed-forward, at the tokens that are read."""
+    model = load_tiny("bert")
+    network, inputs = model.network.base_model, model.inputs(batch_for(model))
+    layer = outermost_listed(network)[1]
+    tokens, read = inputs["input_ids"].numel(), torch.zeros_like(inputs["input_ids"], dtype=torch.bool)
+    read[0, :2] = True
+    after_attention = sum(
+        part.weight.numel()
+        for name, part in layer.named_modules()
+        if isinstance(part, torch.nn.Linear) and not name.startswith("attention.self")
+    )
+    replay = LayerReplay(model)
+    with torch.inference_mode():
+        replay.record(lambda: network(**inputs))
+        for rows, asked in ((tokens, None), (2, read)):
+            with FlopCounterMode(display=False) as counter:
+                replay.replay(1, lambda: network(**inputs), lambda _layer, output: output, read=asked)
+            pooler = 0 if network.pooler is None else len(read) * network.pooler.dense.weight.numel()
+            assert counter.get_total_flops() == 2 * (rows * after_attention + pooler)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import headatlas as ha
+from headatlas.engine.contract import describe_difference
 from tests.plugin.broken import ENTRY_POINTS
 from tests.plugin.environments import Environment
 
@@ -57,11 +58,11 @@ def check_named(output, folder):
 
 
 def check_equal(folder, other):
-    """Both have the same tables, cell by cell."""
+    """Both have the same tables, cell by cell, but for rounding: studies that name no reductions need whole maps."""
     tables, others = ha.open_atlas(folder).tables, ha.open_atlas(other).tables
     assert list(tables) == list(others)
     for name in tables:
-        assert tables[name].equals(others[name]), name
+        assert describe_difference(others[name], tables[name]) is None, name
 
 
 def test_failures_are_named_and_take_nothing_with_them(environment, survey):
@@ -102,4 +103,4 @@ def test_failures_in_workers_are_named_and_take_nothing_with_them(environment, s
     for name in tables:  # the order in which workers end decides the last bits of sums
         if name in ("positions", "token_kinds", "entropy", "max_attention", "gradients"):
             numbers, others_numbers = (side[name].select_dtypes("number") for side in (tables, others))
-            assert numbers.to_numpy() == pytest.approx(others_numbers.to_numpy(), nan_ok=True), name
+            assert numbers.to_numpy() == pytest.approx(others_numbers.to_numpy(), rel=1e-5, nan_ok=True), name

@@ -92,6 +92,7 @@ def test_the_page_has_the_measure_with_its_label_and_unit(made, browser):
     assert re.search(r"first token\t\d+\.\d %", card)
     assert re.search(r"Tags\nattention to words with the same tag\t\d+\.\d %", card)
     tab.goto((made[0] / "a" / "index.html").as_uri() + "#view=overview")
+    tab.click("summary:has-text('findings')")
     assert SENTENCE in tab.inner_text("main")
 
 

@@ -61,7 +61,7 @@ def test_held_out_sentences_are_not_trained_on():
     assert sorted(train + held_out) == list(range(100))
     assert len(held_out) == 10
     assert hold_out(100, 8) != (train, held_out)
-    with pytest.raises(SettingError, match="too few to train a probe on"):
+    with pytest.raises(SettingError, match="Too few sentences to train a probe on"):
         hold_out(5, 0)
 
 

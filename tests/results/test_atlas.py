@@ -62,6 +62,21 @@ def test_parquet_and_csv_hold_the_same_numbers(folder, tables):
         pd.testing.assert_frame_equal(atlas.tables[name], TABLES[name].conform(tables[name]), check_dtype=False)
 
 
+def test_a_very_long_table_is_in_parquet_alone(tmp_path, tables, monkeypatch):
+    monkeypatch.setattr("headatlas.results.folder.MOST_CSV_ROWS", len(tables["positions"]) - 1)
+    rows = write_tables(tmp_path, {name: tables[name] for name in ("positions", "max_attention")})
+    assert sorted(path.name for path in (tmp_path / "tables").glob("*.csv")) == ["max_attention.csv"]
+    write_manifest(tmp_path, {"command": "survey", "complete": True, "tables": rows})
+    pd.testing.assert_frame_equal(Atlas(tmp_path).tables["positions"], TABLES["positions"].conform(tables["positions"]))
+
+
+def test_whether_a_table_exists_is_known_without_reading_it(folder):
+    for path in (folder / "tables").iterdir():
+        path.unlink()
+    assert "positions" in Atlas(folder).tables
+    assert "unknown" not in Atlas(folder).tables
+
+
 def test_an_unknown_table_names_those_there_are(folder):
     with pytest.raises(KeyError, match="positions"):
         open_atlas(folder).tables["posit"]

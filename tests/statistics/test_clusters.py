@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.cluster.hierarchy import cophenet
 from scipy.spatial.distance import pdist, squareform
+from sklearn.metrics import silhouette_score
 
 from headatlas.statistics.clusters import clusters_of, order_of, silhouette, tree_of
 
@@ -109,3 +110,14 @@ def test_the_silhouette_leaves_the_distances_alone():
     before = distances.copy()
     silhouette(distances, heaps)
     assert (distances == before).all()
+
+
+def test_the_silhouette_is_that_of_scikit_learn():
+    rng = np.random.default_rng(4)
+    distances = squareform(pdist(rng.normal(size=(60, 3))))
+    labels = np.append(rng.integers(1, 6, 59), 9)  # the last point is alone
+    assert silhouette(distances, labels) == pytest.approx(silhouette_score(distances, labels, metric="precomputed"))
+
+
+def test_equal_points_of_two_clusters_have_a_silhouette_of_0():
+    assert silhouette(np.zeros((4, 4)), np.array([1, 1, 2, 2])) == 0

@@ -9,8 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.distance import pdist, squareform
+from sklearn.manifold import smacof
 
-from headatlas.statistics.embedding import clouds, comparable, embed, stress
+from headatlas.statistics.embedding import (
+    MOST_STEPS,
+    SMALLEST_GAIN,
+    clouds,
+    comparable,
+    embed,
+    runs_for,
+    scaled,
+    stress,
+)
+from headatlas.statistics.kernels.scaling import guttman_step
 
 
 def points(number, dimensions, seed=0):
@@ -106,3 +117,51 @@ def test_clouds_are_spread_as_widely_as_the_points():
     assert np.mean([np.mean(cloud**2) for cloud in drawn]) == pytest.approx(np.mean(distances**2), rel=0.03)
     assert all(cloud.shape == (30, 30) and (np.diag(cloud) == 0).all() for cloud in drawn)
     np.testing.assert_array_equal(next(clouds(distances, 1, seed=1)), drawn[0])
+
+
+@pytest.mark.parametrize("number", [3, 40])
+def test_a_run_is_that_of_scikit_learn(number):
+    given_distances, start = distances(number, 5), points(number, 2, seed=1)
+    expected, _ = smacof(given_distances, init=start, n_init=1, max_iter=MOST_STEPS, eps=SMALLEST_GAIN)
+    np.testing.assert_allclose(scaled(given_distances, start), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_points_in_one_place_are_moved_as_by_scikit_learn():
+    given_distances, start = distances(6, 3), points(6, 2, seed=1)
+    start[4] = start[1]
+    expected, _ = smacof(given_distances, init=start, n_init=1, max_iter=MOST_STEPS, eps=SMALLEST_GAIN)
+    np.testing.assert_allclose(scaled(given_distances, start), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_a_step_against_a_loop():
+    given_distances, drawn = distances(9, 3), points(9, 2, seed=1)
+    moved, error, squares = guttman_step(given_distances, drawn)
+    expected, wrong, total = np.zeros((9, 2)), 0.0, 0.0
+    for i in range(9):
+        for j in range(9):
+            if i != j:
+                length = math.dist(drawn[i], drawn[j])
+                expected[i] += given_distances[i, j] / length * (drawn[i] - drawn[j]) / 9
+                wrong += (length - given_distances[i, j]) ** 2
+                total += length**2
+    np.testing.assert_allclose(moved, expected, rtol=1e-12)
+    assert (error, squares) == pytest.approx((wrong, total))
+
+
+def test_fewer_runs_for_more_points_but_always_two():
+    assert [runs_for(number) for number in (0, 144, 512, 724, 1024, 5120)] == [8, 8, 8, 4, 2, 2]
+
+
+def test_the_classical_picture_of_many_points_is_that_of_all_eigenvectors():
+    """Beyond some hundred points, eigenvectors are found by iteration."""
+    true = points(520, 2) * [3.0, 1.0]
+    found = embed(squareform(pdist(true)), runs=1)
+    np.testing.assert_allclose(squareform(pdist(found.points)), squareform(pdist(true)), atol=1e-3)
+
+
+def test_the_distances_of_a_cloud_are_those_of_its_points():
+    given_distances = squareform(pdist(points(4, 3)))
+    values = np.linalg.eigvalsh(-(centred := np.eye(4) - 1 / 4) @ given_distances**2 @ centred / 2)
+    spread = np.sqrt(np.maximum(values, 0) / 3)
+    drawn = np.random.default_rng(5).standard_normal((4, 4)) * spread
+    np.testing.assert_allclose(next(clouds(given_distances, 1, seed=5)), squareform(pdist(drawn)), atol=1e-7)

@@ -10,6 +10,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from headatlas.statistics.groups import group_distances
+from headatlas.statistics.kernels.group_sums import group_sums
 
 
 def grouped(sizes, apart, seed=0):
@@ -111,3 +112,12 @@ def test_the_same_seed_the_same_test():
     one, other = (group_distances(distances, groups, 2, seed=7) for _ in range(2))
     assert one.p_value == other.p_value
     assert (one.p_adjusted == other.p_adjusted).all()
+
+
+@pytest.mark.parametrize("number", [5, 40])
+def test_sums_of_many_assignments_are_products_with_their_members(number):
+    rng = np.random.default_rng(0)
+    distances, assignments = rng.normal(size=(number, number)), rng.integers(0, 3, (130, number))
+    members = (assignments[..., None] == np.arange(4)).astype(float)  # the last group is empty
+    expected = np.einsum("pia,ij,pjb->pab", members, distances, members)
+    np.testing.assert_allclose(group_sums(distances, assignments, 4), expected, atol=1e-9)

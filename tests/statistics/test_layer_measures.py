@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import stats
+from scipy import optimize, stats
 
 from headatlas.statistics.layer_measures import (
     centre_of_gravity,
@@ -54,9 +54,12 @@ def test_nothing_gained_has_no_expected_layer():
 def slow_student(value, *sources):
     """The interval and p-value with sums written out. sources: a variance and its degrees of freedom each."""
     variance = sum(amount for amount, _ in sources)
-    freedom = variance**2 / sum(amount**2 / free for amount, free in sources)
-    half = stats.t.ppf(0.975, freedom) * math.sqrt(variance)
-    return value - half, value + half, 2 * stats.t.sf(abs(value) / math.sqrt(variance), freedom)
+
+    def tail(at):
+        return sum(amount / variance * 2 * stats.t.sf(at, free) for amount, free in sources)
+
+    half = optimize.brentq(lambda at: tail(at) - 0.05, 0, 100, xtol=1e-12) * math.sqrt(variance)
+    return value - half, value + half, tail(abs(value) / math.sqrt(variance))
 
 
 def test_student_equals_sums_written_out():

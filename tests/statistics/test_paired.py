@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import statistics
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.calibration_paired import simulate_paired
-from headatlas.statistics.paired import FEWEST_CHANGED, bootstrap_means, holm, paired_changes
+from benchmarks.calibration_paired import Setting, simulate_paired
+from headatlas.statistics.paired import FEWEST_CHANGED, POOLED, bootstrap_means, holm, paired_changes
 from headatlas.statistics.resampling import poisson_weights
 from intervals import expected_interval
 
@@ -40,6 +42,14 @@ def p_values_by_loop(changes, names, seed, resamplings):
         sums = [sum(changes[row, column] for row, name in enumerate(names) if name == unit) for unit in units]
         columns.append([(change, names.count(unit)) for change, unit in zip(sums, units, strict=True)])
     tested = [column for column, rows in enumerate(columns) if sum(change != 0 for change, _ in rows) >= FEWEST_CHANGED]
+    pooled = len(tested) >= 20
+    middle = statistics.median(mean_and_error(columns[column])[1] for column in tested)
+
+    def steadied(error, column):
+        changed = sum(change != 0 for change, _ in columns[column])
+        own = (changed - 1) / (changed - 1 + POOLED) if pooled else 1
+        return (own * error**2 + (1 - own) * middle**2) ** 0.5
+
     largest = []
     for resample in range(resamplings):
         ts = []
@@ -47,12 +57,15 @@ def p_values_by_loop(changes, names, seed, resamplings):
             mean, _ = mean_and_error(columns[column])
             drawn = [pair for row, pair in enumerate(columns[column]) for _ in range(int(weights[row, resample]))]
             of_drawn, error = mean_and_error(drawn)
+            error = steadied(error, column)
             ts.append(abs(of_drawn - mean) / error if error else float("inf"))
         largest.append(max(ts))
     p_values = []
     for column, rows in enumerate(columns):
         mean, error = mean_and_error(rows)
-        as_large = sum(value >= abs(mean) / error for value in largest) if column in tested else resamplings
+        as_large = (
+            sum(value >= abs(mean) / steadied(error, column) for value in largest) if column in tested else resamplings
+        )
         p_values.append((1 + as_large) / (1 + resamplings))
     return p_values
 
@@ -73,6 +86,29 @@ def test_units_of_different_sizes_equal_the_loop(changes):
     result = paired_changes(changes, IDS, seed=2, resamplings=60, units=names)
     assert result.p_value == pytest.approx(p_values_by_loop(changes, names, 2, 60))
     assert result.mean == pytest.approx(changes.mean(0))
+
+
+@pytest.mark.parametrize("conditions", [19, 20])
+def test_many_conditions_have_a_variance_in_common(conditions):
+    rng = np.random.default_rng(7)
+    many = (rng.normal(size=(30, conditions)) - 0.4) * (rng.random((30, conditions)) < 0.6)
+    names = ["long"] * 3 + IDS[3:]
+    result = paired_changes(many, IDS, seed=4, resamplings=60, units=names)
+    assert result.p_value == pytest.approx(p_values_by_loop(many, names, 4, 60))
+    assert len(set(result.p_value)) > 3
+
+
+def test_conditions_with_few_changes_do_not_hide_others(monkeypatch):
+    """A resample in which their changes hardly vary would have the largest t of all."""
+    rng = np.random.default_rng(8)
+    many = rng.normal(size=(30, 40))
+    many[FEWEST_CHANGED:, 1:] = 0.0
+    many[:, 0] -= 1.0
+    pooled = paired_changes(many, IDS, seed=0, resamplings=499)
+    monkeypatch.setattr("headatlas.statistics.paired.FEWEST_POOLED", 100)
+    alone = paired_changes(many, IDS, seed=0, resamplings=499)
+    assert pooled.findable(0.01) < 0.5 * alone.findable(0.01)
+    assert pooled.p_value[0] < 0.02 < alone.p_value[0]
 
 
 def test_a_condition_that_changes_few_units_is_not_tested_and_does_not_hide_others(changes):
@@ -105,9 +141,9 @@ def test_nothing_is_findable_with_few_examples_or_resamples(changes, examples, r
 
 
 def test_changes_of_mean_zero_are_rarely_significant_however_skewed():
-    rows = simulate_paired(60, examples=(40,), changes=("normal", "exponential"), resamplings=199, seed=1)
-    errors = [row.measured for row in rows if row.stated == 0.05]
-    assert len(errors) == 4
+    settings = [Setting(name, 40, correlated=correlated) for name in ("normal", "exponential") for correlated in (0, 1)]
+    settings.append(Setting("exponential", 32, conditions=48, few_changed=True))
+    errors = [simulate_paired(setting, 60, resamplings=199, seed=1)[0].measured for setting in settings]
     assert max(errors) <= 0.05 + 2.6 * (0.05 * 0.95 / 60) ** 0.5, "the level and its sampling error; sign flips give .4"
 
 

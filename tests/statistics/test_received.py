@@ -11,15 +11,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import average_precision_score
 
-from headatlas.statistics.kernels.received import received_cpu
 from headatlas.statistics.received import (
+    add_received,
+    add_received_torch,
     key_measures,
+    mean_received,
+    no_received,
     received,
-    received_torch,
 )
-from random_maps import batch_of, lengths_of_segments, random_maps, random_segments
+from random_maps import batch_of, in_tiles, lengths_of_segments, random_maps, random_segments, tile_shapes
 
-KERNELS = {"numba": received_cpu, "torch": received_torch}
+KERNELS = {"numba": add_received, "torch": add_received_torch}
 
 
 def by_hand(weights, n, text, causal):
@@ -40,14 +42,18 @@ def by_hand(weights, n, text, causal):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("causal", [True, False])
 @settings(max_examples=20)
-@given(lengths=lengths_of_segments, seed=st.integers(0, 99))
-def test_received_attention_is_that_of_a_loop(kernel, causal, lengths, seed):
+@given(lengths=lengths_of_segments, seed=st.integers(0, 99), shape=tile_shapes)
+def test_received_attention_is_that_of_a_loop(kernel, causal, lengths, seed, shape):
     batch = batch_of(random_segments(lengths, seed))
     (weights,) = random_maps(batch, seed=seed)
     if causal:
         weights = weights.tril()
     text = batch.mask & ((batch.kinds == 0) | (batch.kinds == 3))
-    found = KERNELS[kernel](weights, batch.mask, text, causal)
+    sums = no_received(batch.mask, weights.shape[1], weights.device)
+    for tile in in_tiles(weights, *shape):
+        KERNELS[kernel](sums, tile, batch.mask, text)
+    found = mean_received(sums, batch.mask, text, causal)
+    torch.testing.assert_close(found, received(weights, batch.mask, text, causal))
     for row, n in enumerate(batch.lengths.tolist()):
         for head in range(weights.shape[1]):
             expected = by_hand(weights[row, head], n, text[row].tolist(), causal)

@@ -10,9 +10,17 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.statistics.kernels.surface import COLUMNS, surface_sums_cpu
-from headatlas.statistics.surface import Sum, surface_sums, surface_sums_torch
-from random_maps import batch_of, lengths_of_segments, pad, random_maps, random_segments
+from headatlas.models.tiles import Tile
+from headatlas.statistics.kernels.surface import COLUMNS
+from headatlas.statistics.surface import (
+    Sum,
+    add_surface,
+    add_surface_of_scores,
+    add_surface_torch,
+    no_surface,
+    surface_sums,
+)
+from random_maps import batch_of, in_tiles, lengths_of_segments, pad, random_maps, random_segments, tile_shapes
 
 
 def by_hand(weights, kinds, n, smoothing=0.0):
@@ -38,6 +46,7 @@ def by_hand(weights, kinds, n, smoothing=0.0):
         if kinds[i] == 1:
             sums[Sum.CLS_ENTROPY] += entropy
         sums[Sum.MAXIMUM] += max(row)
+        sums[Sum.TO_FIRST] += row[0]
         sums[Sum.HIGHEST] = max(sums[Sum.HIGHEST], max(row))
     return [sums[name] for name in Sum]
 
@@ -51,10 +60,13 @@ def oracle(weights, batch, smoothing=0.0):
     )
 
 
-KERNELS = {
-    "numba": lambda weights, batch, smoothing: surface_sums_cpu(weights, batch.lengths, batch.kinds, smoothing),
-    "torch": lambda weights, batch, smoothing: surface_sums_torch(weights, batch.mask, batch.kinds, smoothing),
-}
+def in_torch(weights, batch, smoothing):
+    sums = no_surface(batch, weights.shape[1], weights.device)
+    add_surface_torch(sums, Tile(weights), batch, smoothing)
+    return sums
+
+
+KERNELS = {"numba": surface_sums, "torch": in_torch}
 
 
 def test_the_kernel_knows_every_sum():
@@ -115,8 +127,7 @@ def test_every_number_type_is_taken(dtype):
 def test_long_rows_keep_their_precision():
     batch = batch_of(random_segments([700]))
     weights = random_maps(batch, heads=2)[0]
-    found = surface_sums_cpu(weights, batch.lengths, batch.kinds)
-    exact = surface_sums_torch(weights.double(), batch.mask, batch.kinds)
+    found, exact = surface_sums(weights, batch), surface_sums(weights.double(), batch)
     torch.testing.assert_close(found, exact, rtol=1e-6, atol=1e-9)
 
 
@@ -125,3 +136,72 @@ def test_maps_need_not_be_contiguous():
     weights = random_maps(batch)[0]
     turned = weights.transpose(0, 1).contiguous().transpose(0, 1)
     torch.testing.assert_close(surface_sums(weights, batch), surface_sums(turned, batch), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("add", [add_surface, add_surface_torch])
+@settings(max_examples=40)
+@given(lengths=lengths_of_segments, seed=st.integers(0, 99), smoothing=st.sampled_from([0.0, 0.3]), shape=tile_shapes)
+def test_tiles_add_up_to_the_whole(add, lengths, seed, smoothing, shape):
+    batch = batch_of(random_segments(lengths, seed))
+    weights = random_maps(batch, seed=seed)[0]
+    sums = no_surface(batch, weights.shape[1], weights.device)
+    for tile in in_tiles(weights, *shape):
+        add(sums, tile, batch, smoothing)
+    np.testing.assert_allclose(sums.numpy(), oracle(weights, batch, smoothing), rtol=2e-5, atol=2e-6)
+
+
+@settings(max_examples=40)
+@given(lengths=lengths_of_segments, seed=st.integers(0, 99), shape=tile_shapes, window=st.integers(1, 12))
+def test_one_sweep_makes_weights_of_scores_and_their_sums(lengths, seed, shape, window):
+    """Each row sees a window of columns; a tile holds the columns that some of its rows see."""
+    batch = batch_of(random_segments(lengths, seed))
+    inputs, tokens = batch.mask.shape
+    scores = 20 * torch.randn(inputs, 3, tokens, tokens, generator=torch.Generator().manual_seed(seed))
+    places = torch.arange(tokens)
+    start = (places - window // 2).clamp_min(0).minimum(batch.lengths[:, None] - 1)
+    end = (start + window).minimum(batch.lengths[:, None])
+    seen = (places >= start[..., None]) & (places < end[..., None])  # [B, T, T]
+    exact = (0.3 * scores.double()).masked_fill(~seen[:, None], -torch.inf).softmax(-1)
+    sums = no_surface(batch, 3, scores.device)
+    for tile in in_tiles(seen[:, None].expand_as(scores).float(), *shape):
+        some = (tile.segments, slice(None), tile.rows, tile.columns)
+        weights = scores[some].contiguous()
+        tile = Tile(weights, segment=tile.segment, row=tile.row, column=tile.column)
+        ends = start[tile.segments, tile.rows], end[tile.segments, tile.rows]
+        add_surface_of_scores(tile, *ends, 0.3, batch, sums)
+        np.testing.assert_allclose(weights, exact[some], rtol=1e-5, atol=1e-30)
+        assert (weights[~seen[:, None].expand_as(scores)[some]] == 0).all()
+    np.testing.assert_allclose(sums.numpy(), oracle(exact, batch), rtol=2e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("rubbish", [math.nan, math.inf, -math.nan])
+def test_scores_that_are_not_numbers_make_weights_that_are_not(rubbish):
+    batch = batch_of(random_segments([9]))
+    scores = torch.randn(1, 2, 9, 9)
+    scores[0, 1, 4, 3] = rubbish
+    sums = no_surface(batch, 2, scores.device)
+    start = torch.zeros(1, 9, dtype=torch.int64)
+    add_surface_of_scores(Tile(scores), start, start + 9, 1.0, batch, sums)
+    assert torch.isnan(sums[0, 1, Sum.ENTROPY])
+    assert torch.isfinite(sums[0, 0]).all()
+    assert torch.isnan(scores[0, 1, 4]).any()
+
+
+def test_weights_too_small_for_normal_numbers_are_0_as_in_other_rows_that_see_nothing():
+    batch = batch_of(random_segments([3]))
+    scores = torch.tensor([[[[0.0, -200.0, -math.inf], [0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]]])
+    start, end = torch.tensor([[0, 0, 2]]), torch.tensor([[3, 3, 2]])
+    add_surface_of_scores(Tile(scores), start, end, 1.0, batch)
+    assert scores[0, 0].tolist() == [[1, 0, 0], [pytest.approx(1 / 3)] * 3, [0, 0, 0]]
+
+
+def test_rows_alone_are_not_taken_for_maps():
+    """A kernel that looped over the segment's length would read the memory behind them."""
+    batch = batch_of(random_segments([24]))
+    weights = random_maps(batch)[0]
+    for part in (weights[:, :, :6], weights[..., :6], torch.cat([weights, weights])):
+        with pytest.raises(ValueError, match="are not those of a batch of 1 x 24 tokens"):
+            surface_sums(part, batch)
+    for beyond in (Tile(weights, row=1), Tile(weights, column=1), Tile(weights, segment=1), Tile(weights, head=1)):
+        with pytest.raises(ValueError, match="does not lie within a batch of 1 x 24 tokens"):
+            add_surface(no_surface(batch, 3, weights.device), beyond, batch)

@@ -68,7 +68,8 @@ def by_hand(units):
 
 
 def found(tally):
-    return tally.state()["sums"]
+    state = tally.state()
+    return np.stack([state[str(number)] for number in range(CATEGORIES)])
 
 
 def test_sums_are_those_of_the_loop():
@@ -86,8 +87,35 @@ def test_sums_are_taken_whenever_enough_instances_wait(monkeypatch):
     np.testing.assert_array_equal(found(tally), by_hand(units))
 
 
-def test_the_totals_are_integers():
-    assert found(add(empty(), random_units(3))).dtype == np.int32
+@pytest.mark.parametrize(("times", "width"), [(1, np.int8), (60, np.int16), (12_000, np.int32)])
+def test_sums_are_as_wide_as_they_need_to_be_and_exact(times, width):
+    """A category that has not occurred takes the least; merged with itself, sums grow out of their type."""
+    units = [unit for unit in random_units(9) if len(unit[2])]
+    only_first = [(name, document, 0 * category, *right) for name, document, category, *right in units]
+    once, many = add(empty(), only_first), empty()
+    for _ in range(times):
+        many.merge(once)
+    state = many.state()
+    assert [state[str(number)].dtype for number in range(CATEGORIES)] == [width, np.int8, np.int8]
+    np.testing.assert_array_equal(found(many).astype(np.int64), times * by_hand(only_first))
+
+
+def test_columns_are_added_some_at_a_time(monkeypatch):
+    units = random_units(40)
+    for columns in range(1, 9):
+        monkeypatch.setattr("headatlas.statistics.tally.COLUMNS_AT_ONCE", columns)
+        np.testing.assert_array_equal(found(add(empty(), units)), by_hand(units))
+
+
+def test_intervals_and_tests_take_some_candidates_at_a_time(monkeypatch):
+    scores = add(empty(), random_units(60)).scores([1])
+    whole = scores.intervals, scores.lead_test(0)
+    for candidates in (1, 3):
+        monkeypatch.setattr("headatlas.statistics.scores.AT_ONCE", candidates)
+        again = add(empty(), random_units(60)).scores([1])
+        np.testing.assert_array_equal(again.intervals, whole[0])
+        assert again.lead_test(0)[0] == whole[1][0]
+        np.testing.assert_array_equal(again.lead_test(0)[1], whole[1][1])
 
 
 @given(st.integers(2, 12), st.integers(0, 3), st.randoms(), st.data())

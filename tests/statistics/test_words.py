@@ -11,19 +11,22 @@ from hypothesis import strategies as st
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import WordSegment
 from headatlas.errors import SettingError
-from headatlas.statistics.kernels.words import predictions_cpu, word_attention_cpu
+from headatlas.statistics.kernels.words import predictions_cpu
 from headatlas.statistics.words import (
     FROM_TOKENS,
     NO_PREDICTION,
     PADDING,
+    add_word_rows,
+    no_word_rows,
     predictions_torch,
+    scale_word_rows,
     word_attention,
     word_attention_torch,
     word_index,
 )
-from random_maps import batch_of, random_maps
+from random_maps import batch_of, in_tiles, random_maps, tile_shapes
 
-KERNELS = {"numba": word_attention_cpu, "torch": word_attention_torch}
+KERNELS = {"numba": word_attention, "torch": word_attention_torch}
 PREDICTORS = {"numba": predictions_cpu, "torch": predictions_torch}
 
 
@@ -77,6 +80,22 @@ def test_word_maps_are_those_of_the_loop(kernel, how, drawn):
         for head in range(weights.shape[1]):
             by_hand = word_map_by_hand(weights[row, head, :n, :n], words, index.size, how)
             np.testing.assert_allclose(found[row, head], by_hand, atol=1e-6)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("how", FROM_TOKENS)
+@given(drawn=sentences, shape=tile_shapes, chosen=st.integers(1, 3))
+@settings(max_examples=20)
+def test_rows_of_some_words_add_up_from_tiles(how, dtype, drawn, shape, chosen):
+    """Tiles may cut a word in two; of the words only every second or third is asked for."""
+    batch, weights = batch_and_maps(drawn)
+    index = word_index(batch)
+    rows = torch.where((index.index >= 0) & (index.index % chosen == 0), index.index // chosen, PADDING)
+    sums = no_word_rows(-(-index.size // chosen), index.size, weights.to(dtype))
+    for tile in in_tiles(weights.to(dtype), *shape):
+        add_word_rows(sums, tile, rows, index.index, how)
+    whole = word_attention(weights.to(dtype), index.index, index.size, how)
+    torch.testing.assert_close(scale_word_rows(sums, rows, how), whole[:, :, ::chosen])
 
 
 @pytest.mark.parametrize("how", FROM_TOKENS)

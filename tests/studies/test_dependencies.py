@@ -147,7 +147,7 @@ def test_integer_sums_survive_a_checkpoint(tmp_path):
     assert checkpoint.resume({"dependencies": resumed}, 2) == ({0}, {})
     for key, array in first.state().items():
         assert array.dtype == resumed.state()[key].dtype
-        assert array.dtype == np.int32 or not key.startswith("dependencies.")
+        assert array.dtype.kind == "i" or not key.startswith("dependencies.")
         np.testing.assert_array_equal(array, resumed.state()[key])
 
 
@@ -173,7 +173,7 @@ def test_the_best_heads_follow_from_the_table():
 
 def test_rare_relations_have_no_best_head():
     done = show(study(least_count=10_000), [batch_of(trees([7] * 5))], LAYERS, HEADS)
-    assert done.best()["relation"].tolist() == ["all", "all_but_root", "all_but_root_punct"]
+    assert done.frames()["dependency_best"]["relation"].tolist() == ["all", "all_but_root", "all_but_root_punct"]
     assert {"det", "nsubj"} < set(table_of(done)["relation"])
 
 

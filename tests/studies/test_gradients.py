@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from headatlas.models.stacks import HeadShape
+from headatlas.models.tiles import Tile
 from headatlas.studies.gradients import Gradients, admitted_pairs
 from headatlas.studies.study import LayerMap
 from random_maps import batch_of, random_segments, segment, table_of
@@ -51,6 +52,6 @@ def test_equals_the_loop_over_admitted_pairs(masked_how):
 
 def test_padding_is_never_admitted():
     batch = batch_of([segment([1, 0, 2]), segment([1, 2])])
-    admitted = admitted_pairs(batch, None, causal=False)
+    admitted = admitted_pairs(Tile(torch.zeros(2, 1, 3, 3)), batch, causal=False)
     assert admitted[1, 0].nonzero().max() == 1
     assert int(admitted.sum()) == 9 + 4

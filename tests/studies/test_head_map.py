@@ -9,6 +9,7 @@ from scipy.spatial.distance import pdist, squareform
 from headatlas.statistics.clusters import clusters_of
 from headatlas.statistics.embedding import clouds
 from headatlas.statistics.resampling import permutation_p_value
+from headatlas.studies import head_map as made
 from headatlas.studies.head_map import CLOUDS, map_tables
 
 LAYERS, HEADS = 4, 5
@@ -119,3 +120,14 @@ def test_points_without_clusters_are_called_clustered_no_more_often_than_stated(
         nulls = np.array([clusters_of(cloud, 4).silhouette for cloud in clouds(distances, 59, seed)])
         wrong.append(permutation_p_value(observed, nulls) <= 0.05)
     assert np.mean(wrong) <= 0.1
+
+
+def test_of_many_heads_a_sample_is_tested_and_said_to_be(monkeypatch):
+    """Heaps are found in the sample too, and what is not the test's is of all heads."""
+    whole = measures(map_tables(divergences(), PLACES, clusters=3))
+    monkeypatch.setattr(made, "TESTED_HEADS", 12)
+    sampled = measures(map_tables(divergences(), PLACES, clusters=3))
+    assert (whole["heads_tested", "sqrt_js"], sampled["heads_tested", "sqrt_js"]) == (20, 12)
+    assert sampled["p_clusters", "sqrt_js"] == 1 / (1 + CLOUDS)
+    unchanged = [name for name in whole.index if name[0] not in ("cloud_silhouette", "heads_tested", "p_clusters")]
+    np.testing.assert_array_equal(whole[unchanged], sampled[unchanged])

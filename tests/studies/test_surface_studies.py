@@ -55,16 +55,20 @@ def test_positions(maps):
 
 
 def test_token_kinds(maps):
-    wanted = {"cls": [1], "sep": [2], "period_comma": [3], "other": [0]}
+    def kind_of(kinds, j):
+        """What the token in a place counts as: an ordinary first token is a kind of its own."""
+        return "first" if j == 0 and kinds[0] not in (CLS, SEP) else ("other", "cls", "sep", "period_comma")[kinds[j]]
+
+    together = {"resting": {"cls", "sep", "first"}}
     for row in seen_table(TokenKinds()).itertuples():
         per_segment = []
         for one in SEGMENTS:
             a, kinds = maps[one.id][row.head - 1], one.ids
             n = len(kinds)
-            if row.kind in wanted:
-                exists = row.kind in ("period_comma", "other") or np.isin(kinds, wanted[row.kind]).any()
-                to_kind = sum(a[i, j] for i in range(n) for j in range(n) if kinds[j] in wanted[row.kind])
-                per_segment.append(to_kind / n if exists else None)
+            if not row.kind.endswith("to_sep"):
+                wanted = [j for j in range(n) if kind_of(kinds, j) in together.get(row.kind, {row.kind})]
+                to_kind = sum(a[i, j] for i in range(n) for j in wanted)
+                per_segment.append(to_kind / n if wanted or row.kind in ("period_comma", "other") else None)
                 continue
             rows = [i for i in range(n) if (kinds[i] == SEP) == (row.kind == "sep_to_sep")]
             to_sep = [sum(a[i, j] for j in range(n) if kinds[j] == SEP) for i in rows]
@@ -75,14 +79,15 @@ def test_token_kinds(maps):
 
 
 def test_kinds_share_out_all_attention():
-    with_both = [one for one in SEGMENTS if {CLS, SEP} <= set(one.ids.tolist())]
-    study = TokenKinds()
-    study.start(HeadShape((3,)))
-    batch = batch_of(with_both)
-    study.see(0, LayerMap(random_maps(batch)[0], batch, None))
-    study.end_batch(batch)
-    shares = table_of(study).query("kind in ['cls', 'sep', 'period_comma', 'other']").groupby("head")["value"].sum()
-    np.testing.assert_allclose(shares, 1, rtol=1e-6)
+    for one in SEGMENTS:
+        study = TokenKinds()
+        study.start(HeadShape((3,)))
+        batch = batch_of([one])
+        study.see(0, LayerMap(random_maps(batch)[0], batch, None))
+        study.end_batch(batch)
+        parts = table_of(study).query("kind in ['cls', 'sep', 'first', 'period_comma', 'other']")
+        shares = parts.groupby("head")["value"].sum()
+        np.testing.assert_allclose(shares, 1, rtol=1e-6)
 
 
 def test_a_model_without_separator_has_no_value_rather_than_zero():
@@ -95,7 +100,7 @@ def test_a_model_without_separator_has_no_value_rather_than_zero():
     for kind in ("cls", "sep", "sep_to_sep", "other_to_sep"):
         assert math.isnan(table.loc[(1, kind), "value"])
         assert table.loc[(1, kind), "count"] == 0
-    assert table.loc[(1, "other"), "value"] + table.loc[(1, "period_comma"), "value"] == pytest.approx(1)
+    assert table.loc[(1, "first"), "value"] == table.loc[(1, "resting"), "value"] > 0
 
 
 def test_entropy(maps):
@@ -146,17 +151,20 @@ def test_expected_shares_by_hand():
         study.see(0, LayerMap(random_maps(batch)[0], batch, None))
         study.end_batch(batch)
         shares[causal] = table_of(study).query("head == 2").set_index("kind")["expected"]
-    everyone = {"cls": 1 / 5, "sep": 2 / 5, "period_comma": 1 / 5, "other": 1 / 5, "sep_to_sep": 2 / 5}
-    assert shares[False].to_dict() == pytest.approx(everyone | {"other_to_sep": 2 / 5})
+    everyone = {"cls": 1 / 5, "sep": 2 / 5, "first": math.nan, "period_comma": 1 / 5, "other": 1 / 5, "resting": 3 / 5}
+    everyone |= {"sep_to_sep": 2 / 5, "other_to_sep": 2 / 5}
+    assert shares[False].to_dict() == pytest.approx(everyone, nan_ok=True)
     before = {
         "cls": (1 + 1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5,
         "sep": (1 / 3 + 1 / 4 + 2 / 5) / 5,
         "period_comma": (1 / 2 + 1 / 3 + 1 / 4 + 1 / 5) / 5,
         "other": (1 / 4 + 1 / 5) / 5,
+        "first": math.nan,
         "sep_to_sep": (1 / 3 + 2 / 5) / 2,
         "other_to_sep": (1 / 4) / 3,
+        "resting": (1 + 1 / 2 + 2 / 3 + 2 / 4 + 3 / 5) / 5,
     }
-    assert shares[True].to_dict() == pytest.approx(before)
+    assert shares[True].to_dict() == pytest.approx(before, nan_ok=True)
 
 
 def test_max_attention(maps):

@@ -79,10 +79,15 @@ def classifier_tables(every: Sequence[tuple[int, int]], dice: np.random.Generato
 
 
 def similarity_tables(every: Sequence[tuple[int, int]], dice: np.random.Generator) -> dict[str, pd.DataFrame]:
-    pairs = [(*a, *b, dice.uniform(), 3) for place, a in enumerate(every) for b in every[place + 1 :]]
-    distances = pd.DataFrame(pairs, columns=["layer_a", "head_a", "layer_b", "head_b", "value", "count"])
+    first, second = (np.array(every)[places] for places in np.triu_indices(len(every), 1))
+    ends = np.hstack([first, second])
+    distances = pd.DataFrame(ends, columns=["layer_a", "head_a", "layer_b", "head_b"])
+    distances = distances.assign(value=dice.uniform(size=len(ends)), count=3)
     places = pd.DataFrame(every, columns=["layer", "head"]).assign(x=dice.normal(size=len(every)))
     places = places.assign(y=dice.normal(size=len(every)), cluster=dice.integers(1, 4, size=len(every)))
-    labels = [(*every[0], "broad", 0.9, "0.9 of uniform"), (*every[-1], "previous token", 0.8, "80 % of its attention")]
-    behaviours = pd.DataFrame(labels, columns=["layer", "head", "label", "strength", "evidence"])
+    labels = [
+        (*every[0], "broad", 0.9, "0.9 of uniform", "state"),
+        (*every[-1], "previous token", 0.8, "80 % of its attention", "label"),
+    ]
+    behaviours = pd.DataFrame(labels, columns=["layer", "head", "label", "strength", "evidence", "kind"])
     return {"head_distances": distances, "head_map": places, "behaviours": behaviours}

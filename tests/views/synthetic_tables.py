@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-KINDS = ("cls", "sep", "period_comma", "other", "sep_to_sep", "other_to_sep")
+KINDS = ("cls", "sep", "period_comma", "other", "sep_to_sep", "other_to_sep", "resting")
 
 
 def heads_of(layers: int, heads: int) -> list[int]:

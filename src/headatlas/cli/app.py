@@ -10,12 +10,14 @@ import inspect
 import io
 import os
 import re
-import shutil
 import sys
-import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from difflib import get_close_matches
+from importlib import import_module
+from importlib.abc import MetaPathFinder
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, get_args
 
 from cyclopts import App, CycloptsError, Group, MissingArgumentError, Parameter, UnusedCliTokensError
@@ -24,9 +26,11 @@ from rich.text import Text
 
 from headatlas.commands.shared.command import annotate, explain
 from headatlas.commands.shared.entry import Entry, Panel, function_of, list_entries, load, summary_of
-from headatlas.commands.shared.options import list_options
+from headatlas.commands.shared.models import refuse_unknown_model
+from headatlas.commands.shared.options import list_options, refuse_missing
 from headatlas.commands.shared.printing import report_shard
 from headatlas.errors import HeadatlasError, SurveyInterruptedError, printable
+from headatlas.progress import Stage, showing, stage
 
 ABOUT = """Find out what every attention head of a transformer attends to.
 
@@ -34,7 +38,10 @@ Start with `headatlas demo`, then survey a model of your own:
 
     headatlas survey bert-base-uncased --text wiki.txt --out atlas
 """
+SLOW = ("torch", "transformers", "headatlas.commands.shared.ending")
+MODULES = 3800  # that these import, about: the bar ends when they have
 COMPLETION = ["--install-completion"]  # which needs the options of every command
+TAB = ["__complete"]  # by which a shell asks what may come next; then follow the words typed so far
 _COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
 
 
@@ -55,6 +62,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except HeadatlasError as error:
         _print_error(Text.assemble(("Error: ", "red"), str(error)))
         sys.exit(1)
+    except BrokenPipeError:  # whoever read the output, such as `head`, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except OSError as error:
         if not is_output_full(error):
             raise
@@ -64,6 +74,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def make_app(words: Sequence[str]) -> App:
     """Make the command line; only the command that the words name is imported."""
+    named = words[1:2] if words[:1] == TAB else words[:1]
     app = App(
         name="headatlas",
         usage="Usage: headatlas COMMAND [OPTIONS]",
@@ -82,7 +93,7 @@ def make_app(words: Sequence[str]) -> App:
         app[flag].group = flags
     for folder, entry in list_entries().items():
         name = folder.replace("_", "-")
-        wanted = name in words[:1] or words[:1] == COMPLETION
+        wanted = name in named or named == COMPLETION
         app.command(
             _typed(name, function_of(folder), entry) if wanted else _not_imported,
             name=name,
@@ -105,19 +116,52 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
     def run(*args: Any, **kwargs: Any) -> None:
         report_names = {option.name for option in list_options(report_options)} & kwargs.keys()
         printing = report_options(**{name: kwargs.pop(name) for name in report_names})
+        quiet, as_json = (getattr(printing, way, False) for way in ("quiet", "json"))
+        if quiet and "progress" in {option.name for option in list_options(function.options)}:
+            kwargs["progress"] = False
         options = function.options(*args, **kwargs)
-        with _end_in_words(name, entry):
+        refuse_missing(options)
+        refuse_unknown_model(options)
+        with showing(not quiet), _end_in_words(name, entry):
+            if not entry.light and SLOW[0] not in sys.modules:
+                import_slowly(name.replace("-", "_"))
             result = function.run(options)
             report = load(entry.report) if getattr(options, "shard", None) is None else report_shard
-            for line in report(result, options, printing):
-                print(wrapped(line))
+            from headatlas.commands.shared.report import show  # slow
+
+            for line in show(report(result, options, printing), name, quiet=quiet, as_json=as_json):
+                print(line)
 
     extra = inspect.signature(report_options).parameters.values()
     signature = inspect.signature(function)
     vars(run)["__signature__"] = signature.replace(parameters=[*signature.parameters.values(), *extra])
     run.__annotations__ = annotate(function.options, report_options)
-    run.__doc__ = f"{function.__doc__}\n{explain(report_options)}"
+    run.__doc__ = f"{function.shell_help}\n{explain(report_options)}"
     return run
+
+
+def import_slowly(folder: str) -> None:
+    """Import what a command needs, which takes seconds, with a bar that moves with every module."""
+    own = f"headatlas.commands.{folder}.run"
+    last = own if find_spec(own) else "headatlas.commands.survey.run"
+    with stage("Starting", total=MODULES) as bar:
+        sys.meta_path.insert(0, ImportReporter(bar))
+        try:
+            for module in (*SLOW, last):
+                import_module(module)
+        finally:
+            sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, ImportReporter)]
+
+
+class ImportReporter(MetaPathFinder):
+    """Finds no module, but counts those that are wanted."""
+
+    def __init__(self, bar: Stage) -> None:
+        self._bar = bar
+
+    def find_spec(self, _name: str, _path: Any, _target: Any = None) -> None:
+        """Leave the finding to others."""
+        self._bar.advance()
 
 
 @contextmanager
@@ -143,13 +187,16 @@ def _version() -> str:
 
 
 def _show_default(value: Any) -> str | None:
-    return None if value in (None, ()) or isinstance(value, bool) else str(value)
+    return None if value in (None, (), "") or isinstance(value, bool) else str(value)
 
 
 def _format_error(error: CycloptsError) -> Text:
     """Reword the messages of cyclopts that show Python's notation or do not give the cause."""
     if isinstance(error, UnusedCliTokensError):
-        return Text(f"Error: Unexpected argument: {' '.join(error.unused_tokens or ())}.")
+        unused = " ".join(error.unused_tokens or ())
+        takes_text = "--text" in _flags(error) and Path(unused).exists()
+        meant = f" Did you mean --text {unused}?" if takes_text else ""
+        return Text(f"Error: Unexpected argument: {unused}.{meant}")
     if isinstance(error, MissingArgumentError) and (argument := error.argument):
         if argument.index is not None:
             return Text(f"Error: {argument.name.strip('-').upper()} is missing. Put it before all options.")
@@ -159,31 +206,21 @@ def _format_error(error: CycloptsError) -> Text:
 
 def _suggest(name: str, error: CycloptsError) -> str:
     """Suggest which word of the command line may be a misspelling of a missing option."""
-    known = (
-        {flag for argument in error.app.assemble_argument_collection() for flag in argument.names} if error.app else ()
-    )
+    known = _flags(error)
     for word in error.root_input_tokens or ():
         if word.startswith("--") and word not in known and get_close_matches(word.partition("=")[0], [name]):
             return f" Is {word} misspelt?"
     return ""
 
 
+def _flags(error: CycloptsError) -> set[str]:
+    """The options of the command in which an error occurred."""
+    arguments = error.app.assemble_argument_collection() if error.app else ()
+    return {flag for argument in arguments for flag in argument.names}
+
+
 def _print_error(text: Text) -> None:
     Console(stderr=True, soft_wrap=not sys.stderr.isatty(), highlight=False).print(text)
-
-
-def wrapped(line: str) -> str:
-    """Break a line of a report between words where the terminal ends, below its own indentation.
-
-    What goes into a file or a pipe stays on one line; a text of several lines, such as a table, stays as it is.
-    """
-    text = line.lstrip("\n")
-    if not sys.stdout.isatty() or "\n" in text:
-        return line
-    indent = " " * (len(text) - len(text.lstrip()) + 2)
-    width = max(shutil.get_terminal_size().columns, 2 * len(indent))
-    broken = textwrap.fill(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-    return line.removesuffix(text) + broken
 
 
 class Screen(io.TextIOWrapper):

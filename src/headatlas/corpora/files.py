@@ -14,17 +14,26 @@ from typing import IO, Any, TypeVar
 from headatlas.errors import CorpusError, SettingError
 from headatlas.files import sha256
 from headatlas.limits import LARGEST_RECORD, LONGEST_LINE, RAISE
+from headatlas.progress import moved
 from headatlas.remote import fetch_file, is_url, origin_of
 
-Files = str | Path | Sequence[str | Path]
+Files = str | Path | Iterable[str | Path]
 Item = TypeVar("Item")
 Block = list[tuple[int, str]]  # the number of each line, from 1, and the line without its break
+_LINES = 1000  # between two reports to the progress display
 PARTS = ("train", "eval")
 FORCE_OR_ANOTHER = "Give another file with --eval, or --force if that is what you want."
 
 
 def find_files(given: Files, corpus: str, folders: bool = False) -> list[Path]:
-    """The files that the option `corpus` names, or folders if these are allowed; those at URLs are fetched."""
+    """The files that the option `corpus` names, or folders if these are allowed; those at URLs are fetched.
+
+    In place of files of text, Python callers may give the documents themselves, which are written to a file.
+    """
+    from headatlas.corpora.documents import documents_in, write_documents  # which read text, as this module lets them
+
+    if corpus == "text" and (documents := documents_in(given)) is not None:
+        return [write_documents(documents)]
     paths = [given] if isinstance(given, (str, Path)) else given
     files = [fetch_file(path) if is_url(path) else Path(path) for path in paths]
     if not files:
@@ -102,6 +111,8 @@ def lines_in(file: IO[bytes] | gzip.GzipFile, path: Path) -> Iterator[tuple[int,
     try:
         while raw := file.readline(LONGEST_LINE + 1):
             number += 1
+            if number % _LINES == 0:
+                moved()
             yield number, _decode(raw, path, number)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         problem = f"the compressed data are damaged or cut short ({error}). Fetch the file again."

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -50,6 +51,11 @@ def read_text(paths: Iterable[Path], layout: TextFormat = "auto") -> Iterator[Te
     for _, path in each_once(paths, "segments"):
         problem = "has no text. Give a UTF-8 file with one sentence or paragraph per line."
         yield from at_least_one(_read_file(path, layout), problem, path)
+
+
+def has_two_lines(lines: Iterable[TextLine]) -> bool:
+    """Whether any document has two lines; reads no further than the first that does."""
+    return any((a.path, a.document) == (b.path, b.document) for a, b in pairwise(lines))
 
 
 def split_sentences(paragraph: str) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import torch
@@ -11,6 +12,8 @@ from torch import Tensor
 
 from headatlas.encoding.kinds import KindTable, TokenKind
 from headatlas.encoding.segments import Segment
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,17 @@ class Batch:
         """Real tokens in the batch."""
         return sum(map(len, self.segments))
 
+    def once(self, make: Callable[[Batch], Made]) -> Made:
+        """What a function makes of the batch, made once however often it is asked for."""
+        made: dict[Callable[[Batch], Any], Any] = self.__dict__.setdefault("_made", {})
+        if make not in made:
+            made[make] = make(self)
+        return cast(Made, made[make])
+
     def to(self, device: torch.device) -> Batch:
-        """The same batch on another device."""
+        """The same batch on another device, or itself if it is there."""
+        if device == self.mask.device:
+            return self
         names = ("input_ids", "mask", "type_ids", "kinds", "lengths")
         return replace(self, **{name: getattr(self, name).to(device, non_blocking=True) for name in names})
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from headatlas.encoding.kinds import TokenKind, kind_table
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.token_texts import token_texts
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -20,20 +21,21 @@ def common_tokens(segments: Iterable[Segment], tokenizer: PreTrainedTokenizerBas
     """The commonest tokens, special ones left out, the commonest first; of equally common ones, the lower id.
 
     Returns:
-        For each its token as the vocabulary spells it, count, share of all tokens that are not special, and whether it
-        is a period or comma.
+        For each its token as text, its count, its share of all tokens that are not special, and whether it is a period
+        or comma.
     """
     counts: Counter[int] = Counter()
     for segment in segments:
         counts.update(segment.ids[segment.words != SPECIAL].tolist())
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_LISTED]
     of_id = kind_table(tokenizer).of_id
+    names = tokenizer.convert_ids_to_tokens([number for number, _ in ranked])
     return [
         {
-            "token": tokenizer.convert_ids_to_tokens(number),
+            "token": token,
             "count": count,
             "share": count / counts.total(),
             "period_comma": bool(of_id[number] == TokenKind.PERIOD_COMMA),
         }
-        for number, count in ranked
+        for token, (number, count) in zip(token_texts(names, tokenizer), ranked, strict=True)
     ]

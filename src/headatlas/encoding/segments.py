@@ -26,6 +26,7 @@ from headatlas.corpora.sampling import stable_hash
 from headatlas.corpora.text import TextLine
 from headatlas.encoding.template import Frame, leading_space, pair_frame, plain_backend, single_frame
 from headatlas.errors import CorpusError, SettingError
+from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -222,8 +223,8 @@ def _number_words(lines: list[Encoding]) -> list[int]:
 def _why_nothing(left_out: Counter[str]) -> str:
     if left_out["document_of_one_line"]:
         return (
-            f"The text gives no segment: all {left_out['document_of_one_line']:,} of its documents have only one line, "
-            "and a pair A, B needs two. Put one sentence on each line, or use --text-format paragraphs to split lines "
+            f"The text gives no segment: {counted(left_out['document_of_one_line'], 'document')} of one line, and a "
+            "pair A, B needs two. Put one sentence on each line, or add --format text=paragraphs, which splits lines "
             "into sentences, or --segment-style single."
         )
     if left_out["line_without_tokens"]:

@@ -20,6 +20,7 @@ from headatlas.corpora.treebanks.sentence import Sentence
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL, Frame, leading_space, plain_backend, single_frame
 from headatlas.errors import CorpusError
+from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from tokenizers import Encoding
@@ -202,7 +203,7 @@ def _why_nothing(left_out: Counter[str], max_tokens: int) -> str:
         )
     if empty := left_out["sentence_without_tokens"]:
         return (
-            f"No sentence of the treebank can be used: its {empty:,} sentences turn into no tokens. "
+            f"No sentence of the treebank can be used: {counted(empty, 'sentence')} without a token. "
             "Is the text in a script that this model's tokenizer knows?"
         )
     return "No sentence of the treebank can be used: it is empty."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from headatlas.checksums import pack_tensors, unpack_tensors
+from headatlas.checksums import unpack_tensors, write_tensors
 from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
@@ -51,8 +51,7 @@ class Checkpoint:
         arrays = {f"{name}/{key}": array for name, study in studies.items() for key, array in study.state().items()}
         metadata = {"format": FORMAT, "batches": json.dumps(_spans(batches)), "settings": json.dumps(self._settings)}
         metadata["failures"] = json.dumps(dict(failures or {}))
-        content = pack_tensors(arrays, metadata)
-        write_atomically(self.path, lambda temporary: temporary.write_bytes(content))
+        write_atomically(self.path, lambda temporary: write_tensors(temporary, arrays, metadata))
 
     def resume(self, studies: Mapping[str, Study], batches: int) -> tuple[set[int], dict[str, str]]:
         """Restore the studies from the saved state, if there is one.
@@ -100,12 +99,12 @@ def read_state(path: Path, remedy: str = START_AGAIN) -> SavedRun:
 
 
 def fits(study: Study, state: Arrays) -> bool:
-    """Whether a saved state has the same sums as a started study, in shape and type."""
+    """Whether a saved state has the same sums as a started study, in shape and kind: integers may be wider."""
     return _layout(study.state()) == _layout(state)
 
 
 def _layout(state: Arrays) -> dict[str, tuple[tuple[int, ...], str]]:
-    return {key: (array.shape, array.dtype.str) for key, array in state.items()}
+    return {key: (array.shape, array.dtype.kind) for key, array in state.items()}
 
 
 def _spans(numbers: Iterable[int]) -> list[tuple[int, int]]:

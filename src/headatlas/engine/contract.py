@@ -35,9 +35,11 @@ from headatlas.engine.workers import Workers
 from headatlas.errors import HeadatlasError, PluginError
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
+from headatlas.models.tiles import Tile
 from headatlas.models.tiny import LONGEST, tiny_model
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label
+from headatlas.studies.reductions import ReducedLayer
 from headatlas.studies.state import Arrays
 from headatlas.studies.study import LayerMap, Setup, Study, check_sums
 from headatlas.tables import Table
@@ -77,6 +79,7 @@ class Contract:
         self.compare("calling frames twice", once, whole)
         self.compare("a batch for every input", once, self.show([[segment] for segment in self.segments]))
         self.compare("more padding", once, self.show(blocks, padding=5))
+        self.compare("attention in blocks of rows", once, self.show(blocks, rows=5))
         self.compare("another order of inputs", once, self.show([block[::-1] for block in blocks[::-1]]))
         half = len(blocks) // 2 or 1
         for first, second, what in ((blocks[:half], blocks[half:], ""), (blocks[half:], blocks[:half], " in turn")):
@@ -104,8 +107,10 @@ class Contract:
             study.start(shape or self.model.shapes[self.model.default_stack])
         return study
 
-    def show(self, blocks: Sequence[Segments], padding: int = 0, study: Study | None = None) -> Study:
-        """Let a study see batches, with some padding more than they need."""
+    def show(
+        self, blocks: Sequence[Segments], padding: int = 0, study: Study | None = None, rows: int | None = None
+    ) -> Study:
+        """Let a study see batches, with some padding more than they need, or with its reductions of so many rows."""
         study = study or self.blank()
         for block in blocks:
             batch = make_batch(block, self.model.kinds, self.model.pad_id)
@@ -121,7 +126,7 @@ class Contract:
                     weights[row, :, :size] = 0
                     weights[row, :, :size, :size] = self.maps[segment.id][layer][:heads]
                 before = weights.clone()
-                study.see(layer, LayerMap(weights, batch, None))
+                study.see(layer, _layer_map(study, layer, weights, batch, rows))
                 if not torch.equal(before, weights):
                     raise AssertionError(f"The study '{study.name}' changes a map, which other studies see too.")
             study.end_batch(batch)
@@ -187,6 +192,20 @@ class Contract:
         for name, frame in self.tables_of(study).items():
             if difference := describe_difference(expected[name], frame):
                 raise AssertionError(f"The study '{study.name}': {what} gives {difference.format(table=name)}.")
+
+
+def _layer_map(study: Study, layer: int, weights: Tensor, batch: Batch, rows: int | None) -> LayerMap:
+    """Whole maps, or what the study's reductions make of blocks of rows whose memory is used again."""
+    reductions = study.reductions()
+    if rows is None or reductions is None:
+        return LayerMap(weights, batch, None)
+    reduced = ReducedLayer(layer, batch, weights, reductions)
+    for place, length in enumerate(reduced.lengths):
+        for first in range(0, length, rows):
+            memory = weights[place : place + 1, :, first : min(first + rows, length)].clone()
+            reduced.add(Tile(memory, segment=place, row=first))
+            memory.fill_(torch.nan)
+    return LayerMap.reduced(reduced.results(), batch, weights)
 
 
 def check_workers(contracts: Mapping[str, Contract]) -> None:

@@ -6,7 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
+import torch
 from torch import Tensor
 
 from headatlas.choices import Stack
@@ -16,10 +18,13 @@ from headatlas.encoding.masking import Masker
 from headatlas.encoding.segments import Segment
 from headatlas.engine.memory import is_out_of_memory, out_of_memory
 from headatlas.errors import ModelError, PluginError, first_line
-from headatlas.models.model import Model, Observable, SeeMap
+from headatlas.models.model import Model, Observable, OpenLayer, SeeMap
+from headatlas.progress import moved
+from headatlas.studies.reductions import ReducedLayer, Reduction
 from headatlas.studies.state import Arrays
 from headatlas.studies.study import LayerMap, Study, refuse_non_finite
 
+MOST_WHOLE = 50_000_000  # attention weights of all layers that gradients keep at a time: a few times 200 MB
 Sums = dict[str, Arrays]
 Failures = dict[str, str]
 """Studies of other packages that failed, and how. The others go on without them."""
@@ -28,6 +33,14 @@ Failures = dict[str, str]
 def is_own(study: Study) -> bool:
     """Whether a study is one of headatlas, whose failure ends a run."""
     return type(study).__module__.partition(".")[0] == "headatlas"
+
+
+def how_computed(model: Observable, studies: Mapping[str, Study]) -> str:
+    """Say in a phrase how the attention that some studies see is computed, and who needs whole maps."""
+    if not isinstance(model, Model):
+        return "stored maps"
+    needing = [name for name, study in studies.items() if study.watches == "attention" and study.reductions() is None]
+    return f"whole maps, for {', '.join(needing)}" if needing and model.in_tiles else model.computed_in
 
 
 def describe_failure(error: Exception) -> str:
@@ -63,17 +76,29 @@ class Observer:
         if gradients and self._differentiated is None:
             raise ModelError(f"{model.name}: stored maps have no loss to differentiate.")
         masked = self._differentiated is not None and self._differentiated.language_model == "masked"
+        passes = len({study.watches for study in studies.values()})
+        self._layer_share = 1 / (max(passes, 1) * model.shapes[stack or model.default_stack].layers)
         self._masker = Masker(self._differentiated.tokenizer, seed) if self._differentiated and masked else None
 
     def observe(self, batch: Batch) -> None:
         """Run one batch: every study sees all layers, then ends the batch."""
         try:
             if any(study.watches == "attention" for study in self._studies.values()):
-                self._model.observe(batch, self._seen_by(batch, "attention"), self._stack)
+                model = self._model
+                if isinstance(model, Model) and model.in_tiles and self._reductions("attention") is not None:
+                    model.observe_tiles(batch, self._opened_by(batch, "attention"), self._stack)
+                else:
+                    self._model.observe(batch, self._seen_by(batch, "attention"), self._stack)
             if self._differentiated and any(study.watches == "gradients" for study in self._studies.values()):
-                self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
+                too_large = self._too_large_for_gradients(batch, self._differentiated)
+                if too_large and self._reductions("gradients") is not None:
+                    open_layer = self._opened_by(batch, "gradients")
+                    self._differentiated.observe_gradient_tiles(batch, open_layer, self._masker)
+                else:
+                    self._differentiated.observe_gradients(batch, self._seen_by(batch, "gradients"), self._masker)
             for name, study in list(self._studies.items()):
                 self._attempt(name, study, partial(self._end, study, batch))
+                moved()
         except (MemoryError, RuntimeError) as error:
             if not is_out_of_memory(error):
                 raise
@@ -83,18 +108,59 @@ class Observer:
                 f"in a batch of {inputs} x {tokens} tokens of {self._model.name} on {device}"
             ) from error
 
+    def _too_large_for_gradients(self, batch: Batch, model: Model) -> bool:
+        """Whether the maps of all layers, which gradients need at a time, would take too much memory as a whole."""
+        numbers = model.shapes[model.default_stack].total * batch.mask.numel() * batch.mask.shape[1]
+        return model.in_tiles and numbers > MOST_WHOLE
+
+    def _reductions(self, watching: str) -> list[Reduction] | None:
+        """What the studies need of each layer; None if one needs whole maps."""
+        needed: dict[Reduction, None] = {}
+        for study in self._studies.values():
+            if study.watches == watching:
+                reductions = study.reductions()
+                if reductions is None:
+                    return None
+                needed |= dict.fromkeys(reductions)
+        return list(needed)
+
+    def _fail(self, watching: str, reduction: Reduction, error: Exception) -> None:
+        """Let the studies fail that need a reduction which failed."""
+
+        def fail() -> None:
+            raise error
+
+        for name, study in list(self._studies.items()):
+            if study.watches == watching and reduction in (study.reductions() or ()):
+                self._attempt(name, study, fail)
+
+    def _opened_by(self, batch: Batch, watching: str) -> OpenLayer:
+        copies = _Copies(batch)
+
+        def open_layer(layer: int, query: Tensor) -> ReducedLayer:
+            here = copies.on(query.device)
+
+            def done(results: dict[Reduction, Any]) -> None:
+                self._show(layer, LayerMap.reduced(results, here, query), watching)
+
+            still_needed = self._reductions(watching) or []
+            return ReducedLayer(layer, here, query, still_needed, done, partial(self._fail, watching))
+
+        return open_layer
+
     def _seen_by(self, batch: Batch, watching: str) -> SeeMap:
-        copies = {batch.mask.device: batch}  # the layers of a large model may be on several devices
+        copies = _Copies(batch)
 
         def see(layer: int, weights: Tensor, mask: Tensor | None) -> None:
-            if weights.device not in copies:
-                copies[weights.device] = batch.to(weights.device)
-            layer_map = LayerMap(weights, copies[weights.device], mask)
-            for name, study in list(self._studies.items()):
-                if study.watches == watching:
-                    self._attempt(name, study, partial(study.see, layer, layer_map))
+            self._show(layer, LayerMap(weights, copies.on(weights.device), mask), watching)
 
         return see
+
+    def _show(self, layer: int, layer_map: LayerMap, watching: str) -> None:
+        for name, study in list(self._studies.items()):
+            if study.watches == watching:
+                self._attempt(name, study, partial(study.see, layer, layer_map))
+        moved(self._layer_share)
 
     def _end(self, study: Study, batch: Batch) -> None:
         """Let a study end its batch. Numbers of another package's study that are not finite may be the model's."""
@@ -123,6 +189,18 @@ class Observer:
         attempt(name, study, self.failures, call)
         if name in self.failures:
             del self._studies[name]
+
+
+class _Copies:
+    """A batch on every device that a layer is on: those of a large model may be on several."""
+
+    def __init__(self, batch: Batch) -> None:
+        self._batch, self._copies = batch, {batch.mask.device: batch}
+
+    def on(self, device: torch.device) -> Batch:
+        if device not in self._copies:
+            self._copies[device] = self._batch.to(device)
+        return self._copies[device]
 
 
 @dataclass(frozen=True)

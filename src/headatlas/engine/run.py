@@ -9,7 +9,6 @@ from contextlib import closing
 from copy import deepcopy
 from functools import partial
 from multiprocessing.reduction import ForkingPickler
-from pathlib import Path
 
 from headatlas.choices import Stack
 from headatlas.encoding.batches import iterate_batches, plan_batches
@@ -18,12 +17,13 @@ from headatlas.encoding.segments import Segment
 from headatlas.engine.checkpoint import Checkpoint
 from headatlas.engine.guards import ctrl_c
 from headatlas.engine.job import Failures, Job, Work, attempt, is_own
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.workers import Workers, observe_with_workers
 from headatlas.errors import PluginError, SurveyInterruptedError
 from headatlas.models.model import Observable
 from headatlas.models.stacks import HeadShape
+from headatlas.progress import Stage, stage
 from headatlas.studies.study import Study
+from headatlas.wording import counted
 
 SECONDS_BETWEEN_SAVES = 30.0
 
@@ -40,8 +40,7 @@ def run_studies(
     checkpoint: Checkpoint | None = None,
     seconds_between_saves: float = SECONDS_BETWEEN_SAVES,
     workers: Workers | None = None,
-    description: str | None = None,
-    show_progress: bool = False,
+    description: str = "Observing",
 ) -> Failures:
     """Let every study see every segment once; resume from the checkpoint's state if there is one.
 
@@ -56,8 +55,7 @@ def run_studies(
         checkpoint: Where the state is saved.
         seconds_between_saves: How often.
         workers: Who runs the batches; by default this process.
-        description: What the progress bar is called.
-        show_progress: Whether there is one.
+        description: What the progress bar is called, before the number of segments.
 
     Returns:
         The studies of other packages that failed, and how. What the others saw is not affected.
@@ -83,18 +81,18 @@ def run_studies(
     saved_at = time.monotonic()
     with (
         ctrl_c() as stop,
-        TokenProgress(
-            description or Path(model.name).name, sum(sizes), sum(sizes[number] for number in done), show_progress
-        ) as progress,
+        stage(
+            f"{description}: {counted(len(segments), 'segment')}", sum(sizes), sum(sizes[number] for number in done)
+        ) as bar,
         closing(
             observe_with_workers(workers, job, work, studies, failures)
             if workers
-            else _observe_here(job, work, studies, failures)
+            else _observe_here(job, work, studies, failures, bar)
         ) as blocks,
     ):
         for block in blocks:
             done.update(block)
-            progress.advance(sum(sizes[number] for number in block))
+            bar.advance(sum(sizes[number] for number in block))
             due = time.monotonic() - saved_at >= seconds_between_saves
             if checkpoint and (due or stop.is_set() or len(done) == len(plan)):
                 checkpoint.save(_without(studies, failures), done, failures)
@@ -116,6 +114,7 @@ def _start(studies: Mapping[str, Study], shape: HeadShape, workers: Workers | No
 def _start_one(study: Study, shape: HeadShape, workers: Workers | None) -> None:
     study.start(shape)
     study.batch_pairs()
+    study.reductions()
     if not study.state():
         raise PluginError("it declares no State, so that nothing could be merged, saved or resumed")
     if workers and not is_own(study):
@@ -128,11 +127,14 @@ def _without(studies: Mapping[str, Study], failures: Failures) -> dict[str, Stud
     return {name: study for name, study in studies.items() if name not in failures}
 
 
-def _observe_here(job: Job, work: Work, studies: Mapping[str, Study], failures: Failures) -> Generator[Sequence[int]]:
+def _observe_here(
+    job: Job, work: Work, studies: Mapping[str, Study], failures: Failures, bar: Stage
+) -> Generator[Sequence[int]]:
     """Observe one batch after another in this process, and yield the number of each. Adds to the failures."""
     observer = job.observer(_without(studies, failures))
     plan = [work.plan[number] for number in work.left]
     for number, batch in zip(work.left, iterate_batches(work.segments, plan, job.kinds, job.model.pad_id), strict=True):
+        bar.begin(work.sizes[number])
         observer.observe(batch.to(job.model.device))
         failures |= observer.failures
         yield [number]

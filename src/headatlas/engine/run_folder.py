@@ -36,6 +36,7 @@ from headatlas.files import json_text, make_folder, parse_json, write_atomically
 from headatlas.limits import LARGEST_JSON, LARGEST_STATE, read_within
 from headatlas.manifest import FORMAT, MANIFEST, Manifest, Produced, moment, versions
 from headatlas.models.stacks import parse_shape
+from headatlas.progress import moved
 
 STATE = "state"  # folder of what is finished while a run lasts
 AGAIN = "Delete it and run the same command again."
@@ -61,7 +62,8 @@ class RunPart:
         return RunPart(self.state / name, self._stop)
 
     def check_stop(self) -> None:
-        """Stop here if Ctrl-C was pressed; everything that was finished is saved."""
+        """Stop here if Ctrl-C was pressed; everything that was finished is saved. The progress display moves."""
+        moved()
         if self._stop.is_set():
             raise SurveyInterruptedError(f"Stopped. {KEPT}")
 

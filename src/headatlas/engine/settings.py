@@ -44,7 +44,7 @@ def refuse_other(place: Path, holds: str, before: Any, now: Mapping[str, Any], v
 
     Args:
         place: The folder or file of the earlier run.
-        holds: What it holds then, for example "other results".
+        holds: What it holds then, for example "other results", before "than you asked for".
         before: The settings of the earlier run, as read from its file.
         now: The settings of this run, as JSON would return them.
         version: The version of headatlas that made the earlier run.
@@ -54,7 +54,8 @@ def refuse_other(place: Path, holds: str, before: Any, now: Mapping[str, Any], v
     """
     if differing := differences(before, now, version):
         raise AtlasError(
-            f"{place}: holds {holds} ({'; '.join(differing)}). Choose another --out folder, or delete this one."
+            f"{place}: holds {holds} than you asked for ({'; '.join(differing)}). Choose another --out folder, or "
+            "delete this one to start again."
         )
 
 

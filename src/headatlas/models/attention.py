@@ -3,7 +3,11 @@
 A model file of transformers defines `eager_attention_forward`, which returns the weights, and calls it if the
 implementation is named "eager". While a network is observed, a function of ours replaces it in that file. It calls the
 original, hands over the weights layer by layer and drops them, so that a forward pass holds one layer's maps at a time
-instead of all. Each head's output can be changed on its way, which is how heads are gated (see `gates.py`).
+instead of all. Each head's output can be changed on its way, which is how heads are gated, and so can the mask before
+the softmax, which is how attention between tokens is cut (see `gates.py`).
+
+Attention may be observed as whole maps, or in tiles, blocks of rows that go to sinks while they are computed, so that
+no map exists as a whole (see `tiled.py`).
 
 The network keeps the name "eager" because model files ask for it: DeepSeek-V3.2 and its relatives, for example, apply
 their sparse mask only under the names "eager" and "sdpa". Nothing stays behind in transformers afterwards. Other
@@ -16,6 +20,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
+from functools import partial
 from threading import Lock
 from types import ModuleType
 from typing import Any, TypeVar
@@ -23,14 +28,24 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-EAGER = "eager"
+from headatlas.models.masks import EAGER as EAGER
+from headatlas.models.masks import interval_masks
+from headatlas.models.tiled import Call, LayerSink, TiledAttention
+
 _FUNCTION = "eager_attention_forward"  # some files have several: text_..., vision_...
 
 T = TypeVar("T")
 _See = Callable[[nn.Module, Tensor, Tensor | None], None]
 _Change = Callable[[nn.Module, Tensor], Tensor]
+_OpenSink = Callable[[nn.Module, Tensor], LayerSink]
+_Attend = Callable[[Tensor | None], tuple[Tensor, Tensor]]
+_Cut = Callable[[nn.Module, Tensor, Tensor | None, _Attend], tuple[Tensor, Tensor]]
+_Answer = Callable[[nn.Module], Tensor | None]
 _observer: ContextVar[_See | None] = ContextVar("headatlas_observer", default=None)
 _changer: ContextVar[_Change | None] = ContextVar("headatlas_changer", default=None)
+_cutter: ContextVar[_Cut | None] = ContextVar("headatlas_cutter", default=None)
+_answerer: ContextVar[_Answer | None] = ContextVar("headatlas_answerer", default=None)
+_tiler: ContextVar[tuple[TiledAttention, _OpenSink] | None] = ContextVar("headatlas_tiler", default=None)
 _replacing = Lock()
 
 
@@ -42,9 +57,37 @@ def observing(network: nn.Module, see: _See) -> AbstractContextManager[None]:
     return _set_within(_observer, see, network)
 
 
+@contextmanager
+def tiling(network: nn.Module, open_sink: _OpenSink, rows: int | None = None) -> Iterator[None]:
+    """Within this context those layers attend in tiles.
+
+    open_sink: gets an attention module and its queries [B, H, Q, D], and returns what takes the tiles of this call.
+    rows: the most rows of a tile, by default as many as are fast.
+    """
+    with interval_masks(), _set_within(_tiler, (TiledAttention(rows), open_sink), network):
+        yield
+
+
 def changing(network: nn.Module, change: _Change) -> AbstractContextManager[None]:
     """Within this context `change` replaces the heads' outputs [B, Q, H, D] of each of those modules."""
     return _set_within(_changer, change, network)
+
+
+def cutting(network: nn.Module, cut: _Cut) -> AbstractContextManager[None]:
+    """Within this context `cut` attends in place of each of those modules.
+
+    `cut` gets the module, its queries [B, H, Q, D], its mask, and the original function of a mask alone, which returns
+    the heads' outputs and the weights.
+    """
+    return _set_within(_cutter, cut, network)
+
+
+def answering(network: nn.Module, answer: _Answer) -> AbstractContextManager[None]:
+    """Within this context a module for which `answer` knows the heads' outputs [B, Q, H, D] does not attend.
+
+    The outputs are changed as if it had; it has no weights to observe.
+    """
+    return _set_within(_answerer, answer, network)
 
 
 class _EagerAttention:
@@ -63,11 +106,22 @@ class _EagerAttention:
         attention_mask: Tensor | None = None,
         **kwargs: Any,
     ) -> tuple[Tensor, Tensor | None]:
-        output, weights = self.original(module, query, key, value, attention_mask, **kwargs)
-        change, see = _changer.get(), _observer.get()
+        change, see, tiler, cut = _changer.get(), _observer.get(), _tiler.get(), _cutter.get()
+        answer = _answerer.get()
+        known = None if answer is None else answer(module)
+        weights: Tensor | None = None
+        if known is not None:
+            output = known
+        elif tiler is not None and cut is None:
+            in_tiles, open_sink = tiler
+            call = Call(self.original, module, query, key, value, attention_mask, kwargs)
+            output = in_tiles(call, open_sink(module, query))
+        else:
+            attend = partial(self.original, module, query, key, value, **kwargs)
+            output, weights = attend(attention_mask) if cut is None else cut(module, query, attention_mask, attend)
         if change is not None:
             output = change(module, output)
-        if see is None:
+        if see is None or weights is None:
             return output, weights
         see(module, weights, attention_mask)
         return output, None

@@ -2,16 +2,21 @@
 
 The packages are found without importing them, and their weights are checked against known SHA-256 sums. One model
 adds a head and adapters that come with headatlas: `embedded_mlm/` beside this file, with its model card.
+
+What a misspelt name may mean is known here too, without anything heavy.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 
 from headatlas.errors import ModelError
 from headatlas.files import installed_file, sha256
+
+MISSPELT = 0.85  # similarity to an embedded model's name from which a name is taken for it
 
 
 @dataclass(frozen=True)
@@ -89,3 +94,32 @@ EMBEDDED = {
         ),
     )
 }
+
+
+def check_name(name: str) -> None:
+    """Refuse a name that the hub cannot know: a path that does not exist, or a misspelt embedded model."""
+    path = path_of(name)
+    if name in EMBEDDED or path.exists():
+        return
+    is_path = name.startswith((".", "/", "~")) or name.count("/") > 1 or path.suffix == ".gguf"
+    if is_path or get_close_matches(name, EMBEDDED, n=1, cutoff=MISSPELT):
+        raise ModelError(f"{name}: there is no such {'folder' if is_path else 'model'}. {suggestion(name)}")
+
+
+def suggestion(name: str) -> str:
+    """What to give instead of an unknown name: the most similar one, or a list of all."""
+    parent = Path(name).parent
+    folders = [str(path.parent) for path in parent.glob("*/config.json")] if parent.is_dir() else []
+    if similar := get_close_matches(name, [*EMBEDDED, *folders], n=1):
+        return f"Did you mean {similar[0]}?"
+    return f"Give a model folder, a hub name or one of: {', '.join(EMBEDDED)}."
+
+
+def path_of(name: str) -> Path:
+    """A model's name as a path, which need not exist."""
+    try:
+        path = Path(name).expanduser()
+        path.exists()
+    except (OSError, RuntimeError) as error:  # too long, or the home of an unknown user
+        raise ModelError(f"{name}: is not a valid path ({error}). Give a model folder or a hub name.") from error
+    return path

@@ -1,8 +1,8 @@
 """Gates on heads: one number per head that scales its output, between attention and the output projection.
 
 A gate of 1 leaves a head as it is, a gate of 0 removes it (Michel et al. 2019). What a gate shuts off can be replaced,
-for example by the head's mean output. Gates act within a `with` block (`Model.gated`); nothing stays behind in the
-network.
+for example by the head's mean output. Cuts are gates that shut a head for some pairs of tokens alone. Both act within a
+`with` block (`Model.gated`, `Model.changing_outputs`); nothing stays behind in the network.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 import torch
 from torch import Tensor
 
-from headatlas.errors import SettingError
+from headatlas.errors import ModelError, SettingError
 from headatlas.models.heads import check_head
 from headatlas.models.stacks import HeadShape
 
@@ -22,6 +22,11 @@ ChangeOutput = Callable[[int, Tensor], Tensor]
 Instead = Callable[[int, Tensor], Tensor]
 """Called with the layer (from 0) and its heads' outputs [B, Q, H, D]; returns what a closed gate's output is replaced
 by, of a shape that broadcasts to the outputs."""
+
+Attend = Callable[[Tensor | None], tuple[Tensor, Tensor]]
+"""Called with an additive mask [B or 1, H or 1, Q, K] or None; returns outputs [B, Q, H, D], weights [B, H, Q, K]."""
+
+_CLOSED = -5e3  # masks are at most -1e4 where a key may not be seen; biases of positions are far above
 
 
 class Gates:
@@ -63,6 +68,38 @@ class Gates:
         if gate.ndim == 2 and len(gate) != len(like):
             raise SettingError(f"There are gates for {len(gate)} inputs, but the batch has {len(like)}.")
         return gate if gate.ndim == 2 else gate[None]
+
+
+class Cuts(Gates):
+    """Keeps heads whose gate is 0 from attending from some tokens to others.
+
+    These pairs are masked before the softmax, so a token's attention is divided among what it may still see (attention
+    knockout, Geva et al. 2023). A token that may see nothing any more gets an output of 0 from the head.
+    """
+
+    def __init__(self, gates: Tensor, pairs: Tensor, shape: HeadShape) -> None:
+        """gates: as for `Model.gated`. pairs: [Q, K] bool, true where a token may not attend to another."""
+        super().__init__(gates, None, shape)
+        self._pairs = pairs
+
+    def __call__(self, layer: int, output: Tensor) -> Tensor:
+        """Refuse to act on outputs, where it is too late."""
+        raise TypeError("cuts act before the softmax: give them to Model.changing_outputs themselves")
+
+    def attend(self, layer: int, query: Tensor, mask: Tensor | None, attend: Attend) -> tuple[Tensor, Tensor]:
+        """Attend as the layer does, without the pairs. query: [B, H, Q, D]."""
+        if not self._acts[layer]:
+            return attend(mask)
+        mask = query.new_zeros(1, 1, 1, 1) if mask is None else mask
+        heads = self._of(layer, query.shape[1], query) == 0  # [B or 1, H]
+        cut = heads[..., None, None] & self._pairs.to(query.device)  # [B or 1, H, Q, K]
+        seen = (mask > _CLOSED) & ~cut
+        blind = cut.any(-1, keepdim=True) & ~seen.any(-1, keepdim=True)  # [B, H, Q, 1]
+        masked = cut & ~blind
+        output, weights = attend(torch.where(masked, torch.finfo(mask.dtype).min, mask))
+        if (weights * masked).any():
+            raise ModelError("This architecture does not apply the mask it is given, so its attention cannot be cut.")
+        return output.masked_fill(blind.transpose(1, 2), 0), weights.masked_fill(blind, 0)
 
 
 def all_open(shape: HeadShape, device: torch.device) -> Tensor:

@@ -13,6 +13,7 @@ import contextlib
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from importlib.metadata import version
 from pathlib import Path
@@ -25,9 +26,12 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from headatlas.choices import Stack
 from headatlas.errors import HeadatlasError, ModelError
 from headatlas.files import make_folder, parse_json, write_text
-from headatlas.models.attention import observing
-from headatlas.models.model import home_of, longest_input
+from headatlas.models.attention import observing, tiling
+from headatlas.models.lengths import longest_input
+from headatlas.models.model import home_of
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs
+from headatlas.models.tiled import DroppedTiles
+from headatlas.progress import moved
 from headatlas.remote import cache_folder
 
 FIRST_TEXT = "The first look at a model."
@@ -38,6 +42,7 @@ MOST_WORK = 2e11  # tokens x parameters of one pass: some seconds on a laptop
 _SIZE = re.compile(r"window|chunk|block|local_attention|top_?k")
 _STATES = ("last_hidden_state", "encoder_last_hidden_state")
 _MOST_NAMED = 4
+_FEWEST_ROWS, _TILES = 5, 8  # attention in tiles is compared in about so many
 
 
 def check_weights(network: PreTrainedModel, name: str) -> None:
@@ -123,8 +128,7 @@ def compare_with_eager(
             with contextlib.suppress(HeadatlasError):  # a cache that cannot be written does no harm
                 make_folder(cached.parent)
                 write_text(cached, json.dumps(result))
-    rounding = torch.finfo(network.dtype).eps ** 0.5  # relative to the largest number; usually there is none at all
-    if result["largest_difference"] > rounding * max(1.0, result["largest_state"]):
+    if result["largest_difference"] > _rounding(network, result):
         raise ModelError(
             f"{name}: {type(network).__name__} computes something different when it is observed than on its own: with "
             f"eager attention its last hidden states differ by up to {result['largest_difference']:.2g} over "
@@ -196,21 +200,59 @@ def _check_finite(name: str, stack: Stack, layer: int, weights: Tensor) -> None:
     )
 
 
-def _compare(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, tokens: int) -> dict[str, float]:
-    """The largest absolute difference of the last hidden states, and the largest of their numbers."""
-    ordinary = sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
-    chosen = torch.randint(len(ordinary), (tokens,), generator=torch.Generator().manual_seed(0))
-    input_ids = torch.tensor(ordinary)[chosen][None].to(home_of(network))
-    inputs, run = _inputs_to_run(network, input_ids), _part_to_run(network)
-    with torch.inference_mode():
-        plain = list(_last_states(run(**inputs)))
-        with observing(network, lambda *_: None):
-            observed = list(_last_states(run(**inputs)))
+def _rounding(network: PreTrainedModel, result: Mapping[str, Any]) -> float:
+    """The largest difference that rounding may make: relative to the largest number. Usually there is none at all."""
+    return float(torch.finfo(network.dtype).eps ** 0.5 * max(1.0, result["largest_state"]))
+
+
+def _compare(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, tokens: int) -> dict[str, Any]:
+    """The largest absolute difference of the last hidden states, the largest of their numbers, and those of tiles."""
+    plain = _states(network, tokenizer, tokens)
+    with observing(network, lambda *_: None):
+        observed = _states(network, tokenizer, tokens)
     if not plain:
         raise ValueError("there are no hidden states to compare")
     largest = max(float(states.nan_to_num(0, 0, 0).abs().max()) for states in plain)
-    pairs = zip(plain, observed, strict=True)
-    return {"largest_difference": max(_difference(*pair) for pair in pairs), "largest_state": largest}
+    result: dict[str, Any] = {"largest_difference": _largest_difference(plain, observed), "largest_state": largest}
+    return result | {"in_tiles": _compare_tiles(network, tokenizer, plain, tokens, _rounding(network, result))}
+
+
+def _compare_tiles(
+    network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, plain: list[Tensor], tokens: int, rounding: float
+) -> dict[str, Any]:
+    """How far attention in tiles is from that in one piece, and how many layers are computed in which way.
+
+    An eager function that minds how many queries it gets is not the same in tiles: "differs" says so.
+    """
+    layers: Counter[str] = Counter()
+
+    class Counted(DroppedTiles):
+        def finish(self, path: str) -> None:
+            layers[path] += 1
+
+    def open_sink(_module: nn.Module, query: Tensor) -> DroppedTiles:
+        return Counted([query.shape[2]] * len(query))
+
+    try:
+        with tiling(network, open_sink, rows=max(_FEWEST_ROWS, tokens // _TILES)):
+            difference = _largest_difference(plain, _states(network, tokenizer, tokens))
+    except (RuntimeError, ValueError, IndexError, TypeError) as error:
+        return {"differs": True, "reason": type(error).__name__}
+    return {"differs": difference > rounding, "largest_difference": difference, "layers": dict(layers)}
+
+
+def _states(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, tokens: int) -> list[Tensor]:
+    """The last hidden states of random ordinary tokens."""
+    ordinary = sorted(set(tokenizer.get_vocab().values()) - set(tokenizer.all_special_ids))
+    chosen = torch.randint(len(ordinary), (tokens,), generator=torch.Generator().manual_seed(0))
+    input_ids = torch.tensor(ordinary)[chosen][None].to(home_of(network))
+    moved()
+    with torch.inference_mode():
+        return list(_last_states(_part_to_run(network)(**_inputs_to_run(network, input_ids))))
+
+
+def _largest_difference(plain: list[Tensor], other: list[Tensor]) -> float:
+    return max(_difference(*pair) for pair in zip(plain, other, strict=True))
 
 
 def _last_states(outputs: Any) -> Iterator[Tensor]:
@@ -262,6 +304,6 @@ def _cached_result(network: PreTrainedModel, weights: Mapping[str, Any] | str | 
 def _read(path: Path) -> dict[str, Any] | None:
     with contextlib.suppress(OSError, ValueError):
         result = parse_json(path.read_text(encoding="utf-8"))
-        if isinstance(result, dict) and {"tokens", "largest_difference", "largest_state"} <= result.keys():
+        if isinstance(result, dict) and {"tokens", "largest_difference", "largest_state", "in_tiles"} <= result.keys():
             return result
     return None

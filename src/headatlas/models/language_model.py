@@ -16,6 +16,7 @@ from torch.nn.functional import cross_entropy
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.masking import IGNORED
 from headatlas.models.replay import instead_of_forward
+from headatlas.progress import moved
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -81,6 +82,7 @@ def differentiate_loss(
         logits: Tensor = run().logits
     finally:
         hook.remove()
+    moved()
     if not kept or logits.shape[:2] != (1, min(block, len(wanted))):  # its head does not read what its base returns
         torch.autograd.backward(_loss(logits[chosen], wanted, among))
         return
@@ -92,6 +94,7 @@ def differentiate_loss(
         with instead_of_forward([network.base_model], lambda *_arguments, **_named: outputs):
             logits = network(**inputs).logits
         torch.autograd.backward(_loss(logits[0], wanted[part], among[part]))
+        moved()
     torch.autograd.backward(states, apart.grad)
 
 

@@ -9,10 +9,10 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, TypeAlias, get_args
 
 import torch
-from transformers import AutoConfig, AutoTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.models.auto import modeling_auto as auto
 from transformers.models.auto.auto_factory import _get_model_class
 
@@ -20,18 +20,22 @@ from headatlas.choices import DeviceMap, DeviceMapName, Dtype, LanguageModel, Ra
 from headatlas.errors import SettingError, first_line
 from headatlas.models import pretrained
 from headatlas.models.model import Model
-from headatlas.models.observing import make_observable, quiet_transformers
+from headatlas.models.observing import LANGUAGE_MODELS, TASK_HEADS, make_observable, observe_network, quiet_transformers
 from headatlas.models.pruning import pruned_class
 from headatlas.models.sources import ModelSource, find_source
+from headatlas.progress import moved, stage
 
+AnyModel: TypeAlias = str | Path | Model | PreTrainedModel | tuple[PreTrainedModel, PreTrainedTokenizerBase]
+"""What the functions of headatlas take as a model: a name or folder, a loaded model, or a network in memory."""
 DTYPES: tuple[str, ...] = get_args(Dtype)
 NAMED_MAPS: tuple[str, ...] = get_args(DeviceMapName)
-_TASK_HEADS: dict[TaskHead, tuple[Any, dict[str, str]]] = {
-    "classification": (auto.AutoModelForSequenceClassification, auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES),
-    "token-classification": (auto.AutoModelForTokenClassification, auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES),
-    "sequence-to-sequence": (auto.AutoModelForSeq2SeqLM, auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+_TASK_LOADERS: dict[TaskHead, Any] = {
+    "classification": auto.AutoModelForSequenceClassification,
+    "token-classification": auto.AutoModelForTokenClassification,
+    "sequence-to-sequence": auto.AutoModelForSeq2SeqLM,
 }
 _POSITIONS = re.compile(r"(position_embeddings?|wpe|embed_positions|pos_embed\w*)\.weight$")
+_STEPS = 5  # of loading: finding the files, tokenizer, weights, random weights and checksums, a first look
 _log = logging.getLogger(__name__)
 
 
@@ -74,46 +78,60 @@ def load_model(
     """
     if device_map is not None:
         _check_device_map(device_map, device, random_weights)
-    source = find_source(name, revision)
-    target, number_type = choose_device(device), choose_dtype(dtype)
-    arguments = source.arguments | {"trust_remote_code": trust_remote_code}
-    with quiet_transformers():
-        tokenizer = pretrained.from_pretrained(AutoTokenizer, source, arguments)
-        placing = {} if device_map is None else _place_options(source, device_map)
-        network, language_model, loaded_head, unused = _load_network(
-            source, arguments, placing, number_type, task_head, as_saved
+    with stage(f"Loading {Path(name).name}", total=_STEPS) as bar:
+        source = find_source(name, revision)
+        bar.advance()
+        target, number_type = choose_device(device), choose_dtype(dtype)
+        arguments = source.arguments | {"trust_remote_code": trust_remote_code}
+        with quiet_transformers(), pretrained.reading(source):
+            tokenizer = pretrained.from_pretrained(AutoTokenizer, source, arguments)
+            bar.advance()
+            placing = {} if device_map is None else _place_options(source, device_map)
+            network, language_model, loaded_head, unused = _load_network(
+                source, arguments, placing, number_type, task_head, as_saved
+            )
+        bar.advance()
+        if placing:  # the weights on disk go with the network, or when this process ends
+            weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
+        if random_weights is not None:
+            network = randomise(network, random_weights, seed)
+        record = source.record | {
+            "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
+            "weights_sha256": source.fingerprint(),
+            "random_weights": {"kind": random_weights, "seed": seed} if random_weights else None,
+        }
+        if as_saved:
+            record["unused_tensors"] = unused
+        network.requires_grad_(False)
+        bar.advance()
+        return make_observable(
+            network if device_map is not None else network.to(target),
+            tokenizer,
+            name=name,
+            language_model=language_model,
+            task_head=loaded_head,
+            record=record,
         )
-    if placing:  # the weights on disk go with the network, or when this process ends
-        weakref.finalize(network, shutil.rmtree, placing["offload_folder"], ignore_errors=True)
-    if random_weights is not None:
-        network = randomise(network, random_weights, seed)
-    record = source.record | {
-        "commit": getattr(network.config, "_commit_hash", None) or source.record.get("commit"),
-        "weights_sha256": source.fingerprint(),
-        "random_weights": {"kind": random_weights, "seed": seed} if random_weights else None,
-    }
-    if as_saved:
-        record["unused_tensors"] = unused
-    network.requires_grad_(False)
-    return make_observable(
-        network if device_map is not None else network.to(target),
-        tokenizer,
-        name=name,
-        language_model=language_model,
-        task_head=loaded_head,
-        record=record,
-    )
 
 
-def open_model(model: str | Path | Model, **options: Any) -> Model:
-    """Return a loaded model unchanged, or load a name with options of `load_model`."""
-    if isinstance(model, Model):
-        return model
-    if isinstance(model, str | Path):
-        return load_model(str(model), **options)
+def open_model(model: AnyModel, tokenizer: PreTrainedTokenizerBase | None = None, **options: Any) -> Model:
+    """Return a loaded model unchanged, observe a network in memory, or load a name with options of `load_model`."""
+    given, own = model if isinstance(model, tuple) and len(model) == 2 else (model, tokenizer)
+    if isinstance(given, PreTrainedModel):
+        if own is None:
+            raise SettingError(
+                f"{type(given).__name__} comes without its tokenizer. Give both, as in (network, tokenizer)."
+            )
+        return observe_network(given, own)
+    if own is not None:
+        raise SettingError("Only a network of transformers needs a tokenizer. Remove tokenizer.")
+    if isinstance(given, Model):
+        return given
+    if isinstance(given, str | Path):
+        return load_model(str(given), **options)
     raise SettingError(
-        f"{type(model).__name__} is not a headatlas model. Give a model's name, or make a network of transformers "
-        "observable first: headatlas.observe_network(network, tokenizer)."
+        f"{type(given).__name__} is not a model. Give a name, a folder, or a network of transformers with its "
+        "tokenizer."
     )
 
 
@@ -159,16 +177,15 @@ def _load_network(
     pretrained.check_layers(source, config)
     loader, language_model = _head_of(config)
     if task_head is not None:
-        task_loader, names = _TASK_HEADS[task_head]
-        if names.get(config.model_type) in set(config.architectures or ()):
-            loader, language_model = task_loader, None
+        if TASK_HEADS[task_head].get(config.model_type) in set(config.architectures or ()):
+            loader, language_model = _TASK_LOADERS[task_head], None
         else:
             task_head = None
     if as_saved and config.architectures:
         saved_as = pretrained.saved_class(config, source.name)
         if saved_as is not _class_of(loader, config):
             loader, language_model = saved_as, None
-        heads = (head for head, (_, names) in _TASK_HEADS.items() if saved_as.__name__ in names.values())
+        heads = (head for head, names in TASK_HEADS.items() if saved_as.__name__ in names.values())
         task_head = next(heads, None)
     if source.pruning is not None:
         loader = pruned_class(_class_of(loader, config), source.pruning)
@@ -193,8 +210,7 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
     """The loader and language model head for the architecture that the weights were saved as."""
     saved_as = set(config.architectures or ())
     if not config.is_encoder_decoder:
-        masked = auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES.get(config.model_type)
-        causal = auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config.model_type)
+        masked, causal = (LANGUAGE_MODELS[head].get(config.model_type) for head in ("masked", "causal"))
         if masked and (masked in saved_as or any(name.endswith("ForPreTraining") for name in saved_as)):
             return auto.AutoModelForMaskedLM, "masked"
         if causal and (causal in saved_as or not (saved_as or masked)):  # GGUF files do not name a class
@@ -205,18 +221,18 @@ def _head_of(config: Any) -> tuple[Any, LanguageModel | None]:
 def _check_device_map(device_map: DeviceMap, device: str | torch.device, random_weights: RandomWeights | None) -> None:
     """Refuse an impossible device map before anything is loaded."""
     if isinstance(device_map, str) and device_map not in NAMED_MAPS:
-        raise SettingError(f"--device-map {device_map} is unknown. Use one of: {', '.join(NAMED_MAPS)}.")
+        raise SettingError(f"device_map {device_map} is unknown. Use one of: {', '.join(NAMED_MAPS)}.")
     if device != "auto":
-        raise SettingError(f"--device {device} and --device-map exclude each other. Remove one of the two options.")
+        raise SettingError(f"device {device} and device_map exclude each other. Remove one of the two.")
     if random_weights:
-        raise SettingError("Random weights are drawn on one device. Remove --device-map.")
-    pretrained.require_package("accelerate", "--device-map", "large")
+        raise SettingError("Random weights are drawn on one device. Remove device_map.")
+    pretrained.require_package("accelerate", "--device spread", "large")
 
 
 def _place_options(source: ModelSource, device_map: DeviceMap) -> dict[str, Any]:
     """Options of `from_pretrained`, with a folder for weights that fit nowhere else."""
     if source.adapter is not None:
-        raise SettingError(f"{source.name}: a fitted model is merged on one device. Remove --device-map.")
+        raise SettingError(f"{source.name}: a fitted model is merged on one device. Remove --device spread.")
     chosen = device_map if isinstance(device_map, str) else dict(device_map)
     return {"device_map": chosen, "offload_folder": tempfile.mkdtemp(prefix="headatlas-offload-")}
 
@@ -253,6 +269,7 @@ def _shuffle(network: PreTrainedModel, seed: int) -> PreTrainedModel:
     with torch.no_grad():
         for name, parameter in shuffled.named_parameters():
             if parameter.ndim >= 2 and parameter is not embeddings and not _POSITIONS.search(name):
+                moved()
                 order = torch.randperm(parameter.numel(), generator=generator).to(parameter.device)
                 parameter.copy_(parameter.flatten()[order].view_as(parameter))
     return shuffled

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import logging
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -18,18 +17,24 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import changing, observing
-from headatlas.models.gates import ChangeOutput, Gates, Instead
+from headatlas.models.attention import answering, changing, cutting, observing, tiling
+from headatlas.models.gates import Attend, ChangeOutput, Cuts, Gates, Instead
 from headatlas.models.language_model import differentiate_loss, next_tokens
+from headatlas.models.lengths import longest_input
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
+from headatlas.models.tiled import DroppedTiles, GradientTiles, LayerSink
+from headatlas.progress import moved
+from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-_log = logging.getLogger(__name__)
 
 SeeMap = Callable[[int, Tensor, Tensor | None], None]
 """Called with the layer (from 0), a map [B, H, Q, K], and the additive mask it was computed with, or None."""
+
+OpenLayer = Callable[[int, Tensor], LayerSink]
+"""Called with the layer (from 0) and its queries [B, H, Q, D]; returns what takes the layer's tiles."""
 
 
 class Observable(Protocol):
@@ -62,6 +67,7 @@ class Model:
     source: dict[str, Any] = field(default_factory=dict)  # where the weights come from, for the manifest
     shapes: dict[Stack, HeadShape] = field(default_factory=dict)
     task_head: TaskHead | None = None  # a head for a task other than language modelling
+    in_tiles: bool = False  # its attention can be computed in tiles, which give what the whole gives
 
     def __getstate__(self) -> dict[str, Any]:
         """What another process gets: the fields, without cached properties."""
@@ -99,6 +105,16 @@ class Model:
         return stack
 
     @property
+    def computed_in(self) -> str:
+        """How its attention is computed if nobody needs whole maps, in words."""
+        if not self.in_tiles:
+            return "whole maps"
+        layers = self.source["compared_with_eager"]["in_tiles"]["layers"]
+        if len(layers) == 1:
+            return str(*layers)
+        return ", ".join(f"{path} ({counted(number, 'layer')})" for path, number in layers.items())
+
+    @property
     def pad_id(self) -> int:
         """The id that fills batches.
 
@@ -120,6 +136,13 @@ class Model:
     def longest_input(self) -> int | None:
         """How many tokens the model's positions allow, or None without a limit."""
         return longest_input(self.network, self.tokenizer)
+
+    @property
+    def heads_per_key(self) -> int:
+        """How many heads share their keys and values; 1 if each has its own, or if layers differ."""
+        modules = self.network.modules()
+        shares = {module.num_key_value_groups for module in modules if hasattr(module, "num_key_value_groups")}
+        return int(shares.pop()) if len(shares) == 1 else 1
 
     @property
     def width(self) -> int:
@@ -145,12 +168,7 @@ class Model:
                 layer. By default they are not kept.
         """
         wanted = stack or self.default_stack
-        network = self.network.base_model
-        if self.is_encoder_decoder and wanted == "encoder":
-            network = self.network.get_encoder()
-        inputs = self.network_inputs(batch.input_ids, batch.mask.long(), batch.type_ids, network)
-        if self.is_encoder_decoder and wanted != "encoder":
-            inputs |= {"decoder_input_ids": inputs["input_ids"], "decoder_attention_mask": inputs["attention_mask"]}
+        network, inputs = self._part_to_run(batch, wanted)
         if see_states is not None:
             inputs["output_hidden_states"] = True
         with torch.inference_mode():
@@ -161,11 +179,71 @@ class Model:
                 raise ModelError(f"{self.name}: its {wanted} does not return the hidden states of all layers.")
             see_states(states)
 
+    def observe_tiles(self, batch: Batch, open_layer: OpenLayer, stack: Stack | None = None) -> None:
+        """Run a batch once without gradients, and give each layer's attention to a sink in blocks of rows.
+
+        Args:
+            batch: The segments to run.
+            open_layer: Called with every layer; see `OpenLayer`.
+            stack: Whose layers; by default the encoder's if there is one.
+        """
+        wanted = stack or self.default_stack
+        with torch.inference_mode():
+            self._run_tiles(batch, *self._part_to_run(batch, wanted), open_layer, wanted)
+
+    def _run_tiles(
+        self, batch: Batch, network: nn.Module, inputs: dict[str, Any], open_layer: OpenLayer, wanted: Stack
+    ) -> Any:
+        """Run in tiles, and let sinks take those of one stack."""
+        lengths, layers = [len(segment) for segment in batch.segments], 0
+
+        def open_sink(module: nn.Module, query: Tensor) -> LayerSink:
+            nonlocal layers
+            if self._stacks(module) != wanted:
+                return DroppedTiles(lengths)
+            layers += 1
+            return open_layer(layers - 1, query)
+
+        with tiling(self.network, open_sink):
+            outputs = network(**inputs)
+        self._check_layers(layers, wanted)
+        return outputs
+
+    def _part_to_run(self, batch: Batch, wanted: Stack) -> tuple[nn.Module, dict[str, Any]]:
+        """The part of the network that computes a stack, and what it is called with."""
+        network = self.network.base_model
+        if self.is_encoder_decoder and wanted == "encoder":
+            network = self.network.get_encoder()
+        inputs = self.network_inputs(batch.input_ids, batch.mask.long(), batch.type_ids, network)
+        if self.is_encoder_decoder and wanted != "encoder":
+            inputs |= {"decoder_input_ids": inputs["input_ids"], "decoder_attention_mask": inputs["attention_mask"]}
+        return network, inputs
+
     def observe_gradients(self, batch: Batch, see: SeeMap, masker: Masker | None) -> None:
         """Differentiate the language model loss of a batch and hand over dL/da of each layer's maps, last layer first.
 
         Each segment's maps get the gradient of that segment's mean loss. A masked language model needs `masker`.
         """
+
+        def hook(layer: int, weights: Any, mask: Tensor | None) -> None:
+            weights.register_hook(lambda gradient: see(layer, gradient, mask))
+
+        self._differentiate(batch, masker, lambda inputs: self._run(self.network, inputs, hook, self.default_stack))
+
+    def observe_gradient_tiles(self, batch: Batch, open_layer: OpenLayer, masker: Masker | None) -> None:
+        """The same in tiles: each is computed once more on the way back, so that no map exists as a whole.
+
+        A tile leaves out columns that none of its rows sees.
+        """
+        open_deferred = partial(GradientTiles, open_layer, [len(segment) for segment in batch.segments])
+        self._differentiate(
+            batch,
+            masker,
+            lambda inputs: self._run_tiles(batch, self.network, inputs, open_deferred, self.default_stack),
+        )
+
+    def _differentiate(self, batch: Batch, masker: Masker | None, run: Callable[[dict[str, Any]], Any]) -> None:
+        """Differentiate the loss of a pass."""
         if self.language_model is None:
             raise ModelError(f"{self.name} has no language model head, so there is no loss to differentiate.")
         if (masker is None) == (self.language_model == "masked"):
@@ -174,20 +252,12 @@ class Model:
             )
         masked = masker(batch) if masker is not None else None
         inputs = self.inputs(batch, None if masked is None else masked.input_ids)
-
-        def hook(layer: int, weights: Any, mask: Tensor | None) -> None:
-            weights.register_hook(lambda gradient: see(layer, gradient, mask))
-
         embeddings = self.network.get_input_embeddings()
         start = embeddings.register_forward_hook(lambda _module, _inputs, output: output.requires_grad_(True))
         try:
             with torch.enable_grad():
-                differentiate_loss(
-                    self.network,
-                    lambda: self._run(self.network, inputs, hook, self.default_stack),
-                    inputs,
-                    next_tokens(batch) if masked is None else masked.labels,
-                )
+                labels = next_tokens(batch) if masked is None else masked.labels
+                differentiate_loss(self.network, lambda: run(inputs), inputs, labels)
         finally:
             start.remove()
 
@@ -209,12 +279,21 @@ class Model:
         """
         return self.changing_outputs(Gates(gates, instead, self.shapes[stack or self.default_stack]), stack)
 
+    @contextmanager
     def changing_outputs(
-        self, change: ChangeOutput, stack: Stack | None = None, first_layer: int = 0
-    ) -> AbstractContextManager[None]:
+        self,
+        change: ChangeOutput,
+        stack: Stack | None = None,
+        first_layer: int = 0,
+        known: Callable[[int], Tensor | None] | None = None,
+    ) -> Iterator[None]:
         """Within this context `change` replaces each layer's head outputs before they are projected.
 
-        first_layer: where passes within the context start, if not at the first layer.
+        Args:
+            change: What replaces them; `Cuts` act already before the softmax.
+            stack: Whose heads; by default the encoder's if there is one.
+            first_layer: Where passes within the context start, if not at the first layer.
+            known: The head outputs of a layer that need not attend, before they are changed; None of all others.
         """
         if not self.uses_interface:
             raise ModelError(
@@ -225,14 +304,26 @@ class Model:
         running = self.shapes[wanted].layers - first_layer
         calls = 0
 
-        def changed(module: nn.Module, output: Tensor) -> Tensor:
+        def next_layer() -> int:
             nonlocal calls
-            if self._stacks(module) != wanted:
-                return output
-            layer, calls = first_layer + calls % running, calls + 1
-            return change(layer, output)
+            moved()
+            calls += 1
+            return first_layer + (calls - 1) % running
 
-        return changing(self.network, changed)
+        def changed(module: nn.Module, output: Tensor) -> Tensor:
+            return change(next_layer(), output) if self._stacks(module) == wanted else output
+
+        def cut(module: nn.Module, query: Tensor, mask: Tensor | None, attend: Attend) -> tuple[Tensor, Tensor]:
+            if self._stacks(module) != wanted or not isinstance(change, Cuts):
+                return attend(mask)
+            return change.attend(next_layer(), query, mask, attend)
+
+        def answer(module: nn.Module) -> Tensor | None:
+            return known(first_layer + calls % running) if known and self._stacks(module) == wanted else None
+
+        acting = cutting(self.network, cut) if isinstance(change, Cuts) else changing(self.network, changed)
+        with acting, answering(self.network, answer) if known else nullcontext():
+            yield
 
     def network_inputs(
         self, input_ids: Tensor, mask: Tensor, type_ids: Tensor, network: nn.Module | None = None
@@ -266,12 +357,15 @@ class Model:
             outputs = network(**inputs, output_attentions=True)
             for weights in maps_in_outputs(outputs, wanted):
                 see_next(weights, None)
-        if layers != self.shapes[wanted].layers:
+        self._check_layers(layers, wanted)
+        return outputs
+
+    def _check_layers(self, layers: int, stack: Stack) -> None:
+        if layers != self.shapes[stack].layers:
             raise ModelError(
-                f"{self.name}: saw the attention of {layers} {wanted} layers out of {self.shapes[wanted].layers}. "
+                f"{self.name}: saw the attention of {layers} {stack} layers out of {self.shapes[stack].layers}. "
                 "This architecture cannot be observed completely, so nothing is reported."
             )
-        return outputs
 
 
 def forget_capturing(network: nn.Module) -> None:
@@ -293,74 +387,3 @@ def home_of(network: PreTrainedModel) -> torch.device:
         return torch.device(network.device)
     devices = [device for device in placed if str(device) not in ("cpu", "disk")]
     return torch.device(devices[0]) if devices else torch.device("cpu")
-
-
-def longest_input(network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
-    """How many tokens a network's positions and its tokenizer allow, or None without a limit."""
-    positions = getattr(network.config.get_text_config(), "max_position_embeddings", None)
-    limits = [tokenizer.model_max_length]
-    if positions is not None and positions > 0:  # XLNet says -1
-        padding = getattr(_position_table(network), "padding_idx", None)
-        limits.append(positions if padding is None else positions - padding - 1)
-    shortest = min(limits)
-    return int(shortest) if shortest < 10**9 else None
-
-
-def check_length(max_tokens: int, network: PreTrainedModel, tokenizer: PreTrainedTokenizerBase, name: str) -> None:
-    """Refuse inputs longer than a model's positions allow; warn where positions that are computed go on.
-
-    Rotary positions have no last one, but what attention does beyond those of training is an extrapolation.
-    """
-    longest = longest_input(network, tokenizer)
-    if longest is None or max_tokens <= longest:
-        return
-    if getattr(network.config.get_text_config(), "rope_parameters", None) is None:
-        raise SettingError(
-            f"--max-tokens {max_tokens} is more than the {longest} positions of {name}. Use at most {longest}."
-        )
-    _log.warning(
-        "--max-tokens %d is more than the %d positions that %s was made for. Its positions can be computed further, "
-        "but its attention beyond them is an extrapolation.",
-        max_tokens,
-        longest,
-        name,
-    )
-
-
-def _position_table(network: nn.Module) -> nn.Module | None:
-    """The embedding of absolute positions; RoBERTa and its relatives number positions from the padding index."""
-    for name, module in network.named_modules():
-        if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
-            return module
-    return None
-
-
-def model_identity(model: Model, stack: Stack) -> dict[str, Any]:
-    """Return what determines the attention maps of a model, for comparing runs."""
-    return {
-        "model": model.name,
-        "weights": model.source.get("weights_sha256") or model.source.get("commit"),
-        "random_weights": model.source.get("random_weights"),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "attention": stack,
-    }
-
-
-def describe_model(model: Model, stack: Stack) -> dict[str, Any]:
-    """Describe a model for a manifest."""
-    shape = model.shapes[stack]
-    return model.source | {
-        "attention": stack,
-        "encoder_decoder": model.is_encoder_decoder,
-        "layers": shape.layers,
-        "heads": list(shape.heads),
-        "dtype": str(model.dtype).removeprefix("torch."),
-        "device": str(model.device),
-        "language_model": model.language_model,
-        "tokenizer": type(model.tokenizer).__name__,
-        "special_tokens": {
-            "cls": model.tokenizer.cls_token or model.tokenizer.bos_token,
-            "sep": model.tokenizer.sep_token or model.tokenizer.eos_token,
-            "unk": model.tokenizer.unk_token,
-        },
-    }

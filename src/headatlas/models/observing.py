@@ -9,12 +9,13 @@ import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from threading import RLock
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 import transformers
 from torch import nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers.models.auto import modeling_auto as auto
 
 from headatlas.choices import LanguageModel, Stack, TaskHead
 from headatlas.errors import HeadatlasError, ModelError, first_line
@@ -23,6 +24,17 @@ from headatlas.models.inspection import check_weights, compare_with_eager, inspe
 from headatlas.models.model import Model, forget_capturing, home_of
 from headatlas.models.stacks import HeadShape
 
+Head = TypeVar("Head", bound=str)
+TASK_HEADS: dict[TaskHead, Mapping[str, str]] = {
+    "classification": auto.MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES,
+    "token-classification": auto.MODEL_FOR_TOKEN_CLASSIFICATION_MAPPING_NAMES,
+    "sequence-to-sequence": auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
+}
+"""The classes of transformers that have each head, by the type of the model."""
+LANGUAGE_MODELS: dict[LanguageModel, Mapping[str, str]] = {
+    "masked": auto.MODEL_FOR_MASKED_LM_MAPPING_NAMES,
+    "causal": auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
+}
 _FEWEST_TOKENS = 10  # ordinary tokens of a usable tokenizer
 
 _log = logging.getLogger(__name__)
@@ -49,8 +61,8 @@ def observe_network(
         network: Any network of transformers.
         tokenizer: Its tokenizer. Everything that concerns words needs a fast one.
         name: Its name in results; by default the folder or hub name it was loaded from, else its class.
-        language_model: "masked" or "causal" if the network has such a head, for the gradient study.
-        task_head: "classification", "token-classification" or "sequence-to-sequence" if it has such a head.
+        language_model: "masked" or "causal" if the network has such a head; by default what its class has.
+        task_head: "classification", "token-classification" or "sequence-to-sequence"; by default what its class has.
         record: Where the weights come from, for manifests.
 
     Returns:
@@ -58,8 +70,21 @@ def observe_network(
     """
     name = name or network.name_or_path or type(network).__name__
     return make_observable(
-        _twin(network, name), tokenizer, name=name, language_model=language_model, task_head=task_head, record=record
+        _twin(network, name),
+        tokenizer,
+        name=name,
+        language_model=language_model or _head_of_class(network, LANGUAGE_MODELS),
+        task_head=task_head or _head_of_class(network, TASK_HEADS),
+        record=record,
     )
+
+
+def _head_of_class(network: PreTrainedModel, heads: Mapping[Head, Mapping[str, str]]) -> Head | None:
+    """Return the head that the class of a network has, or a class that it derives from."""
+    if network.config.is_encoder_decoder and heads is LANGUAGE_MODELS:
+        return None  # it predicts a second text
+    classes = {base.__name__ for base in type(network).__mro__}
+    return next((head for head, names in heads.items() if classes & set(names.values())), None)
 
 
 def make_observable(
@@ -105,6 +130,7 @@ def make_observable(
         source={**record, **facts},
         shapes=shapes,
         task_head=task_head,
+        in_tiles=not fidelity.get("in_tiles", {"differs": True})["differs"],
     )
 
 

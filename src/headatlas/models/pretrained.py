@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import ExitStack, contextmanager
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import transformers
 from safetensors import SafetensorError, safe_open
-from transformers import AutoModelForMaskedLM, PreTrainedModel, modeling_gguf_pytorch_utils
+from transformers import AutoModelForMaskedLM, PreTrainedModel, core_model_loading
 
 from headatlas.errors import ModelError, first_line
 from headatlas.models.embedded import EMBEDDED
+from headatlas.models.gguf_files import reading_once, reporting
 from headatlas.models.sources import ModelSource
 
 _HARMLESS_IF_MISSING = ("pooler.", "position_ids", "rotary_emb.")
@@ -52,13 +53,22 @@ def require_peft() -> Any:
     return require_package("peft", "A fitted model", "fit")
 
 
+@contextmanager
+def reading(source: ModelSource) -> Iterator[None]:
+    """Within this context loading moves the progress display instead of bars of its own; a GGUF file is read once."""
+    with ExitStack() as stack:
+        stack.enter_context(patch.object(core_model_loading, "tqdm", reporting))
+        if "gguf_file" in source.arguments and find_spec("gguf") is not None:
+            stack.enter_context(reading_once())
+        yield
+
+
 def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any]) -> Any:
     """Load a source with `loader`, one of transformers' Auto classes; every failure is a ModelError."""
     if "gguf_file" in arguments:
         require_package("gguf", "A GGUF file", "embedded-decoder")
     try:
-        with _no_gguf_bar():
-            return loader.from_pretrained(source.location, **arguments)
+        return loader.from_pretrained(source.location, **arguments)
     except ImportError as error:
         if library := re.search(r"requires the (\w[\w-]*) library", str(error)):
             package = library[1].lower()
@@ -77,17 +87,6 @@ def from_pretrained(loader: Any, source: ModelSource, arguments: dict[str, Any])
         elif source.weights:
             hint = "Check that the folder holds a whole, undamaged model with its tokenizer."
         raise ModelError(f"{source.name}: cannot be loaded: {first_line(error)}. {hint}") from error
-
-
-@contextmanager
-def _no_gguf_bar() -> Iterator[None]:
-    """Hide the progress bar that transformers shows for GGUF files whatever its settings are."""
-    bar = modeling_gguf_pytorch_utils.tqdm
-    modeling_gguf_pytorch_utils.tqdm = partial(bar, disable=True)
-    try:
-        yield
-    finally:
-        modeling_gguf_pytorch_utils.tqdm = bar
 
 
 def load_network(

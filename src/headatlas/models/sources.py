@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from safetensors import SafetensorError, safe_open
 from headatlas.checksums import pack_json, unpack_json
 from headatlas.errors import ModelError
 from headatlas.files import json_text, parse_json, sha256, write_text
-from headatlas.models.embedded import EMBEDDED
+from headatlas.models.embedded import EMBEDDED, check_name, path_of, suggestion
 
 ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD = "adapter_config.json", "adapter_model.safetensors", "fit.json"
 PRUNING_RECORD, PRUNING_FORMAT = "headatlas_pruning.json", "headatlas-pruning-2"
@@ -75,15 +74,14 @@ def find_source(name: str, revision: str | None = None) -> ModelSource:
         arguments = {"gguf_file": weights.name} if weights.suffix == ".gguf" else {}
         record = {"kind": "embedded", "package": f"{embedded.package}=={embedded.version}", "about": embedded.about}
         return ModelSource(name, str(weights.parent), arguments, (weights,), record)
-    path = _path(name)
+    path = path_of(name)
     if path.suffix == ".gguf" and path.is_file():
         return ModelSource(name, str(path.parent), {"gguf_file": path.name}, (path,), {"kind": "gguf file"})
     if (path / ADAPTER_CONFIG).is_file():
         return _fitted(name, path, revision)
     if path.is_dir():
         return _folder(name, path)
-    if name.startswith((".", "/", "~")) or name.count("/") > 1 or path.suffix == ".gguf":
-        raise ModelError(f"{name}: there is no such folder. {suggestion(name)}")
+    check_name(name)
     branch = {"revision": revision or "main"}
     return _ask_hub(ModelSource(name, name, branch, (), {"kind": "hub"} | branch))
 
@@ -158,18 +156,8 @@ def _check_adapter(name: str, weights: Path, adapter: dict[str, Any], fit: dict[
             )
 
 
-def _path(name: str) -> Path:
-    """A model's name as a path, which need not exist."""
-    try:
-        path = Path(name).expanduser()
-        path.exists()
-    except (OSError, RuntimeError) as error:  # too long, or the home of an unknown user
-        raise ModelError(f"{name}: is not a valid path ({error}). Give a model folder or a hub name.") from error
-    return path
-
-
 def _is_fitted(name: str) -> bool:
-    return EMBEDDED[name].adapter is not None if name in EMBEDDED else (_path(name) / ADAPTER_CONFIG).is_file()
+    return EMBEDDED[name].adapter is not None if name in EMBEDDED else (path_of(name) / ADAPTER_CONFIG).is_file()
 
 
 def _object(record: dict[str, Any], name: str) -> dict[str, Any]:
@@ -226,15 +214,6 @@ def _ask_hub(source: ModelSource) -> ModelSource:
     raise ModelError(
         f"{name}: there is no such folder, {problem}, and it is not in the local cache. {suggestion(name)}"
     )
-
-
-def suggestion(name: str) -> str:
-    """What to give instead of an unknown name: the most similar one, or a list of all."""
-    parent = Path(name).parent
-    folders = [str(path.parent) for path in parent.glob("*/config.json")] if parent.is_dir() else []
-    if similar := get_close_matches(name, [*EMBEDDED, *folders], n=1):
-        return f"Did you mean {similar[0]}?"
-    return f"Give a model folder, a hub name or one of: {', '.join(EMBEDDED)}."
 
 
 def read_pruning(folder: Path) -> Pruning:

@@ -11,6 +11,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from headatlas.choices import Stack as Stack
+from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
@@ -59,8 +60,8 @@ class HeadShape:
 
     def __str__(self) -> str:
         if len(set(self.heads)) == 1:
-            return f"{self.layers} layers x {self.heads[0]} heads"
-        return f"{self.layers} layers, {self.total} heads"
+            return f"{counted(self.layers, 'layer')} x {counted(self.heads[0], 'head')}"
+        return f"{counted(self.layers, 'layer')}, {counted(self.total, 'head')}"
 
 
 def parse_shape(heads: Any) -> HeadShape:

@@ -31,7 +31,7 @@ from headatlas.probes.attention import AttentionParser, both_directions
 from headatlas.probes.batches import Sentences
 from headatlas.statistics.layer_measures import over_texts, student
 from headatlas.statistics.paired import holm
-from headatlas.statistics.resampling import permutation_p_value
+from headatlas.statistics.resampling import bootstrap_units, permutation_p_value
 
 Floats = NDArray[np.float64]
 FEWEST_ARCS = 20  # of a relation
@@ -106,7 +106,7 @@ class RelationHead:
     lead: float  # accuracy of the head alone, less that of the offset
     low: float
     high: float
-    lead_p: float  # two-sided, over sentences
+    lead_p: float  # two-sided, over documents or, if these are few, sentences
     p_holm: float = float("nan")
     lead_p_holm: float = float("nan")
 
@@ -134,7 +134,7 @@ def relation_heads(arcs: Arcs, replicates: int, seed: int) -> list[RelationHead]
     rng = np.random.default_rng([seed, 6])
     null = np.stack([excess(rng.permutation(codes)).max(1) for _ in range(PERMUTATIONS)])  # [permutations, relations]
     observed = excess(codes)
-    weights = bootstrap_weights(arcs.ids, replicates, seed)
+    weights, units = bootstrap_weights(arcs.ids, replicates, seed), np.array(bootstrap_units(arcs.ids))
     heads = []
     for row, code in enumerate(enough.tolist()):
         here = codes == code
@@ -145,7 +145,7 @@ def relation_heads(arcs: Arcs, replicates: int, seed: int) -> list[RelationHead]
         sums, sizes = (np.bincount(arcs.sentence[here], x, len(arcs.ids)) for x in (ahead, np.ones(len(ahead))))
         total = sizes @ weights
         redrawn = (sums @ weights)[total > 0] / total[total > 0]
-        low, high, lead_p = student(ahead.mean(), over_texts(redrawn, int((sizes > 0).sum())))
+        low, high, lead_p = student(ahead.mean(), over_texts(redrawn, len(np.unique(units[sizes > 0]))))
         p_value = permutation_p_value(float(observed[row, place]), null[:, row])
         best = int(arcs.right[here].mean(0).argmax())
         share = float(often.max() / here.sum())

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.attention import Parser
 from headatlas.probes.batches import Sentences
-from headatlas.statistics.resampling import percentile_interval, poisson_weights
+from headatlas.statistics.resampling import bootstrap_units, effective_units, percentile_interval, poisson_weights
 
 MEASURES = ("uas", "uas_no_punct", "uas_tree", "uas_tree_no_punct", "uuas")
 
@@ -148,7 +148,7 @@ class Attachment:
         }
 
     def interval(self, replicates: int, seed: int) -> tuple[float, float]:
-        """Of `uas_no_punct`, over sentences."""
+        """Of `uas_no_punct`, over documents or, if these are few, sentences."""
         return _interval(self, ~self.punct, bootstrap_weights(self.ids, replicates, seed))
 
     def by_relation(self, replicates: int, seed: int) -> list[dict[str, object]]:
@@ -206,17 +206,17 @@ def _right_edges(
 
 
 def bootstrap_weights(ids: Sequence[str], replicates: int, seed: int) -> NDArray[np.float64]:
-    """How often each unit counts in every resampling: [S, R]."""
-    return poisson_weights(ids, replicates, seed).astype(np.float64)
+    """How often each sentence counts in every resampling, alike for those of one document: [S, R]."""
+    return poisson_weights(bootstrap_units(ids), replicates, seed).astype(np.float64)
 
 
 def share_interval(
     right: NDArray[np.float64], count: NDArray[np.float64], weights: NDArray[np.float64]
 ) -> tuple[float, float]:
-    """95 % bootstrap interval of sum(right) / sum(count) over units, [S] each. weights: [S, R]."""
+    """95 % bootstrap interval of sum(right) / sum(count) over sentences, [S] each. weights: [S, R]."""
     below = count @ weights
     drawn = (right @ weights)[below > 0] / below[below > 0]
-    low, high = percentile_interval(drawn)
+    low, high = percentile_interval(drawn, effective_units(below))
     return float(low), float(high)
 
 

@@ -29,6 +29,7 @@ from torch import Tensor, nn
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.batches import ProbeBatch, Sentences
 from headatlas.probes.probe import Probe
+from headatlas.progress import moved
 
 FIRST_WIDTH = 0.05
 SHORTEST, LONGEST = 5, 50  # words of a sentence, where ranks are compared
@@ -123,6 +124,7 @@ def structural_scores(
     by_length: dict[str, dict[int, list[Numbers]]] = {"distance": defaultdict(list), "depth": defaultdict(list)}
     with torch.no_grad():
         for batch in sentences.batches(places, "states", most):
+            moved()
             predicted = (probe.distances(batch), probe.depths(batch))
             true = (tree_distances(batch.targets), tree_depths(batch.targets))
             far, deep, true_far, true_deep = (tensor.double().cpu().numpy() for tensor in (*predicted, *true))

@@ -25,6 +25,7 @@ from headatlas.errors import ModelError, SettingError
 from headatlas.probes.probe import Answers, Examples, Probe
 from headatlas.probes.span_batches import SpanTargets
 from headatlas.probes.span_probes import SpanProbe
+from headatlas.progress import moved
 
 HELD_OUT_SHARE = 0.1
 FEWEST_SENTENCES = 20
@@ -56,7 +57,7 @@ def hold_out(count: int, seed: int) -> tuple[list[int], list[int]]:
     """Split `count` sentences into places to train on and places that decide when to stop."""
     if count < FEWEST_SENTENCES:
         raise SettingError(
-            f"{count} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with --treebank."
+            f"Too few sentences to train a probe on ({count}). Give at least {FEWEST_SENTENCES} with --treebank."
         )
     order = np.random.default_rng([seed, 1]).permutation(count)
     held = max(2, round(HELD_OUT_SHARE * count))
@@ -165,6 +166,7 @@ def _held_out(
     with torch.no_grad():
         for batch in examples.batches(places, probe.reads, settings.batch_size, answers):
             losses, counts = probe.losses(batch)
+            moved()
             total, count = total + losses.double().cpu().numpy(), count + counts.double().cpu().numpy()
     means: NDArray[np.float64] = total / np.maximum(count, 1)
     if not np.isfinite(means).all():

@@ -53,6 +53,9 @@ class Atlas(Results):
         model = self.manifest["model"]
         return f"Atlas of {model_named(model)}: {heads_in_layers(model)}"
 
+    def _what_next(self) -> dict[str, str]:
+        return super()._what_next() | {"atlas.examples": "short inputs with the maps of every head"}
+
 
 def open_atlas(folder: str | Path) -> Atlas:
     """Open the folder of a finished survey.

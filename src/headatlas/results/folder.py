@@ -1,7 +1,7 @@
 """The folders that commands leave behind, and how to open them again.
 
 DIR/manifest.json      what was run: model, corpora, settings, versions, what was left out (see `headatlas.manifest`)
-DIR/tables/            every table as .parquet and .csv (see `schemas`)
+DIR/tables/            every table as .parquet and, unless it is very long, as .csv (see `results/tables.py`)
 DIR/state/             what is finished, from which a stopped run resumes; some commands remove it at the end
 DIR/figures/           figures, once drawn
 """
@@ -24,12 +24,14 @@ from headatlas.manifest import Manifest
 from headatlas.results.naming import heads_in_layers, model_named
 from headatlas.results.tables import TABLES
 from headatlas.tables import Table
+from headatlas.wording import counted
 
 Rows = list[dict[str, Any]]
+MOST_CSV_ROWS = 250_000
 
 
 class Tables(Mapping[str, pd.DataFrame]):
-    """The tables of a folder by name, each read when it is first used."""
+    """The tables of a folder by name, as items or attributes, each read when it is first used."""
 
     def __init__(self, folder: Path, rows: Mapping[str, int]) -> None:
         self._folder = folder
@@ -48,11 +50,43 @@ class Tables(Mapping[str, pd.DataFrame]):
                 raise AtlasError(f"{path}: cannot be read ({error}). Run the survey again.") from error
         return self._read[name]
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._rows  # without reading it
+
     def __iter__(self) -> Iterator[str]:
         return iter(self._rows)
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    def __getattr__(self, name: str) -> pd.DataFrame:
+        if name.startswith("_") or name not in self._rows:
+            raise AttributeError(f"no table {name!r}; the tables are: {', '.join(self.__dict__.get('_rows', ()))}")
+        return self[name]
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._rows]
+
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self._rows)
+
+    def _listing(self) -> list[tuple[str, int, str]]:
+        """The name and size of each table, and the question that it answers."""
+        return [(name, rows, TABLES[name].question if name in TABLES else "") for name, rows in self._rows.items()]
+
+    def __repr__(self) -> str:
+        sizes = [f"{rows:,}" for rows in self._rows.values()]
+        wide, high = (max(map(len, column), default=0) for column in (self._rows, sizes))
+        lines = [f"  {name:{wide}}  {rows:{high},} rows  {about}".rstrip() for name, rows, about in self._listing()]
+        example = f'; tables["{next(iter(self._rows))}"] is a pandas frame' if self._rows else ""
+        return "\n".join([f"{counted(len(self), 'table')}{example}", *lines])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook. Names of tables are identifiers."""
+        rows = [("table", "rows", "about"), *((name, f"{rows:,}", about) for name, rows, about in self._listing())]
+        left = ' style="text-align:left"'
+        cells = [f"<td{left}>{name}</td><td>{size}</td><td{left}>{escape(about)}</td>" for name, size, about in rows]
+        return f"<table>{''.join(f'<tr>{row}</tr>' for row in cells)}</table>"
 
 
 def _check_size(path: Path, rows: int) -> None:
@@ -126,31 +160,43 @@ class Results:
         model = self.manifest["model"]
         return f"Results of {self.manifest['command']} for {model_named(model)}: {heads_in_layers(model)}"
 
+    def _what_next(self) -> dict[str, str]:
+        """What can be done with these results, for people who see them for the first time."""
+        first, name = next(iter(self.tables), "name"), type(self).__name__.lower()
+        return {
+            f'{name}.tables["{first}"]': f"a pandas frame, one of {counted(len(self.tables), 'table')}",
+            f"{name}.manifest": "model, corpora, settings, versions, and what was left out",
+            f"headatlas.show_atlas({name})": "the page, in a notebook",
+            f"headatlas.write_figures({name})": f"figures, as files in {self.folder / 'figures'}",
+        }
+
     def _repr_html_(self) -> str:
-        """Each table with its size and what it answers, for a notebook. Names of tables are identifiers."""
-        listing = "".join(
-            f"<tr><td>{name}</td><td>{rows}</td><td>{escape(TABLES[name].question) if name in TABLES else ''}</td></tr>"
-            for name, rows in self.manifest.get("tables", {}).items()
-        )
-        name = type(self).__name__.lower()
-        more = f"{name}.tables[name] is a pandas frame; headatlas.show_atlas({name}) shows the page."
-        table = f"<table><tr><th>table</th><th>rows</th><th>about</th></tr>{listing}</table>"
-        return f"<div><p>{escape(self.title)}</p>{table}<p>{more}</p></div>"
+        """What the folder holds, for a notebook."""
+        items = [f"<code>{escape(code)}</code>: {escape(text)}" for code, text in self._what_next().items()]
+        steps = "".join(f"<li>{item}</li>" for item in items)
+        return f"<div><p>{escape(self.title)}</p>{self.tables._repr_html_()}<ul>{steps}</ul></div>"
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({str(self.folder)!r}, tables: {', '.join(self.tables)})"
+        steps = self._what_next()
+        wide = max(map(len, steps))
+        lines = [f"  {code:{wide}}  {text}" for code, text in steps.items()]
+        return "\n".join([f"{self.title}, in {self.folder}", *lines, f"Tables: {', '.join(self.tables)}"])
 
 
 def write_tables(
     folder: Path, tables: Mapping[str, pd.DataFrame], declared: Mapping[str, Table] = TABLES
 ) -> dict[str, int]:
-    """Write every table as Parquet and CSV, as it is declared; return the number of rows of each."""
+    """Write every table as Parquet and CSV, as it is declared; return the number of rows of each.
+
+    Of a table with more than MOST_CSV_ROWS rows, such as the distances of the pairs of 1,024 heads, there is no CSV.
+    """
     target = own_subfolder(folder, "tables")
     make_folder(target)
     for name, frame in tables.items():
         conformed = declared[name].conform(frame)
         write_atomically(target / f"{name}.parquet", partial(conformed.to_parquet, index=False))
-        write_atomically(target / f"{name}.csv", partial(conformed.to_csv, index=False))
+        if len(frame) <= MOST_CSV_ROWS:
+            write_atomically(target / f"{name}.csv", partial(conformed.to_csv, index=False))
     return {name: len(frame) for name, frame in tables.items()}
 
 

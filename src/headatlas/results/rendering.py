@@ -25,6 +25,7 @@ FORMATS: tuple[TableFormat, ...] = get_args(TableFormat)
 SUFFIXES: dict[str, TableFormat] = {".txt": "terminal", ".csv": "csv", ".md": "markdown", ".tex": "latex"}
 
 GAP = "  "
+NARROWEST = 24  # columns of a text that is broken over several lines
 PROSE_WIDTH = 100  # of title and notes, if the terminal is wider
 
 _LATEX = {
@@ -77,11 +78,36 @@ def render(view: View, form: TableFormat, width: int | None = None) -> str:
 def _terminal(view: View, width: int | None) -> str:
     titles = [column.title for column in view.columns]
     rows = [[_one_line(cell) for cell in row] for row in view.cells]
-    widths = [max(map(cell_len, cells)) for cells in zip(titles, *rows, strict=True)]
+    rows = _broken(view.columns, titles, rows, width)
+    widths = _widths([titles, *rows])
     table = _Block(view.columns, [titles, *rows], widths)
     blocks = [table.text(places) for places in table.fitting(view.keys, width)]
     parts = [_prose(view.title, width), *blocks, _prose(view.notes, width)]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(cell_len, cells)) for cells in zip(*rows, strict=True)]
+
+
+def _broken(
+    columns: Sequence[Column], titles: Sequence[str], rows: list[list[str]], width: int | None
+) -> list[list[str]]:
+    """The rows, with the cells of the widest column of text broken between words if the table fits only so."""
+    widths = _widths([titles, *rows])
+    texts = [place for place, column in enumerate(columns) if not column.number]
+    if width is None or not texts:
+        return rows
+    widest = max(texts, key=lambda place: widths[place])
+    room = width - (sum(widths) + len(GAP) * (len(widths) - 1) - widths[widest])
+    if not max(NARROWEST, cell_len(titles[widest])) <= room < widths[widest]:
+        return rows
+    broken = []
+    for row in rows:
+        parts = textwrap.wrap(row[widest], room, break_on_hyphens=False) or [""]
+        broken += [[part if place == widest else "" for place in range(len(row))] for part in parts]
+        broken[-len(parts)] = [*row[:widest], parts[0], *row[widest + 1 :]]
+    return broken
 
 
 def _prose(lines: Sequence[str], width: int | None) -> str:

@@ -1,8 +1,9 @@
 """Every table that is known here: those of the studies, also of installed packages, and those of the commands.
 
 All tables are tidy: one observation per row, `layer` and `head` counted from 1. Each is written twice, as
-``tables/NAME.parquet`` and ``tables/NAME.csv``; both hold the same columns in the order of the declaration. An empty
-cell (CSV) or null (Parquet) is a value that does not exist, such as the attention to [SEP] of a model without one.
+``tables/NAME.parquet`` and ``tables/NAME.csv``; both hold the same columns in the order of the declaration. A table of
+more than 250,000 rows is written as Parquet alone. An empty cell (CSV) or null (Parquet) is a value that does not
+exist, such as the attention to [SEP] of a model without one.
 
 Unless a table says otherwise, a value is a mean over the tokens of a segment and then over segments, and `count` is
 the number of segments in that mean.
@@ -25,11 +26,12 @@ from headatlas.tables import Table
 
 
 class Made(NamedTuple):
-    """A table, the command that makes it, and the kind of corpus that its study needs; empty without a study."""
+    """A table, the command that makes it, and its study with the kind of corpus that it needs; empty without one."""
 
     table: Table
     command: str
     corpus: str = ""
+    study: str = ""
 
 
 class KnownTables(Mapping[str, Table]):
@@ -73,7 +75,7 @@ class KnownTables(Mapping[str, Table]):
 
 def _add_study(made: dict[str, Made], study: type[Study]) -> None:
     for table in study.tables:
-        made.setdefault(table.name, Made(table, "survey", study.corpus))
+        made.setdefault(table.name, Made(table, "survey", study.corpus, study.name))
 
 
 TABLES = KnownTables()

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
@@ -32,7 +33,7 @@ class View:
 
     frame: pd.DataFrame
     columns: tuple[Column, ...]
-    cells: tuple[tuple[str, ...], ...]  # one per row of the frame
+    cells: Sequence[tuple[str, ...]]  # one per row of the frame
     title: tuple[str, ...] = ()  # lines
     notes: tuple[str, ...] = ()
     keys: int = 1  # number of first columns that identify a row
@@ -42,12 +43,12 @@ class View:
         if rows is not None and rows < 1:
             raise SettingError(f"--rows must be at least 1, not {rows}.")
         order = range(len(self.frame)) if sort is None else sort_order(self.frame, sort)
-        chosen = list(order)[:rows]
+        chosen = list(order[:rows])
         cut = () if len(chosen) == len(self.frame) else (f"{len(chosen):,} of {len(self.frame):,} rows.",)
         return replace(
             self,
             frame=self.frame.iloc[chosen].reset_index(drop=True),
-            cells=tuple(self.cells[row] for row in chosen),
+            cells=self.cells.of(chosen) if isinstance(self.cells, _Cells) else tuple(self.cells[row] for row in chosen),
             notes=(*self.notes, *cut),
         )
 
@@ -55,9 +56,33 @@ class View:
 def plain_view(frame: pd.DataFrame, *title: str) -> View:
     """Every column of a frame, with the same number of decimals within a column."""
     columns = tuple(Column(str(name), number=is_numeric_dtype(frame[name])) for name in frame)
-    texts = [_texts(frame[name]) for name in frame]
     keys = len(list(takewhile(lambda column: column.title in ("layer", "head"), columns)))
-    return View(frame, columns, tuple(zip(*texts, strict=True)), title, keys=max(1, keys))
+    return View(frame, columns, _Cells(frame), title, keys=max(1, keys))
+
+
+class _Cells(Sequence[tuple[str, ...]]):
+    """The rows of a frame as text, made when they are asked for: of millions of rows few are shown."""
+
+    def __init__(self, frame: pd.DataFrame) -> None:
+        self._frame = frame
+        self._decimals = [_decimals(frame[name].dropna()) if is_float_dtype(frame[name]) else 0 for name in frame]
+
+    def __len__(self) -> int:
+        return len(self._frame)
+
+    def __getitem__(self, row: Any) -> Any:
+        return self.of(range(len(self))[row]) if isinstance(row, slice) else self.of([row])[0]
+
+    def of(self, rows: Sequence[int]) -> tuple[tuple[str, ...], ...]:
+        """The rows of these numbers, in their order."""
+        return tuple(self._texts(self._frame.iloc[list(rows)]))
+
+    def __iter__(self) -> Iterator[tuple[str, ...]]:
+        return self._texts(self._frame)
+
+    def _texts(self, rows: pd.DataFrame) -> Iterator[tuple[str, ...]]:
+        columns = (_texts(rows[name], decimals) for name, decimals in zip(rows, self._decimals, strict=True))
+        return zip(*columns, strict=True)
 
 
 def sort_order(frame: pd.DataFrame, sort: str) -> list[int]:
@@ -70,8 +95,7 @@ def sort_order(frame: pd.DataFrame, sort: str) -> list[int]:
     return [int(row) for row in ordered.index]
 
 
-def _texts(column: pd.Series[Any]) -> list[str]:
-    decimals = _decimals(column.dropna()) if is_float_dtype(column) else 0
+def _texts(column: pd.Series[Any], decimals: int) -> list[str]:
     whole = is_numeric_dtype(column) and not is_bool_dtype(column)
 
     def show(value: Any) -> str:
@@ -84,7 +108,8 @@ def _texts(column: pd.Series[Any]) -> list[str]:
 
 def _decimals(values: Sequence[float] | pd.Series[float]) -> int:
     """The number of decimals that shows the largest number with four digits."""
-    largest = max((abs(float(value)) for value in values if math.isfinite(value)), default=0.0)
+    known = np.abs(np.asarray(values, dtype=np.float64))
+    largest = float(known[np.isfinite(known)].max(initial=0.0))
     places = SIGNIFICANT - 1 - math.floor(math.log10(largest)) if largest else 0
     return min(max(0, places), MOST_DECIMALS)
 

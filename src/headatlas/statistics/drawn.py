@@ -101,8 +101,12 @@ class Drawn:
 
 def _spread(replicates: Floats) -> Floats:
     """Standard deviation over replicates, [N]; NaN where there are none."""
-    known = ~np.isnan(replicates)
-    count = known.sum(0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        mean = np.where(known, replicates, 0).sum(0) / count
-        return np.asarray(np.sqrt(np.where(known, np.square(replicates - mean), 0).sum(0) / count))
+    spread = np.empty(replicates.shape[1:])
+    for first in range(0, replicates.shape[1], AT_ONCE):
+        part = replicates[:, first : first + AT_ONCE]
+        known = ~np.isnan(part)
+        count = known.sum(0)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            mean = np.where(known, part, 0).sum(0) / count
+            spread[first : first + AT_ONCE] = np.sqrt(np.where(known, np.square(part - mean), 0).sum(0) / count)
+    return spread

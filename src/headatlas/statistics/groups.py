@@ -18,6 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.statistics.kernels.group_sums import group_sums
+
 PERMUTATIONS = 1000
 _SAME = 1e-9  # relative; equal assignments are to count as equal, whatever the rounding
 
@@ -46,14 +48,14 @@ def group_distances(
     permutations: int = PERMUTATIONS,
 ) -> GroupDistances:
     """Test symmetric distances [N, N] of things in groups [N], numbered from 0 to `number` - 1."""
-    members = (groups[:, None] == np.arange(number)).astype(np.float64)  # [N, G]
-    sizes = members.sum(0).astype(np.int64)
+    sizes = np.bincount(groups, minlength=number)
     pairs = np.outer(sizes, sizes)
     np.fill_diagonal(pairs, sizes * (sizes - 1) // 2)
     rng = np.random.default_rng(seed)
-    off_diagonal = distances - np.diag(np.diag(distances))
-    drawn = [members, *(rng.permutation(members) for _ in range(permutations))]
-    sums = np.stack([each.T @ off_diagonal @ each for each in drawn])  # [1 + P, G, G], each pair twice on the diagonal
+    off_diagonal = distances.copy()
+    np.fill_diagonal(off_diagonal, 0)
+    assignments = np.stack([groups, *(rng.permutation(groups) for _ in range(permutations))])
+    sums = group_sums(off_diagonal, assignments, number)  # [1 + P, G, G], each pair twice on the diagonal
     with np.errstate(invalid="ignore", divide="ignore"):
         sums /= 1 + np.eye(len(sizes))
         means = sums / pairs

@@ -10,36 +10,63 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from headatlas.models.tiles import Tile, whole_tile
+from headatlas.statistics.kernels.threads import one_thread
+
 POOLINGS = ("mean", "max")
 ROWS = ("all", "text")
 LEAST_SHARE = 1e-9  # of a document's attention, so that a token which gets none has a finite surprise
 
 
+def no_received(mask: Tensor, heads: int, device: torch.device, dtype: torch.dtype = torch.float32) -> Tensor:
+    """Sums before anything was added: [B, H, 4, T]. mask: [B, T]; dtype: that of the weights."""
+    wide = dtype if dtype == torch.float64 else torch.float32
+    return torch.zeros(len(mask), heads, len(POOLINGS) * len(ROWS), mask.shape[1], dtype=wide, device=device)
+
+
 def received(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) -> Tensor:
-    """Attention received by each token: [B, H, 4, T], mean and max over all rows, then over text rows.
+    """Attention received by each token, [B, H, 4, T], from whole maps [B, H, T, T]; see `mean_received`."""
+    sums = no_received(mask, weights.shape[1], weights.device, weights.dtype)
+    add_received(sums, whole_tile(weights, tuple(mask.shape)), mask, text)
+    return mean_received(sums, mask, text, causal)
 
-    weights: [B, H, T, T]; mask, text: [B, T] bool, all real tokens, and those that are not special.
+
+def add_received(sums: Tensor, tile: Tile, mask: Tensor, text: Tensor) -> None:
+    """Add the rows of a tile to the sums and maxima of columns, [B, H, 4, T]: of special rows, then of text rows.
+
+    mask, text: [B, T] bool, all real tokens, and those that are not special.
     """
+    tile.check(mask, sums)
+    weights, some = tile.weights, tile.segments
     if weights.device.type == "cpu" and weights.dtype != torch.float64:
-        from headatlas.statistics.kernels.received import received_cpu
+        from headatlas.statistics.kernels.received import add_received_cpu
 
-        return received_cpu(weights, mask, text, causal)
-    return received_torch(weights, mask, text, causal)
+        add_received_cpu(sums[some, tile.heads], weights, tile.row, tile.column, mask[some].sum(1), text[some])
+    else:
+        add_received_torch(sums, tile, mask, text)
 
 
-def received_torch(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) -> Tensor:
+def add_received_torch(sums: Tensor, tile: Tile, mask: Tensor, text: Tensor) -> None:
     """The same with tensor operations, for any device and dtype."""
-    if weights.dtype in (torch.float16, torch.bfloat16):
-        weights = weights.float()
-    forms = []
-    for rows in (mask, text):
-        counted = rows.to(weights.dtype)
-        from_token_on = counted.flip(1).cumsum(1).flip(1)  # rows that see a token of a causal model
-        count = from_token_on if causal else from_token_on[:, :1]
-        total = (counted[:, None, None] @ weights)[:, :, 0]
-        largest = (weights * counted[:, None, :, None]).amax(2)
-        forms += [total / count.clamp_min(1)[:, None], largest]
-    return torch.stack(forms, 2).masked_fill(~mask[:, None, None], 0)
+    weights = tile.weights.to(sums.dtype).masked_fill(~mask[tile.segments, None, None, tile.columns], 0)
+    added = sums[tile.segments, tile.heads, :, tile.columns]
+    for form, rows in ((0, mask & ~text), (2, text)):
+        counted = rows[tile.segments, None, tile.rows, None]
+        of_rows = weights.masked_fill(~counted, 0)
+        added[:, :, form] += of_rows.sum(2)
+        added[:, :, form + 1] = added[:, :, form + 1].maximum(of_rows.amax(2))
+
+
+def mean_received(sums: Tensor, mask: Tensor, text: Tensor, causal: bool) -> Tensor:
+    """Attention received by each token: [B, H, 4, T], mean and max over all rows, then over text rows."""
+    with one_thread():
+        of_all = sums[:, :, 0] + sums[:, :, 2], sums[:, :, 1].maximum(sums[:, :, 3])
+        forms = []
+        for rows, (total, largest) in ((mask, of_all), (text, (sums[:, :, 2], sums[:, :, 3]))):
+            from_token_on = rows.to(sums.dtype).flip(1).cumsum(1).flip(1)  # rows that see a token of a causal model
+            count = from_token_on if causal else from_token_on[:, :1]
+            forms += [total / count.clamp_min(1)[:, None], largest]
+        return torch.stack(forms, 2)
 
 
 def key_measures(scores: Tensor, key: Tensor, other: Tensor) -> Tensor:

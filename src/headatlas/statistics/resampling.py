@@ -25,10 +25,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtr, stdtrit
 
+from headatlas.progress import moved
+from headatlas.statistics.kernels.threads import side_by_side
+
 Floats = NDArray[np.float64]
 LARGEST_WEIGHT = 8
 CONFIDENCE = 0.95
 FEWEST_DOCUMENTS = 20  # to resample documents; of a corpus with fewer, its inputs are resampled
+
+AT_ONCE = 512  # estimates whose values are put in order together
 
 _STEPS = 1 << 16
 _MANY = 1e12  # units in place of infinitely many
@@ -46,8 +51,18 @@ _POISSON = _poisson_table()
 
 def poisson_weights(ids: Sequence[str], replicates: int, seed: int) -> NDArray[np.uint8]:
     """Bootstrap weights of each unit: [S, replicates]."""
+    moved()
     drawn = b"".join(_bytes(seed, "bootstrap", name, 2 * replicates) for name in ids)
     return np.take(_POISSON, np.frombuffer(drawn, dtype="<u2").reshape(len(ids), replicates))
+
+
+def bootstrap_units(ids: Sequence[str]) -> list[str]:
+    """What each input is resampled with: its document, or itself if there are few documents.
+
+    ids: of inputs, each that of its document, a dot and the number of the input.
+    """
+    documents = [name.rpartition(".")[0] for name in ids]
+    return documents if len(set(documents)) >= FEWEST_DOCUMENTS else list(ids)
 
 
 def signs(ids: Sequence[str], permutations: int, seed: int) -> NDArray[np.int8]:
@@ -88,17 +103,27 @@ def ends_of(replicates: Floats, widening: ArrayLike, freedom: ArrayLike) -> tupl
     size = math.prod(replicates.shape[1:])
     if not len(replicates):
         return np.full(replicates.shape[1:], np.nan), np.full(replicates.shape[1:], np.nan)
+    moved()
     tail = ndtr(-np.asarray(widening) * stdtrit(np.asarray(freedom, dtype=np.float64), (1 + CONFIDENCE) / 2))
     tails = np.broadcast_to(tail, replicates.shape[1:]).reshape(size)
-    ordered = np.sort(replicates.reshape(len(replicates), size), axis=0)  # NaN comes last
-    last = np.maximum(len(ordered) - np.isnan(ordered).sum(0), 1) - 1
-    columns = np.arange(size)
-    ends = []
-    for share in (tails, 1 - tails):
-        below = np.floor(share * last).astype(np.int64)
-        at, after = ordered[below, columns], ordered[np.minimum(below + 1, last), columns]
-        ends.append((at + (share * last - below) * (after - at)).reshape(replicates.shape[1:]))
-    return ends[0], ends[1]
+    flat, ends = replicates.reshape(len(replicates), size), np.empty((2, size))
+
+    def fill(first: int) -> None:
+        block = slice(first, first + AT_ONCE)
+        ordered = np.sort(flat[:, block], axis=0)  # NaN comes last
+        last = np.maximum(len(ordered) - np.isnan(ordered).sum(0), 1) - 1
+        columns = np.arange(len(last))
+        for number, share in enumerate((tails[block], 1 - tails[block])):
+            below = np.floor(share * last).astype(np.int64)
+            at, after = ordered[below, columns], ordered[np.minimum(below + 1, last), columns]
+            ends[number, block] = at + (share * last - below) * (after - at)
+
+    if size > AT_ONCE:
+        side_by_side(fill, range(0, size, AT_ONCE))
+    else:
+        fill(0)
+    low, high = ends.reshape(2, *replicates.shape[1:])
+    return low, high
 
 
 def effective_units(counts: Floats) -> Floats:

@@ -23,6 +23,7 @@ right equally often the first is the best.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -32,8 +33,9 @@ from numpy.typing import NDArray
 
 from headatlas.statistics.resampling import effective_units, percentile_interval, permutation_p_value, poisson_weights
 
-Integers = NDArray[np.int64]
+Integers = NDArray[np.int64] | NDArray[np.int32]
 ADDED = 2  # instances that all are right about, and as many that none is, in every replicate
+AT_ONCE = 1024  # candidates whose replicates or permutations are held as floats together
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Scores:
         """The same for the baselines."""
         return self._cross_fitted(self._of_baselines(self.folds))
 
-    @cached_property
+    @property
     def drawn(self) -> NDArray[np.float64]:
         """Every candidate's accuracy in every replicate: [replicates, candidates]; NaN where there is no instance."""
         return self._shares(self._of_candidates(self.replicates))
@@ -95,11 +97,18 @@ class Scores:
     @cached_property
     def intervals(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of every candidate's accuracy: low and high, each [candidates]."""
-        return self._around(self.right, self.drawn)
+        low, high = np.empty(self.candidates), np.empty(self.candidates)
+        for block in self._blocks():
+            low[block], high[block] = self._around(self.right[block], self._shares(self.replicates[:, block]))
+        return low, high
+
+    def drawn_of(self, candidate: int) -> NDArray[np.float64]:
+        """The accuracy of one candidate in every replicate: [replicates, 1]."""
+        return self._shares(self.replicates[:, [candidate]])
 
     def interval(self, candidate: int) -> tuple[float, float]:
-        """The same of one candidate alone: low and high."""
-        low, high = self._around(self.right[[candidate]], self.drawn[:, [candidate]])
+        """The 95 % interval of one candidate alone: low and high."""
+        low, high = self._around(self.right[[candidate]], self.drawn_of(candidate))
         return low.item(), high.item()
 
     def table(self) -> dict[str, Any]:
@@ -122,12 +131,23 @@ class Scores:
         """The statistic of that test, NaN without instances, and the largest of any candidate in each permutation."""
         baseline = self.best_baseline if baseline is None else baseline
         rival = self._of_baselines(self.flipped)[:, baseline, None]
-        permuted = self._of_candidates(self.flipped) - rival  # [permutations, candidates]
         observed = self.right - self.baselines_right[baseline]
-        spread = np.sqrt(np.mean(np.square([*permuted, observed], dtype=np.float64), axis=0))
-        spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
-        statistic = float((observed / spread)[self.best]) if self.count else math.nan
-        return statistic, (permuted / spread).max(1)
+        statistic, largest = math.nan, np.full(len(self.flipped), -np.inf)
+        for block in self._blocks():
+            permuted = (self.flipped[:, block] - rival).astype(np.float64)  # [permutations, AT_ONCE]
+            squares = np.einsum("pc,pc->c", permuted, permuted) + np.square(observed[block], dtype=np.float64)
+            spread = np.sqrt(squares / (1 + len(permuted)))
+            spread[spread == 0] = np.inf  # right exactly when the baseline is: no lead in any permutation
+            permuted /= spread
+            np.maximum(largest, permuted.max(1), out=largest)
+            if self.count and block.start <= self.best < block.stop:
+                statistic = float((observed[block] / spread)[self.best - block.start])
+        return statistic, largest
+
+    def _blocks(self) -> Iterator[slice]:
+        """The candidates, some at a time."""
+        for first in range(0, self.candidates, AT_ONCE):
+            yield slice(first, min(first + AT_ONCE, self.candidates))
 
     def _around(self, right: Integers, drawn: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """95 % intervals of accuracies, which hold them: the added instances alone could move one past its end."""

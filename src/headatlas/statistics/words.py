@@ -31,6 +31,8 @@ from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.word_segments import WordSegment
 from headatlas.errors import SettingError
+from headatlas.models.tiles import Tile, whole_tile
+from headatlas.statistics.kernels.threads import one_thread
 
 FROM_TOKENS: tuple[str, ...] = get_args(FromTokens)
 SegmentKind = TypeVar("SegmentKind", bound=Segment)
@@ -80,42 +82,85 @@ def word_index(batch: Batch) -> WordIndex:
     return WordIndex(torch.from_numpy(index).to(device), words, special, torch.from_numpy(has_tokens).to(device))
 
 
-def word_attention(weights: Tensor, index: Tensor, size: int, how: FromTokens = "mean") -> Tensor:
-    """Attention between words: [B, H, size, size], float32 at least.
+def no_word_rows(rows: int, words: int, weights: Tensor) -> Tensor:
+    """Sums before anything was added, for maps like `weights` [B, H, ...]: [B, H, rows, words], float32 at least."""
+    dtype = weights.dtype if weights.dtype == torch.float64 else torch.float32
+    return torch.zeros(*weights.shape[:2], rows, words, dtype=dtype, device=weights.device)
 
-    weights: [B, H, Q, K]. index: [B, T], the word of each token, below `size`; negative for tokens that count nowhere.
+
+def word_attention(weights: Tensor, index: Tensor, size: int, how: FromTokens = "mean") -> Tensor:
+    """Attention between words: [B, H, size, size], float32 at least, from whole maps [B, H, T, T].
+
+    index: [B, T], the word of each token, below `size`; negative for tokens that count nowhere.
+    """
+    index = index.to(weights.device)
+    sums = no_word_rows(size, size, weights)
+    add_word_rows(sums, whole_tile(weights, tuple(index.shape)), index, index, how)
+    return scale_word_rows(sums, index, how)
+
+
+def word_attention_torch(weights: Tensor, index: Tensor, size: int, how: FromTokens = "mean") -> Tensor:
+    """The same with tensor operations, which can be differentiated."""
+    sums = no_word_rows(size, size, weights)
+    rows = torch.where(_is_first(index), index, PADDING) if how == "first" else index
+    add_word_rows_torch(sums, whole_tile(weights, tuple(index.shape)), rows, index, how)
+    return scale_word_rows(sums, index, how)
+
+
+def add_word_rows(sums: Tensor, tile: Tile, rows: Tensor, words: Tensor, how: FromTokens) -> None:
+    """Add the rows of a tile to attention from words to words, [B, H, N, W].
+
+    rows: [B, T], the row of the sums that each token adds to. words: [B, T], the word that each token belongs to, below
+    W. Both are negative for tokens that count nowhere.
     """
     if how not in FROM_TOKENS:
         raise SettingError(f"Attention from a split word can be {', '.join(FROM_TOKENS)}, not {how!r}.")
-    index = index.to(weights.device)
-    if weights.device.type == "cpu" and weights.dtype != torch.float64:
-        from headatlas.statistics.kernels.words import word_attention_cpu
-
-        return word_attention_cpu(weights, index, size, how)
-    return word_attention_torch(weights, index, size, how)
-
-
-def word_attention_torch(weights: Tensor, index: Tensor, size: int, how: FromTokens) -> Tensor:
-    """The same with tensor operations, for any device and dtype."""
-    if weights.dtype in (torch.float16, torch.bfloat16):
-        weights = weights.float()
-    batch, heads, tokens, _ = weights.shape
-    member = (index[..., None] == torch.arange(size, device=index.device)).to(weights.dtype)  # [B, T, W]
-    to_words = (weights.reshape(batch, heads * tokens, tokens) @ member).view(batch, heads, tokens, size)
-    if how == "max":
-        return _largest(to_words, index, size)
+    tile.check(words, sums)
+    weights, some = tile.weights, tile.segments
     if how == "first":
-        member = member * (member.cumsum(1) == 1)
-    share = member / member.sum(1, keepdim=True).clamp_min(1)
-    return share.transpose(1, 2)[:, None] @ to_words
+        rows = torch.where(_is_first(rows), rows, PADDING)
+    if weights.device.type == "cpu" and weights.dtype != torch.float64:
+        from headatlas.statistics.kernels.words import add_word_rows_cpu
+
+        add_word_rows_cpu(sums[some, tile.heads], weights, tile.row, tile.column, rows[some], words[some], how)
+    else:
+        add_word_rows_torch(sums[some, tile.heads], tile, rows[some, tile.rows], words[some, tile.columns], how)
 
 
-def _largest(to_words: Tensor, index: Tensor, size: int) -> Tensor:
-    """The largest weight of a word's tokens to each word, rows scaled to sum 1. to_words: [B, H, T, W]."""
-    slots = torch.where(index < 0, size, index)[:, None, :, None].expand(to_words.shape)
-    out = to_words.new_zeros((*to_words.shape[:2], size + 1, size))
-    largest = out.scatter_reduce(2, slots, to_words, "amax")[:, :, :size]
-    return largest / largest.sum(-1, keepdim=True).clamp_min(torch.finfo(largest.dtype).tiny)
+def add_word_rows_torch(sums: Tensor, tile: Tile, rows: Tensor, words: Tensor, how: FromTokens) -> None:
+    """The same with tensor operations, for any device and dtype; sums, rows and words are those of the tile."""
+    weights = tile.weights.to(sums.dtype).masked_fill((rows < 0)[:, None, :, None], 0)  # padding may hold anything
+    to_words = weights @ _members(words, sums.shape[3], sums.dtype)[:, None]  # [S, H, R, W]
+    if how == "max":
+        slots = rows.clamp_min(0)[:, None, :, None].expand(to_words.shape)  # those without a row add 0
+        sums.scatter_reduce_(2, slots, to_words, "amax")
+    else:
+        sums += _members(rows, sums.shape[2], sums.dtype).transpose(1, 2)[:, None] @ to_words
+
+
+def scale_word_rows(sums: Tensor, rows: Tensor, how: FromTokens) -> Tensor:
+    """Attention from words, once all rows were added: the mean of a word's tokens; with "max", scaled to sum 1."""
+    with one_thread():
+        if how == "mean":
+            counts = torch.zeros(len(sums), sums.shape[2] + 1, dtype=sums.dtype, device=sums.device)
+            counts.scatter_add_(1, torch.where(rows < 0, sums.shape[2], rows), torch.ones_like(rows, dtype=sums.dtype))
+            sums /= counts[:, None, :-1, None].clamp_min(1)
+        elif how == "max":
+            sums /= sums.sum(-1, keepdim=True).clamp_min(torch.finfo(sums.dtype).tiny)
+        return sums
+
+
+def _members(index: Tensor, size: int, dtype: torch.dtype) -> Tensor:
+    """Which of `size` words each token belongs to, as 0 and 1: [S, T, size]."""
+    return (index[..., None] == torch.arange(size, device=index.device)).to(dtype)
+
+
+def _is_first(rows: Tensor) -> Tensor:
+    """Whether each token is the first of its word, whose tokens need not follow each other. [B, T]"""
+    ordered, order = rows.sort(stable=True, dim=1)
+    first = torch.ones_like(rows, dtype=torch.bool)
+    first[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+    return torch.zeros_like(first).scatter_(1, order, first)
 
 
 def predictions(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.words import word_attention, word_index
+from headatlas.statistics.words import segments_of
 from headatlas.studies.coreference_baselines import antecedents
 from headatlas.studies.kept_maps import BEST, LONGEST, POOL, SHORTEST, WRONG, ClearSentence
+from headatlas.studies.reductions import Reduction, RowsAsked, WordRows, rows_of_words
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, Study
 from headatlas.tables import records
@@ -60,22 +61,31 @@ class ClearMentions(Study):
         self._starts = list(accumulate(cells, initial=0))
         return {"entries": len(self._stretches), "cells": sum(cells), "all_heads": shape.total}
 
+    def reductions(self) -> list[Reduction]:
+        return [WordRows(self._how, self._words)]
+
+    def _words(self, batch: Batch) -> RowsAsked:
+        """The words of the stretches in a batch."""
+        words: list[range] = []
+        for segment in batch.segments:
+            number = self._number.get(segment.id)
+            stretch = None if number is None else self._stretches[number]
+            words.append(range(stretch.start, stretch.start + len(stretch.words)) if stretch else range(0))
+        return rows_of_words(batch, words)
+
     def see(self, layer: int, layer_map: LayerMap) -> None:
-        segments = layer_map.batch.segments
+        segments = segments_of(layer_map.batch, MentionSegment)
         rows = [row for row, segment in enumerate(segments) if segment.id in self._number]
         if not rows:
             return
-        index = word_index(layer_map.batch)
-        maps = word_attention(layer_map.weights[rows], index.index[rows], index.size, self._how).to(
-            "cpu", torch.float32
-        )
-        first = self.shape.first_heads[layer]
+        maps = layer_map.of(WordRows(self._how, self._words))[rows].to("cpu", torch.float32)
+        words, first = max(segment.size for segment in segments), self.shape.first_heads[layer]
         for row, of_segment in zip(rows, maps, strict=True):
             number = self._number[segments[row].id]
             stretch = self._stretches[number]
             shown = slice(stretch.start, stretch.start + len(stretch.words))
-            self._maps_of(number)[first : first + len(of_segment)] = of_segment[:, shown, shown].numpy()
-            weights = of_segment[:, stretch.mention, : index.words].clone()
+            self._maps_of(number)[first : first + len(of_segment)] = of_segment[:, : len(stretch.words), shown].numpy()
+            weights = of_segment[:, stretch.mention - stretch.start, :words].clone()
             weights[:, stretch.mention] = 0
             right = weights.argmax(1) == stretch.antecedent
             clarity = weights[:, stretch.antecedent].where(right, torch.tensor(WRONG))

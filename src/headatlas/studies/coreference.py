@@ -31,8 +31,9 @@ from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
+from headatlas.statistics.resampling import permutation_p_value
 from headatlas.statistics.scores import Scores
-from headatlas.statistics.words import WordIndex, segments_of, word_index
+from headatlas.statistics.words import segments_of, word_index
 from headatlas.studies import coreference_findings
 from headatlas.studies.coreference_baselines import BASELINES, antecedents, choose, preceding
 from headatlas.studies.coreference_findings import (
@@ -49,6 +50,7 @@ from headatlas.studies.coreference_findings import (
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Tables
 from headatlas.studies.link_lengths import SIZE, describe_lengths
+from headatlas.studies.reductions import Reduction, RowsAsked, WordRows, rows_of_words
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, WordStudy, join_layers
 
@@ -118,6 +120,15 @@ def heads_right(rows: Tensor, candidates: Tensor, true: Tensor) -> tuple[Tensor,
     return true.gather(1, place) & (largest > 0), place
 
 
+def words_asked(batch: Batch) -> RowsAsked:
+    """The head words of mentions with an antecedent, whose attention questions are about."""
+    words = []
+    for segment in segments_of(batch, MentionSegment):
+        linked = zip(segment.mentions, antecedents(segment.mentions), strict=True)
+        words.append({mention.head for mention, same in linked if same})
+    return rows_of_words(batch, words)
+
+
 class Coreference(WordStudy):
     """How often each head selects an antecedent, by type of mention and rule of candidates, beside the baselines."""
 
@@ -133,19 +144,22 @@ class Coreference(WordStudy):
         super().start(shape)
         self._heads = shape.numbered
         self._tallies = self.start_tallies(RULES, len(self._heads), len(BASELINES), len(_CATEGORIES))
-        self._asked: tuple[WordIndex, Questions] | None = None
+        self._asked: Questions | None = None
         self._right: dict[int, dict[str, tuple[Tensor, Tensor]]] = {}
+
+    def reductions(self) -> list[Reduction]:
+        return [WordRows(self.how, words_asked)]  # documents have far fewer of them than words
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep which heads of the layer are right about which mentions, on their device, until the batch ends."""
         if self._asked is None:
-            index = word_index(layer_map.batch)
-            self._asked = index, questions_of(segments_of(layer_map.batch, MentionSegment), index.size)
-        index, asked = self._asked
-        maps = self.word_maps(layer, layer_map, index)
+            width = layer_map.batch.once(word_index).size
+            self._asked = questions_of(segments_of(layer_map.batch, MentionSegment), width)
+        asked, numbers = self._asked, layer_map.batch.once(words_asked).numbers
+        maps = self.check_later(layer, layer_map.of(WordRows(self.how, words_asked)))
         segment, head = (torch.from_numpy(part).to(maps.device) for part in (asked.segment, asked.head))
         with one_thread():
-            rows, true = maps[segment, :, head], torch.from_numpy(asked.true).to(maps.device)
+            rows, true = maps[segment, :, numbers[segment, head]], torch.from_numpy(asked.true).to(maps.device)
             self._right[layer] = {
                 rule: heads_right(rows, torch.from_numpy(mask).to(maps.device), true)
                 for rule, mask in asked.candidates.items()
@@ -155,8 +169,8 @@ class Coreference(WordStudy):
         """Add the batch's mentions to the sums."""
         self.refuse_damaged()
         documents = [segment.document for segment in segments_of(batch, MentionSegment)]
-        if self._asked is not None and len(self._asked[1].head):
-            asked = self._asked[1]
+        if self._asked is not None and len(self._asked.head):
+            asked = self._asked
             self.lengths += np.bincount(_to_nearest(asked).clip(max=SIZE - 1), minlength=SIZE)
             for number, (rule, tally) in enumerate(self._tallies.items()):
                 right, place = (
@@ -172,40 +186,36 @@ class Coreference(WordStudy):
 
     def frames(self) -> Frames:
         """Every head, the best, the rules without a model, and the lengths of links."""
-        best = self.best()
-        control = self.control.best() if self.control else best.iloc[:0]
+        every, best = self._judge()
+        control = self.control._judge()[1] if self.control else best.iloc[:0]
         keys = ["mention_type", "candidates"]
         columns = control.set_index(keys)[["accuracy", "p_corrected"]].astype(float)
         columns.columns = ["control", "control_p"]
         return {
-            "coreference": self.every_head(),
+            "coreference": every,
             "coreference_best": best.join(columns, on=keys)[COREFERENCE_BEST.names],
             "coreference_baselines": self.baselines(),
             "coreference_lengths": self.link_lengths(best),
         }
 
-    def every_head(self) -> pd.DataFrame:
-        """The accuracy of every head, by type of mention and rule of candidates."""
+    def _judge(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The accuracy of every head, by type of mention and rule of candidates; and the best, with p-values."""
         heads = pd.DataFrame(self._heads, columns=["layer", "head"])
-        frames = [
-            heads.assign(mention_type=mention_type, candidates=rule, **scores.table())
-            for rule, mention_type, scores in self._scored()
-        ]
-        return pd.concat(frames, ignore_index=True) if frames else COREFERENCE.from_rows([])
-
-    def best(self) -> pd.DataFrame:
-        """The best head for each type and rule, with p-values against each baseline."""
-        scored = self._scored()
-        tests = [scores.lead_test(_rival(mention_type, scores)) for _, mention_type, scores in scored]
-        corrected = step_down([observed for observed, _ in tests], [largest for _, largest in tests])
-        rows = []
-        for (rule, mention_type, scores), p_corrected in zip(scored, corrected, strict=True):
+        frames: list[pd.DataFrame] = []
+        rows: list[tuple[object, ...]] = []
+        rivals: list[tuple[float, NDArray[np.float64]]] = []
+        for rule, mention_type, scores in self._scored():
+            frames.append(heads.assign(mention_type=mention_type, candidates=rule, **scores.table()))
             best = scores.best
             values = (scores.accuracy(scores.right[best]), *scores.interval(best), scores.held_out())
-            p_values = (scores.p_value(baseline) for baseline in range(len(BASELINES)))
-            rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *p_values, p_corrected))
+            tests = [scores.lead_test(baseline) for baseline in range(len(BASELINES))]
+            p_values = (permutation_p_value(*test) for test in tests)
+            rows.append((mention_type, rule, scores.count, *self._heads[best], *values, *p_values))
+            rivals.append(tests[_rival(mention_type, scores)])
+        corrected = step_down([observed for observed, _ in rivals], [largest for _, largest in rivals])
         named = [name for name in COREFERENCE_BEST.names if not name.startswith("control")]
-        return pd.DataFrame(rows, columns=named)
+        every = pd.concat(frames, ignore_index=True) if frames else COREFERENCE.from_rows([])
+        return every, pd.DataFrame([(*row, p) for row, p in zip(rows, corrected, strict=True)], columns=named)
 
     def link_lengths(self, best: pd.DataFrame) -> pd.DataFrame:
         """How long all links are, and those that the best head finds among each kind of candidates."""
@@ -219,36 +229,33 @@ class Coreference(WordStudy):
     def baselines(self) -> pd.DataFrame:
         """How often each rule is right, by type of mention."""
         rows = []
-        for rule, mention_type, scores in self._scored():
-            if rule == RULES[0]:
-                low, high = scores.baseline_intervals
-                for number, baseline in enumerate(BASELINES):
-                    right = scores.baselines_right[number]
-                    accuracy = scores.accuracy(right)
-                    rows.append((baseline, mention_type, right, scores.count, accuracy, low[number], high[number]))
+        for _, mention_type, scores in self._scored(RULES[:1]):
+            low, high = scores.baseline_intervals
+            for number, baseline in enumerate(BASELINES):
+                right = scores.baselines_right[number]
+                accuracy = scores.accuracy(right)
+                rows.append((baseline, mention_type, right, scores.count, accuracy, low[number], high[number]))
         return pd.DataFrame(rows, columns=COREFERENCE_BASELINES.names)
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap accuracies of the rows of each table, [R, rows]; NaN where no such mention was drawn."""
-        scored = self._scored()
-        by_table = {
-            self.name: [scores.drawn for _, _, scores in scored],
-            "coreference_best": [scores.drawn[:, [scores.best]] for _, _, scores in scored],
-            "coreference_baselines": [scores.baselines_drawn for rule, _, scores in scored if rule == RULES[0]],
-        }
+        by_table: dict[str, list[NDArray[np.float64]]] = {name: [] for name in (self.name, "coreference_best")}
+        for _, _, scores in self._scored():
+            by_table[self.name].append(scores.drawn)
+            by_table["coreference_best"].append(scores.drawn_of(scores.best))
+        by_table["coreference_baselines"] = [scores.baselines_drawn for *_, scores in self._scored(RULES[:1])]
         return {name: np.concatenate(columns, axis=1) for name, columns in by_table.items() if columns}
 
-    def _scored(self) -> list[tuple[str, str, Scores]]:
-        """Rule, type and scores: all types together, then each that occurs."""
+    def _scored(self, rules: Sequence[str] = RULES) -> Iterator[tuple[str, str, Scores]]:
+        """Rule, type and scores, one at a time: all types together, then each that occurs."""
         types = {"all": list(range(len(_CATEGORIES)))}
         types |= {name: [n for n, (kind, _) in enumerate(_CATEGORIES) if kind == name] for name in MENTION_TYPES}
         types[REWORDED] = [n for n, (_, reworded) in enumerate(_CATEGORIES) if reworded]
-        scored = [
-            (rule, name, tally.scores(numbers))
-            for rule, tally in self._tallies.items()
-            for name, numbers in types.items()
-        ]
-        return [(rule, name, scores) for rule, name, scores in scored if scores.count]
+        for rule in rules:
+            counts = self._tallies[rule].counts()
+            for name, numbers in types.items():
+                if sum(counts[number] for number in numbers):
+                    yield rule, name, self._tallies[rule].scores(numbers)
 
     @classmethod
     def labels(cls, tables: Tables) -> Iterator[Label]:

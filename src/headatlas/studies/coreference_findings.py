@@ -132,6 +132,7 @@ def _found(row: dict[str, Any], tables: Tables, mentions: str) -> Finding:
         None if pd.isna(row["control"]) else row["control"],
         heads=((row["layer"], row["head"]),) if named else (),
         evidence=(_choice(row), _p(row)),
+        denies=not named,
     )
 
 

@@ -41,7 +41,7 @@ from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.resampling import fold_of
+from headatlas.statistics.resampling import fold_of, permutation_p_value
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import WordIndex, predictions, segments_of, word_index
 from headatlas.studies import dependency_findings
@@ -51,6 +51,7 @@ from headatlas.studies.dependency_tables import DEPENDENCIES, DEPENDENCY_BEST, D
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Tables
 from headatlas.studies.link_lengths import SIZE, describe_lengths
+from headatlas.studies.reductions import Words
 from headatlas.studies.resting import RESTING, Resting
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, WordStudy, join_layers
@@ -184,9 +185,9 @@ class Dependencies(WordStudy):
         """Keep what the layer's heads say about which words, on their device, until the batch ends."""
         if self._words is None:
             words = instances_of(segments_of(layer_map.batch, ParsedSegment))
-            self._words = word_index(layer_map.batch), add_possessors(words, len(self._relations))
-        index, words = self._words[0].to(layer_map.weights.device), self._words[1]
-        maps = self.word_maps(layer, layer_map, index)
+            self._words = layer_map.batch.once(word_index), add_possessors(words, len(self._relations))
+        index, words = self._words[0].to(layer_map.device), self._words[1]
+        maps = self.check_later(layer, layer_map.of(Words(self.how)))
         with one_thread():
             right, with_special = heads_right(maps, index, words)
             self._right[layer] = right.flatten(1), with_special.flatten(1)  # [N, H * 2]
@@ -227,44 +228,41 @@ class Dependencies(WordStudy):
 
     def frames(self) -> Frames:
         """Every head's accuracy, the best head of each relation, how long links are, and where heads rest."""
-        best = self.best()
+        every, best = self._judge()
         columns = {"control": "accuracy", "control_p": "p_corrected"}
-        control = self.control.best() if self.control else best.iloc[:0]
+        control = self.control._judge()[1] if self.control else best.iloc[:0]
         for column, source in columns.items():
             best[column] = best["relation"].map(control.set_index("relation")[source]).astype(float)
         return {
-            "dependencies": self.every_head(),
+            "dependencies": every,
             "dependency_best": best,
             "dependency_lengths": self.link_lengths(),
             "resting": self._resting.frame(self.control._resting if self.control else None),
         }
 
-    def every_head(self) -> pd.DataFrame:
-        """The accuracy of every head and direction, for each relation."""
+    def _judge(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """The accuracy of every head and direction for each relation; the best for each, `all` first, then by count."""
         heads = pd.DataFrame(self._candidates, columns=["layer", "head", "direction"])
-        frames = [
-            heads.assign(relation=relation, **scores.table(), with_special=self._with_special(numbers, scores))
-            for relation, numbers, scores in [*self._scored(), *self._possessors()]
-        ]
-        return pd.concat(frames, ignore_index=True)[DEPENDENCIES.names] if frames else DEPENDENCIES.from_rows([])
-
-    def best(self) -> pd.DataFrame:
-        """The best head and direction of each relation, `all` first, then by count."""
-        rows = [row for row in self._scored() if self._has_best(row[0], row[2])]
-        tests = [scores.lead_test() for *_, scores in rows]
+        frames: list[pd.DataFrame] = []
+        rows: list[tuple[object, ...]] = []
+        tests: list[tuple[float, NDArray[np.float64]]] = []
+        for relation, numbers, scores in self._scored():
+            with_special = self._with_special(numbers, scores)
+            frames.append(heads.assign(relation=relation, **scores.table(), with_special=with_special))
+            if self._has_best(relation, scores.count):
+                tests.append(scores.lead_test())
+                rows.append((relation, *self._best_row(relation, numbers, scores), permutation_p_value(*tests[-1])))
         corrected = step_down([observed for observed, _ in tests], [largest for _, largest in tests])
-        table = [
-            (relation, *self._best_row(relation, numbers, scores), p)
-            for (relation, numbers, scores), p in zip(rows, corrected, strict=True)
-        ]
         named = [name for name in DEPENDENCY_BEST.names if not name.startswith("control")]
-        return pd.DataFrame(table, columns=named)
+        best = pd.DataFrame([(*row, p) for row, p in zip(rows, corrected, strict=True)], columns=named)
+        every = pd.concat(frames, ignore_index=True)[DEPENDENCIES.names] if frames else DEPENDENCIES.from_rows([])
+        return every, best
 
     def link_lengths(self) -> pd.DataFrame:
         """How far the words of each relation are from their heads."""
         rows = [
             {"relation": relation, **describe_lengths(self.lengths[numbers].sum(0))}
-            for relation, numbers, _ in self._scored()
+            for relation, numbers in self._relations_seen()
             if relation != "all"  # as long as all_but_root: a root has no head
         ]
         return DEPENDENCY_LENGTHS.from_rows(rows)
@@ -275,20 +273,20 @@ class Dependencies(WordStudy):
         And of the best head's lead over the best fixed offset, see `lead_over`.
         """
         every, best, leads = [], [], []
-        for relation, _, scores in [*self._scored(), *self._possessors()]:
+        for relation, _, scores in self._scored():
             every.append(scores.drawn)
-            if self._has_best(relation, scores):
-                accuracy = scores.drawn[:, [scores.best]]
+            if self._has_best(relation, scores.count):
+                accuracy = scores.drawn_of(scores.best)
                 best.append(accuracy)
                 leads.append(lead_over(scores.baselines_drawn[:, [scores.best_baseline]], accuracy))
         by_table = {self.name: every, "dependency_best": best, "dependency_best/lead": leads}
         return {name: np.concatenate(columns, axis=1) for name, columns in by_table.items() if columns}
 
-    def _has_best(self, relation: str, scores: Scores) -> bool:
+    def _has_best(self, relation: str, count: int) -> bool:
         """Whether a relation stands in the table of the best heads."""
         if relation in (CLITIC, NOUN):
             return False
-        return relation in READINGS or (scores.count >= self._least_count and relation not in self._punctuation)
+        return relation in READINGS or (count >= self._least_count and relation not in self._punctuation)
 
     def _best_row(self, relation: str, numbers: Sequence[int], scores: Scores) -> tuple[object, ...]:
         counts = scores.folds[:, -1]
@@ -309,7 +307,6 @@ class Dependencies(WordStudy):
             scores.baseline_held_out(),
             rule.name,
             rule.accuracy,
-            scores.p_value(),
         )
 
     def _with_special(self, numbers: Sequence[int], scores: Scores) -> NDArray[np.float64]:
@@ -317,6 +314,11 @@ class Dependencies(WordStudy):
         return np.asarray(self.with_special[list(numbers)].sum(0) / scores.count)
 
     def _scored(self) -> Iterator[tuple[str, list[int], Scores]]:
+        """Relations with their categories and scores, made one at a time: each may take 100 MB."""
+        for name, numbers in [*self._relations_seen(), *self._possessors()]:
+            yield name, numbers, self._tally.scores(numbers)
+
+    def _relations_seen(self) -> list[tuple[str, list[int]]]:
         """The readings of *all*, then the relations, the most frequent first; those that do not occur are left out."""
         relations = range(len(self._relations))
         not_punctuation = [number for number in relations if self._relations[number] not in self._punctuation]
@@ -324,15 +326,14 @@ class Dependencies(WordStudy):
         counts = self._tally.counts()
         by_count = sorted(relations, key=lambda number: (-counts[number], self._relations[number]))
         single = [(self._relations[number], [number]) for number in by_count]
-        for name, numbers in [*zip(READINGS, readings, strict=True), *single]:
-            if sum(counts[number] for number in numbers):
-                yield name, numbers, self._tally.scores(numbers)
+        named = [*zip(READINGS, readings, strict=True), *single]
+        return [(name, numbers) for name, numbers in named if sum(counts[number] for number in numbers)]
 
-    def _possessors(self) -> Iterator[tuple[str, list[int], Scores]]:
+    def _possessors(self) -> list[tuple[str, list[int]]]:
         """Possessors with a clitic, by the clitic's prediction and by their own."""
-        for number, name in enumerate((CLITIC, NOUN), start=len(self._relations) + 1):
-            if self._tally.counts()[number]:
-                yield name, [number], self._tally.scores([number])
+        counts = self._tally.counts()
+        numbered = enumerate((CLITIC, NOUN), start=len(self._relations) + 1)
+        return [(name, [number]) for number, name in numbered if counts[number]]
 
     @classmethod
     def labels(cls, tables: Tables) -> Iterator[Label]:

@@ -104,6 +104,7 @@ def _how_many(relations: pd.DataFrame) -> Finding | str:
         len(named),
         untrained=len(random) if controlled(relations) else None,
         unit="count",
+        most=len(relations),
         evidence=tuple(evidence),
     )
 
@@ -121,7 +122,8 @@ def _praised(relations: pd.DataFrame) -> Iterator[Finding]:
     if praised.empty:
         return
     high = above(praised[praised["low"] > HIGH])
-    claim = f"{len(high)} of {len(praised)} relations that the paper's abstract praises are found above {percent(HIGH)}"
+    named = counted(len(praised), "relation")
+    claim = f"Of {named} that the paper's abstract praises, {len(high) or 'none'} reach more than {percent(HIGH)}"
     yield Finding(
         f"{claim}, interval included, and surely above the offset",
         len(high),
@@ -211,6 +213,7 @@ def _finding(row: dict[str, Any], claim: str, heads: tuple[tuple[int, int], ...]
         None if pd.isna(row["control"]) else row["control"],
         heads=heads_in(pd.DataFrame([row])) if heads is None else heads,
         evidence=(f"with special tokens admitted {percent(row['with_special'])}", _choice(row), _p(row)),
+        denies=heads == (),
     )
 
 

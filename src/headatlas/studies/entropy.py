@@ -18,8 +18,9 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
-from headatlas.studies.findings import UNTRAINED, Finding, by_layer, name_layers
+from headatlas.studies.findings import UNTRAINED, Finding, by_layer, last_layer, name_layers
 from headatlas.studies.labels import Pattern, Tables
+from headatlas.studies.reductions import Reduction, Surface
 from headatlas.studies.segment_means import SegmentMeans, table_of_layers
 from headatlas.studies.study import LayerMap, Setup
 from headatlas.tables import (
@@ -87,6 +88,9 @@ class Entropy(SegmentMeans):
         super().configure(setup)
         self.smoothing = ENTROPY_SMOOTHING if setup.definitions == "code" else 0.0
 
+    def reductions(self) -> list[Reduction]:
+        return [Surface(self.smoothing)]
+
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         batch = layer_map.batch
         return mean_entropy(layer_map.smoothed_surface(self.smoothing), batch.lengths, _cls_rows(batch))
@@ -136,19 +140,13 @@ def _entropy_by_layer(rows: pd.DataFrame, uniform: float) -> Finding:
 def _from_cls(rows: pd.DataFrame) -> Finding:
     """Where [CLS] attends more broadly than other tokens, and where less."""
     broader, narrower = (rows[clear]["layer"] for clear in (rows["low"] > 0, rows["high"] < 0))
-    last = rows.iloc[-1]
-    return Finding(
+    return last_layer(
         f"[CLS] attends more broadly than all tokens do in {len(broader)} of {counted(len(rows), 'layer')} and less "
-        f"broadly in {len(narrower)}; in the last the difference is {last['value']:+.2f} nats",
-        last["value"],
-        (last["low"], last["high"]),
-        untrained=last[CONTROL] if controlled(rows) else None,
-        unit="nats",
-        evidence=(
-            *([f"more in {name_layers(broader)}"] if len(broader) else []),
-            *([f"less in {name_layers(narrower)}"] if len(narrower) else []),
-            *by_layer(rows, "nats"),
-        ),
+        f"broadly in {len(narrower)}; in the last the difference is {rows['value'].iloc[-1]:+.2f} nats",
+        rows,
+        "nats",
+        *([f"more in {name_layers(broader)}"] if len(broader) else []),
+        *([f"less in {name_layers(narrower)}"] if len(narrower) else []),
     )
 
 

@@ -8,18 +8,21 @@ untrained network is ever named.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import pandas as pd
 
+from headatlas.tables import CONTROL, controlled
 from headatlas.wording import fine_percent, percent
 
 Head = tuple[int, int]  # layer and head, from 1
 UNTRAINED = "untrained weights"
 MOST_NAMED = 8
 SMALL_SHARE = 0.0995  # below which a decimal is written
+LEADING, MOST_OF_STUDY = 5, 2  # findings that are shown before the others, and how many of these may be of one study
 MOST_LAYERS = 12  # that a sentence lists; more are in the table
 
 
@@ -39,8 +42,11 @@ class Finding:
         baselines: What trivial rules reach, by name.
         untrained: What the same network reaches with random weights; None if that was not run.
         unit: The unit of all these numbers.
+        most: The largest value that there can be, such as the number of heads that were counted; shares need none.
         heads: The heads that the finding is about. Those that the claim does not name are listed behind it.
         evidence: Further evidence in words, for example "p < 0.001 over 144 heads".
+        study: The study that says it; filled in where the findings of all studies are collected.
+        denies: Whether the claim is that nothing sure was found, whatever the numbers are.
     """
 
     claim: str
@@ -49,17 +55,58 @@ class Finding:
     baselines: Mapping[str, float] = field(default_factory=dict)
     untrained: float | None = None
     unit: Literal["share", "nats", "number", "count"] = "share"
+    most: float | None = None
     heads: tuple[Head, ...] = ()
     evidence: tuple[str, ...] = ()
+    study: str = ""
+    denies: bool = False
 
     @property
-    def lead(self) -> float:
-        """How far the lower end of the interval, or else the value, is above every baseline; 0 if it is not."""
-        rivals = [*self.baselines.values(), *([] if self.untrained is None else [self.untrained])]
-        if self.value is None or not rivals:
+    def surprise(self) -> float:
+        """How much of the way from its best baseline to the largest possible value is surely covered, 0 to 1.
+
+        Surely: to the lower end of the interval, if there is one. A count without a control starts at 0. A value
+        without a baseline, or that could be any number, surprises nobody.
+
+        >>> Finding("", 0.875, (0.75, 1.0), {"offset": 0.5}).surprise
+        0.5
+        >>> Finding("", 36, unit="count", most=72).surprise
+        0.5
+        """
+        most = 1.0 if self.unit == "share" else self.most
+        rivals = [value for value in self.rivals.values() if not math.isnan(value)]
+        rivals += [0.0] * (self.unit == "count" and not rivals)
+        if self.value is None or most is None or not rivals or self.denies:
             return 0.0
-        least = self.value if self.interval is None else self.interval[0]
-        return max(least - max(rivals), 0.0)
+        least, bar = self.value if self.interval is None else self.interval[0], max(rivals)
+        return (least - bar) / (most - bar) if bar < least <= most else 0.0
+
+    @property
+    def rivals(self) -> dict[str, float]:
+        """What the value is measured against, by name: the baselines, and untrained weights if they were run."""
+        return dict(self.baselines) | ({} if self.untrained is None else {UNTRAINED: self.untrained})
+
+    def record(self) -> dict[str, Any]:
+        """The finding with its numbers apart, as values that JSON can hold; null where there is none."""
+        low, high = map(_known, self.interval or (None, None))
+        return {
+            "text": str(self),
+            "claim": self.claim,
+            "study": self.study,
+            "unit": self.unit,
+            "value": _known(self.value),
+            "low": low,
+            "high": high,
+            "most": self.most,
+            "rivals": {name: _known(value) for name, value in self.rivals.items()},
+            "heads": [list(head) for head in self.heads],
+            "evidence": list(self.evidence),
+        }
+
+    @property
+    def brief(self) -> str:
+        """The sentence with its heads, interval and rivals; further evidence is in the whole one."""
+        return str(replace(self, evidence=()))
 
     def __str__(self) -> str:
         unnamed = [head for head in self.heads if "{}-{}".format(*head) not in self.claim]
@@ -67,8 +114,7 @@ class Finding:
         if self.interval is not None and not any(map(math.isnan, self.interval)):
             low, high = map(self._written, self.interval)
             parts.append(f"95 % CI {low.removesuffix(' %') if self.unit == 'share' else low} to {high}")
-        rivals = dict(self.baselines) | ({} if self.untrained is None else {UNTRAINED: self.untrained})
-        parts += [f"{name} {self._written(value)}" for name, value in rivals.items()]
+        parts += [f"{name} {self._written(value)}" for name, value in self.rivals.items()]
         parts += self.evidence
         return f"{self.claim} ({'; '.join(parts)})." if parts else f"{self.claim}."
 
@@ -76,6 +122,42 @@ class Finding:
         if self.unit == "share":
             return written_share(value)
         return f"{value:,.0f}" if self.unit == "count" else f"{value:.2f}"
+
+
+def _known(value: float | None) -> float | None:
+    return None if value is None or math.isnan(value) else float(value)
+
+
+def leading(findings: Iterable[Finding | str], count: int) -> list[Finding | str]:
+    """The findings to read first: the most surprising ones, each about another head, at most two of a study.
+
+    >>> det = Finding("Head 3-1 finds det", 0.9, baselines={"offset": 0.5}, heads=((3, 1),), study="dependencies")
+    >>> amod = Finding("Head 3-1 finds amod", 0.8, baselines={"offset": 0.5}, heads=((3, 1),), study="dependencies")
+    >>> previous = Finding("Half of the heads", 36, unit="count", most=72, study="positions")
+    >>> [str(finding) for finding in leading([amod, "A remark.", previous, det], 2)]
+    ['Head 3-1 finds det (offset 50 %).', 'Half of the heads.']
+
+    Args:
+        findings: All findings. Those that surprise nobody, and plain sentences, come last, in their order.
+        count: How many to choose, at most.
+
+    Returns:
+        The chosen ones, the most surprising first.
+    """
+    chosen: list[Finding | str] = []
+    of_study: Counter[str] = Counter()
+    heads: set[Head] = set()  # which a chosen finding is about, and about no other
+    for finding in sorted(findings, key=lambda one: one.surprise if isinstance(one, Finding) else 0.0, reverse=True):
+        if isinstance(finding, Finding):
+            alone = set(finding.heads) if len(finding.heads) == 1 else set()
+            if alone & heads or (finding.study and of_study[finding.study] == MOST_OF_STUDY):
+                continue
+            heads |= alone
+            of_study[finding.study] += 1
+        chosen.append(finding)
+        if len(chosen) == count:
+            break
+    return chosen
 
 
 def name_heads(heads: Iterable[Head]) -> str:
@@ -104,6 +186,19 @@ def by_layer(rows: pd.DataFrame, unit: str = "share") -> list[str]:
         values.append(f"{value} ({low} to {high})")
     end = " %" if unit == "share" else ""
     return [f"layers {rows['layer'].min()} to {rows['layer'].max()}: {', '.join(values)}{end}"]
+
+
+def last_layer(claim: str, rows: pd.DataFrame, unit: Literal["nats", "number"], *evidence: str) -> Finding:
+    """A finding about the values of layers, with that of the last one, its interval and its control."""
+    last = rows.iloc[-1]
+    return Finding(
+        claim,
+        last["value"],
+        (last["low"], last["high"]),
+        untrained=last[CONTROL] if controlled(rows) else None,
+        unit=unit,
+        evidence=(*evidence, *by_layer(rows, unit)),
+    )
 
 
 def written_share(share: float) -> str:

@@ -8,6 +8,7 @@ over segments. L is the masked language model loss (BERT's masking) or, for caus
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
 
@@ -19,9 +20,11 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
+from headatlas.models.tiles import Tile
 from headatlas.statistics.surface import widest
-from headatlas.studies.findings import Finding, by_layer
+from headatlas.studies.findings import Finding, last_layer
 from headatlas.studies.labels import Pattern, Tables
+from headatlas.studies.reductions import Reduction
 from headatlas.studies.segment_means import SegmentMeans, table_of_layers
 from headatlas.studies.study import LayerMap
 from headatlas.studies.token_kinds import CLS, SEP, TO_KIND
@@ -58,25 +61,47 @@ SMALL = 0.5  # of the gradient towards other tokens
 KINDS = {"cls": TokenKind.CLS, "sep": TokenKind.SEP, "period_comma": TokenKind.PERIOD_COMMA, "other": TokenKind.OTHER}
 
 
-def admitted_pairs(batch: Batch, mask: Tensor | None, causal: bool) -> Tensor:
-    """Pairs (i, j) of real tokens between which attention may flow: [B, 1, Q, K], bool."""
-    admitted = batch.mask[:, None, :, None] & batch.mask[:, None, None, :]
-    if mask is not None:
-        admitted = admitted & (mask > torch.finfo(mask.dtype).min / 2)
-    elif causal:
-        admitted = admitted.tril()
-    return admitted
+@dataclass(frozen=True)
+class GradientToKinds(Reduction):
+    """Mean |gradient| over the admitted pairs of a segment, by kind of the token attended to: [B, H, 4].
 
-
-def mean_gradient_to_kinds(gradients: Tensor, admitted: Tensor, kinds: Tensor) -> Tensor:
-    """Mean |gradient| over the admitted pairs of a segment, by kind of the token attended to.
-
-    gradients: [B, H, Q, K]; admitted: [B, 1, Q, K]; kinds: [B, K] -> [B, H, 4]; 0 where there is no pair.
+    It is 0 where there is no pair. causal: whether attention flows backwards only, if the model has no mask.
     """
-    columns = torch.stack([kinds == kind for kind in KINDS.values()], -1).to(gradients.dtype)  # [B, K, 4]
-    received = (gradients.abs() * admitted).sum(2)  # [B, H, K]
-    pairs = admitted.sum(2).to(gradients.dtype) @ columns  # [B, 1, 4]
-    return (received @ columns).to(widest(gradients.device)) / pairs.clamp_min(1)
+
+    causal: bool
+
+    def start(self, layer: int, batch: Batch, like: Tensor) -> tuple[Tensor, Tensor]:
+        wide, shape = widest(like.device), (len(like), like.shape[1], len(KINDS))
+        total = torch.zeros(shape, dtype=wide, device=like.device)
+        return total, torch.zeros_like(total[:, :1])
+
+    def add(self, sums: tuple[Tensor, Tensor], tile: Tile, batch: Batch) -> None:
+        gradients = tile.weights.detach()
+        if gradients.dtype in (torch.float16, torch.bfloat16):
+            gradients = gradients.float()
+        kinds = batch.kinds[tile.segments, tile.columns]
+        columns = torch.stack([kinds == kind for kind in KINDS.values()], -1).to(gradients.dtype)  # [S, C, 4]
+        admitted = admitted_pairs(tile, batch, self.causal)
+        total, pairs = sums
+        total[tile.segments, tile.heads] += (gradients.abs() * admitted).sum(2) @ columns
+        if tile.head == 0:
+            pairs[tile.segments] += admitted.sum(2).to(gradients.dtype) @ columns
+
+    def finish(self, sums: tuple[Tensor, Tensor], batch: Batch) -> Tensor:
+        total, pairs = sums
+        return total / pairs.clamp_min(1)
+
+
+def admitted_pairs(tile: Tile, batch: Batch, causal: bool) -> Tensor:
+    """Pairs (i, j) of a tile's real tokens between which attention may flow: [S, 1, R, C], bool."""
+    real = batch.mask[tile.segments]
+    admitted = real[:, None, tile.rows, None] & real[:, None, None, tile.columns]
+    if tile.mask is not None:
+        admitted = admitted & (tile.mask > torch.finfo(tile.mask.dtype).min / 2)
+    elif causal:
+        places = torch.arange(real.shape[1], device=real.device)
+        admitted = admitted & (places[tile.columns] <= places[tile.rows, None])
+    return admitted
 
 
 def _ratio(kind: str, means: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -92,10 +117,12 @@ class Gradients(SegmentMeans):
     tables = (GRADIENTS, GRADIENTS_LAYERS)
     contrasts: ClassVar = {"cls_ratio": partial(_ratio, "cls"), "sep_ratio": partial(_ratio, "sep")}
 
+    def reductions(self) -> list[Reduction]:
+        return [GradientToKinds(self.causal)]
+
     def segment_means(self, layer_map: LayerMap) -> Tensor:
-        batch = layer_map.batch
-        admitted = admitted_pairs(batch, layer_map.mask, self.causal)
-        return mean_gradient_to_kinds(layer_map.weights.float(), admitted, batch.kinds)
+        means: Tensor = layer_map.of(GradientToKinds(self.causal))
+        return means
 
     def counted(self, batch: Batch) -> Tensor:
         """A kind counts where the segment has such a token."""
@@ -115,14 +142,11 @@ class Gradients(SegmentMeans):
 def _relative(target: str, ratios: pd.DataFrame) -> Finding:
     """The gradient towards a kind of token beside that towards other tokens, layer by layer."""
     first, last = ratios.iloc[0], ratios.iloc[-1]
-    return Finding(
+    return last_layer(
         f"|dL/da| towards {target}, mean over the heads of a layer, is {first['value']:.2f} times that towards other "
         f"tokens in layer 1 and {last['value']:.2f} times in layer {last['layer']:.0f}",
-        last["value"],
-        (last["low"], last["high"]),
-        untrained=last[CONTROL] if controlled(ratios) else None,
-        unit="number",
-        evidence=tuple(by_layer(ratios, "number")),
+        ratios,
+        "number",
     )
 
 

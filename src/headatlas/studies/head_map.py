@@ -3,7 +3,8 @@
 The map and the clusters are made of the root of the Jensen-Shannon divergence, which is a metric; or the map of the
 divergence itself, as in the paper's figure. What the paper sees in its figure, that a layer's heads tend to lie
 together, is put to a test, for all layers, each layer, and each pair of layers. So are the clusters: their silhouette
-is compared with those of clouds of points that are spread as widely but have no clusters.
+is compared with those of clouds of points that are spread as widely but have no clusters. Of more than TESTED_HEADS
+heads this test takes a random sample of as many, clustered anew; `heads_tested` says how many it took.
 
 A head that lacks a distance to another, because in no text both attended to anything, cannot be placed: it is counted,
 has no coordinates, and belongs to cluster 0.
@@ -22,6 +23,7 @@ from headatlas.statistics.resampling import permutation_p_value
 
 NO_CLUSTER = 0
 CLOUDS = 199  # without clusters, to compare the clusters with
+TESTED_HEADS = 512  # at most: a cloud costs the cube of their number
 
 
 def map_tables(
@@ -37,23 +39,18 @@ def map_tables(
     `similarity`: measure, distance, value.
     """
     placed = comparable(distances)
-    js = distances[np.ix_(placed, placed)]
-    by_name = {"sqrt_js": np.sqrt(js), "js": js}
-    pictures = {name: embed(table, seed) for name, table in by_name.items()}
-    groups = clusters_of(by_name["sqrt_js"], clusters)
-    cloud_silhouettes = np.array(
-        [clusters_of(cloud, clusters).silhouette for cloud in clouds(by_name["sqrt_js"], CLOUDS, seed)]
-        if not np.isnan(groups.silhouette)
-        else []
-    )
+    js = distances if placed.all() else distances[np.ix_(placed, placed)]
     layers = group_distances(js, heads[placed, 0], len(np.unique(heads[:, 0])), seed)
+    root = np.sqrt(js)
+    pictures = {name: embed(table, seed) for name, table in (("sqrt_js", root), ("js", js))}
+    groups = clusters_of(root, clusters)
+    test = _test_clusters(root, clusters, groups.silhouette, seed)
     measures = [
         *(("stress", name, picture.stress) for name, picture in pictures.items()),
         *(("disparity", name, picture.disparity) for name, picture in pictures.items()),
         ("clusters", "sqrt_js", groups.number),
         ("silhouette", "sqrt_js", groups.silhouette),
-        ("cloud_silhouette", "sqrt_js", cloud_silhouettes.mean() if len(cloud_silhouettes) else np.nan),
-        ("p_clusters", "sqrt_js", permutation_p_value(groups.silhouette, cloud_silhouettes)),
+        *((measure, "sqrt_js", value) for measure, value in test.items()),
         ("within_layers", "js", layers.within),
         ("between_layers", "js", layers.between),
         ("p_layers", "js", layers.p_value),
@@ -63,6 +60,24 @@ def map_tables(
         "head_map": _head_map(heads, placed, pictures[map_distance].points, groups.labels),
         "layer_distances": _layer_table(layers),
         "similarity": pd.DataFrame(measures, columns=["measure", "distance", "value"]).astype({"value": np.float64}),
+    }
+
+
+def _test_clusters(root: NDArray[np.float64], clusters: int, silhouette: float, seed: int) -> dict[str, float]:
+    """Compare the silhouette of the clusters, or of those of a sample of heads, with those of clouds."""
+    if len(root) > TESTED_HEADS:
+        sample = np.sort(np.random.default_rng(seed).permutation(len(root))[:TESTED_HEADS])
+        root = root[np.ix_(sample, sample)]
+        silhouette = clusters_of(root, clusters).silhouette
+    without = np.array(
+        [clusters_of(cloud, clusters).silhouette for cloud in clouds(root, CLOUDS, seed)]
+        if not np.isnan(silhouette)
+        else []
+    )
+    return {
+        "cloud_silhouette": without.mean() if len(without) else np.nan,
+        "p_clusters": permutation_p_value(silhouette, without),
+        "heads_tested": len(root),
     }
 
 

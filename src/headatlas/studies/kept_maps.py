@@ -7,6 +7,7 @@ is seen once and nothing is added where it was not seen.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -22,7 +23,9 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.words import WordIndex, predictions, word_attention, word_index
+from headatlas.models.tiles import Tile
+from headatlas.statistics.words import predictions
+from headatlas.studies.reductions import Reduction, Words
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, Study
 from headatlas.tables import records
@@ -57,18 +60,38 @@ class KeptMaps(Study):
         maps: NDArray[np.float16] = self.cells[start : start + int(np.prod(shape))].reshape(shape)
         return maps
 
+    def reductions(self) -> list[Reduction]:
+        return [_KeepChosen(self)]
+
     def see(self, layer: int, layer_map: LayerMap) -> None:
-        for weights, segment in zip(layer_map.weights, layer_map.batch.segments, strict=True):
+        layer_map.of(_KeepChosen(self), layer)
+
+    def keep_rows(self, layer: int, tile: Tile, batch: Batch) -> None:
+        """Keep the tile's rows of the chosen segments."""
+        for weights, segment in zip(tile.weights, batch.segments[tile.segments], strict=True):
             if segment.id in self._lengths:
-                length = len(segment)
-                kept = weights[:, :length, :length].to("cpu", torch.float32).numpy()
-                self.maps_of(segment)[layer, : len(kept)] = kept
+                rows, columns = (slice(part.start, min(part.stop, len(segment))) for part in (tile.rows, tile.columns))
+                part = weights[:, : rows.stop - tile.row, : columns.stop - tile.column].to("cpu", torch.float32)
+                self.maps_of(segment)[layer, tile.heads, rows, columns] = part.numpy()
 
     def end_batch(self, batch: Batch) -> None:
         """Nothing is left to do: every map was kept when it was seen."""
 
     def frames(self) -> Frames:
         return {}
+
+
+@dataclass(frozen=True)
+class _KeepChosen(Reduction):
+    """Lets `KeptMaps` keep what it wants of each tile."""
+
+    study: KeptMaps
+
+    def start(self, layer: int, batch: Batch, like: Tensor) -> int:
+        return layer
+
+    def add(self, sums: int, tile: Tile, batch: Batch) -> None:
+        self.study.keep_rows(sums, tile, batch)
 
 
 class ClearSentence(NamedTuple):
@@ -111,24 +134,21 @@ class ClearSentences(Study):
         self._starts = dict(zip(self._segments, accumulate(of_all, initial=0), strict=False))
         return {"entries": len(self._entry), "cells": sum(of_all), "all_heads": shape.total}
 
-    def start(self, shape: HeadShape) -> None:
-        super().start(shape)
-        self._words: WordIndex | None = None
+    def reductions(self) -> list[Reduction]:
+        return [Words(self._how)]
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         rows = [row for row, segment in enumerate(layer_map.batch.segments) if segment.id in self._place_of]
         if not rows:
             return
-        self._words = self._words or word_index(layer_map.batch)
-        index = self._words.to(layer_map.weights.device)
-        maps = word_attention(layer_map.weights, index.index, index.size, self._how)[rows].to("cpu", torch.float32)
+        maps = layer_map.of(Words(self._how))[rows].to("cpu", torch.float32)
         for row, of_segment in zip(rows, maps, strict=True):
             place = self._place_of[layer_map.batch.segments[row].id]
             size = self._segments[place].size
             self._keep(place, self.shape.first_heads[layer], of_segment[:, :size, :size])
 
     def end_batch(self, batch: Batch) -> None:
-        self._words = None
+        """Nothing is left to do: every map was kept when it was seen."""
 
     def frames(self) -> Frames:
         return {}

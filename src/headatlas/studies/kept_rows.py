@@ -7,6 +7,7 @@ padding, to memory that is used again for the next batch: a layer's maps can go 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from itertools import accumulate
 
 import numpy as np
@@ -16,7 +17,10 @@ from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.segments import Segment
+from headatlas.models.stacks import HeadShape
+from headatlas.models.tiles import Tile
 from headatlas.statistics.kernels.threads import one_thread
+from headatlas.studies.reductions import Reduction
 
 MOST_KEPT = 1 << 29  # bytes of maps
 
@@ -45,14 +49,26 @@ class KeptRows:
 
     def keep(self, weights: Tensor, batch: Batch, first: int) -> None:
         """Take over the rows of some heads, the first of them of that number. weights: [B, H, T, T]"""
+        self.keep_tile(Tile(weights), batch, first)
+
+    def keep_tile(self, tile: Tile, batch: Batch, first: int) -> None:
+        """Take over the rows of a tile of a layer, whose first head is of that number."""
         with one_thread(), torch.no_grad():
             if batch.segments is not self._of:  # the same batch may come from several devices, layer by layer
-                self._of, self._segments = batch.segments, self._places(weights, batch)
-            for maps, rows, segment in zip(weights, self._segments, batch.segments, strict=True):
-                length, chosen = len(segment), maps[:, : len(segment), : len(segment)]
-                if len(rows) < length:
-                    chosen = chosen[:, torch.from_numpy(rows_compared(length, self._heads)).to(maps.device)]
-                rows[:, first : first + len(maps)] = chosen.transpose(0, 1)
+                self._of, self._segments = batch.segments, self._places(tile.weights, batch)
+            heads = slice(first + tile.heads.start, first + tile.heads.stop)
+            for place, maps in enumerate(tile.weights, tile.segment):
+                rows, length = self._segments[place], len(batch.segments[place])
+                compared = rows_compared(length, self._heads)
+                start, end = np.searchsorted(compared, [tile.rows.start, tile.rows.stop])
+                columns = slice(tile.columns.start, min(tile.columns.stop, length))
+                if len(compared) == length:
+                    chosen = maps[:, start - tile.row : end - tile.row]
+                else:
+                    chosen = maps[:, torch.from_numpy(compared[start:end] - tile.row).to(maps.device)]
+                kept = rows[start:end, heads]
+                kept[..., columns] = chosen[..., : columns.stop - columns.start].transpose(0, 1)
+                kept[..., : columns.start], kept[..., columns.stop :] = 0, 0
 
     def take(self) -> list[Tensor]:
         """The rows of every segment, [Q, H, K], good until more are kept; the next batch begins anew."""
@@ -70,3 +86,17 @@ class KeptRows:
                 self._memory = torch.empty(ends[-1], dtype=weights.dtype, device=weights.device)
         starts = [0, *ends]
         return [self._memory[start:end].view(shape) for start, end, shape in zip(starts, ends, shapes, strict=False)]
+
+
+@dataclass(frozen=True)
+class KeepRows(Reduction):
+    """Keeps the rows of all layers of a batch. rows: where; shape: of the heads."""
+
+    rows: KeptRows
+    shape: HeadShape
+
+    def start(self, layer: int, batch: Batch, like: Tensor) -> int:
+        return self.shape.first_heads[layer]
+
+    def add(self, sums: int, tile: Tile, batch: Batch) -> None:
+        self.rows.keep_tile(tile, batch, sums)

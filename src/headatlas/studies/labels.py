@@ -16,6 +16,7 @@ import pandas as pd
 
 from headatlas.studies.findings import UNTRAINED, Finding, heads_in, written_share
 from headatlas.tables import CONTROL, EXPECTED, ONE_HEAD, Key, Table, Value, controlled, records
+from headatlas.wording import percent
 
 MOSTLY = 0.5  # of a head's attention: "more than half", as the paper puts it
 Tables = Mapping[str, pd.DataFrame]
@@ -90,18 +91,24 @@ class Pattern:
         rows = self.strengths(table, value)
         return rows[rows["strength"] > least]
 
+    def is_possible(self, table: pd.DataFrame) -> bool:
+        """Whether any attention can go there: in a causal model, none goes to the next token."""
+        return EXPECTED not in table or not (self.strengths(table)[EXPECTED] == 0).all()
+
     def labels(self, table: pd.DataFrame) -> Iterator[Label]:
         """The heads that earn the label."""
         for row in records(self.heads(table, self.least)):
-            evidence = f"{row['strength']:.0%} of its attention goes to {self.target}"
+            evidence = f"{percent(row['strength'])} of its attention goes to {self.target}"
+            if EXPECTED in row:
+                evidence += f"; uniform attention would put {written_share(row[EXPECTED])} there"
             if self.relative_to:
                 evidence = (
-                    f"mean entropy {row[self.value]:.2f} nats, {row['strength']:.0%} of {row[self.relative_to]:.2f} "
-                    "for all tokens alike"
+                    f"mean entropy {row[self.value]:.2f} nats, {percent(row['strength'])} of "
+                    f"{row[self.relative_to]:.2f} for uniform attention"
                 )
             if controlled(table):
                 of_control = row[CONTROL] / (row[self.relative_to] if self.relative_to else 1)
-                evidence += f"; {UNTRAINED} {of_control:.0%}"
+                evidence += f"; {UNTRAINED} {percent(of_control)}"
             yield Label(row["layer"], row["head"], self.label, row["strength"], evidence, self.kind)
 
     def finding(self, table: pd.DataFrame) -> Finding:
@@ -114,6 +121,7 @@ class Pattern:
             len(heads),
             untrained=len(self.heads(table, value=CONTROL)) if controlled(table) else None,
             unit="count",
+            most=len(self.strengths(table)),
             heads=heads_in(heads),
             evidence=(
                 *([f"whole 95 % CI above half: {sure}"] if sure < len(heads) else []),

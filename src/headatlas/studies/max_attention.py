@@ -17,6 +17,7 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.surface import Sum
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Tables
+from headatlas.studies.reductions import Reduction, Surface
 from headatlas.studies.segment_means import SegmentMeans
 from headatlas.studies.state import State
 from headatlas.studies.study import LayerMap
@@ -66,6 +67,9 @@ class MaxAttention(SegmentMeans):
     def start(self, shape: HeadShape) -> None:
         super().start(shape)
         self._highest_seen: dict[int, Tensor] = {}
+
+    def reductions(self) -> list[Reduction]:
+        return [Surface()]
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         return layer_map.surface[..., [Sum.MAXIMUM]] / layer_map.batch.lengths[:, None, None]

@@ -9,6 +9,7 @@ from torch import Tensor
 
 from headatlas.statistics.surface import Sum
 from headatlas.studies.labels import Pattern
+from headatlas.studies.reductions import Reduction, Surface
 from headatlas.studies.segment_means import SegmentMeans
 from headatlas.studies.study import LayerMap
 from headatlas.tables import (
@@ -54,6 +55,9 @@ class Positions(SegmentMeans):
     tables = (POSITIONS,)
     patterns = (PREVIOUS, NEXT)
     uniform_column = EXPECTED
+
+    def reductions(self) -> list[Reduction]:
+        return [Surface()]
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         return attention_to_neighbours(layer_map.surface, layer_map.batch.lengths)

@@ -9,7 +9,7 @@ follow from those of the heads.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import effective_units, percentile_interval, poisson_weights
 from headatlas.statistics.surface import uniform_map
+from headatlas.studies.reductions import UniformHead
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Study, refuse_non_finite
 from headatlas.tables import CONTROL, LAYER, VALUE_INTERVAL, Key, Table, Value, control
@@ -120,7 +121,7 @@ class SegmentMeans(Study):
         """Keep the layer's values, on their device, until the batch ends."""
         counted = self.counted(layer_map.batch)[:, None]  # [B, 1, C]
         means = self.segment_means(layer_map)
-        expected = (*layer_map.weights.shape[:2], len(self.columns))
+        expected = (*layer_map.shape, len(self.columns))
         if tuple(means.shape) != expected:
             raise PluginError(
                 f"segment_means of the study '{self.name}' returned shape {list(means.shape)}. It must return one "
@@ -141,14 +142,21 @@ class SegmentMeans(Study):
         weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
         self.total += total
         self.count += counted.sum(0)
-        drawn = torch.from_numpy(self.drawn_total).view(self.replicate_count, -1)
+        drawn = torch.from_numpy(self.drawn_total).view(self.replicate_count, total.size)
         with one_thread():
             drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
         self.drawn_count += weights @ counted
         if self.uniform_column:
-            here = batch.to(torch.device("cpu"))
-            means = self.segment_means(LayerMap(uniform_map(here, self.causal), here, None))[:, 0]
+            means = self.segment_means(self._uniform(batch.to(torch.device("cpu"))))[:, 0]
             self.uniform_total += (means.double().numpy() * counted).sum(0)
+
+    def _uniform(self, batch: Batch) -> LayerMap:
+        """One head that attends evenly to all tokens in reach."""
+        reductions = self.reductions()
+        if reductions is None:
+            return LayerMap(uniform_map(batch, self.causal), batch, None)
+        results = batch.once(UniformHead(self.causal, tuple(reductions)))
+        return LayerMap.reduced(results, batch, torch.empty(len(batch.segments), 1))
 
     def frames(self) -> Frames:
         table = self.means().assign(**self.further_values())
@@ -199,8 +207,9 @@ class SegmentMeans(Study):
         """One row per head (from 1) and column, with the mean, its interval and the count; NaN where count is 0."""
         table = self.tables[0]
         values = self.values()
-        units = self.in_rows(np.tile(effective_units(self.drawn_count), (*self.total.shape[:2], 1)))
-        low, high = percentile_interval(self._drawn_means(), units)
+        units = effective_units(self.drawn_count)
+        ends = [percentile_interval(drawn, np.tile(units, heads)) for heads, drawn in self._drawn_means()]
+        low, high = (np.concatenate(of_layers) for of_layers in zip(*ends, strict=True))
         places = self.shape.numbered
         layer, head = np.repeat(np.array(places), len(self.columns), axis=0).T
         keys = {key.name: list(self.columns) * len(places) for key in table.keys[2:3]}
@@ -210,11 +219,14 @@ class SegmentMeans(Study):
 
     def replicates(self) -> dict[str, Array]:
         """Bootstrap values of the rows, [R, rows]; NaN where no segment that counts was drawn."""
-        return {self.tables[0].name: self._drawn_means()}
+        return {self.tables[0].name: np.concatenate([drawn for _, drawn in self._drawn_means()], axis=1)}
 
-    def _drawn_means(self) -> Array:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return self.in_rows(self.drawn_total / self.drawn_count[:, None, None])
+    def _drawn_means(self) -> Iterator[tuple[int, Array]]:
+        """The number of heads of each layer, and the bootstrap values of its rows, [R, heads * C]."""
+        for layer, heads in enumerate(self.shape.heads):
+            with np.errstate(invalid="ignore", divide="ignore"):
+                drawn = self.drawn_total[:, layer, :heads] / self.drawn_count[:, None]
+            yield heads, drawn.reshape(len(drawn), heads * len(self.columns))
 
     def in_rows(self, values: Array) -> Array:
         """Values [..., L, H, C] of the heads there are, in the order of the table's rows: [..., rows]."""

@@ -20,16 +20,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from scipy.spatial.distance import squareform
 from torch import Tensor
 
 from headatlas.encoding.batches import Batch
 from headatlas.models.stacks import HeadShape
+from headatlas.progress import moved
 from headatlas.statistics.divergence import divergence_sums
 from headatlas.statistics.kernels.threads import one_thread
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.studies.findings import UNTRAINED, Finding, name_layers
-from headatlas.studies.kept_rows import KeptRows, most_pairs, rows_compared
+from headatlas.studies.kept_rows import KeepRows, KeptRows, most_pairs, rows_compared
 from headatlas.studies.labels import Tables
+from headatlas.studies.reductions import Reduction
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Setup, Study, refuse_non_finite
 from headatlas.tables import CONTROL, ONE_HEAD, Key, Table, Value, control, head_of, p_value
@@ -88,11 +91,14 @@ SIMILARITY = Table(
             "measure",
             "stress (Kruskal's stress-1) and disparity (Procrustes', median from other starts) of the map; number "
             "of clusters and their silhouette; cloud_silhouette: the mean of as many clusters of points from one "
-            "normal distribution of the same spread; p_clusters: how often theirs is as large; within_layers, "
-            "between_layers: mean distance of heads of one layer, of two; p_layers: permutation test of their "
-            "difference; heads_left_out: heads without a place; share_of_rows: compared, where segments are too long "
-            "for all",
-            not_compared=("clusters", "cloud_silhouette", "p_clusters", "p_layers", "heads_left_out", "share_of_rows"),
+            "normal distribution of the same spread; p_clusters: how often theirs is as large; heads_tested: the heads "
+            "that both take, a random 512 of more; within_layers, between_layers: mean distance of heads of one layer, "
+            "of two; p_layers: permutation test of their difference; heads_left_out: heads without a place; "
+            "share_of_rows: compared, where segments are too long for all",
+            not_compared=(
+                *("clusters", "cloud_silhouette", "p_clusters", "heads_tested", "p_layers", "heads_left_out"),
+                "share_of_rows",
+            ),
             why_not="they are settings, p-values and counts",
         ),
         Key("distance", "js: the value of head_distances; sqrt_js: its root, a metric"),
@@ -113,10 +119,12 @@ def pair_means(rows: Tensor, *shapes: HeadShape, smoothing: float = 0.0) -> tupl
     rows: [Q, H, K], of the heads of all shapes; ModelError if one is not finite.
     """
     sums, mass = divergence_sums(rows, smoothing)
+    moved()
     with one_thread():
         present = (mass > 0).to(sums.dtype)  # [H, Q]
         tokens = present @ present.T
-        means, counted = sums / tokens.clamp_min(1), tokens > 0
+        counted = tokens > 0
+        means = sums.div_(tokens.clamp_min_(1))
         of_heads = mass.sum(1).cpu().double().numpy()
     for shape in shapes:
         for layer, masses in enumerate(np.split(of_heads[: shape.total], np.cumsum(shape.heads)[:-1])):
@@ -132,9 +140,9 @@ class Similarity(Study):
     tables = (HEAD_DISTANCES, HEAD_MAP, LAYER_DISTANCES, SIMILARITY)
     takes_control = True
 
-    summed = State("all_heads", "all_heads")
-    averaged = State("all_heads", "all_heads")
-    count = State("all_heads", "all_heads")
+    summed = State("pairs")  # in the order of the table
+    averaged = State("pairs")
+    count = State("pairs", dtype=np.int32)
     drawn_value = State("replicates", "layers", "layers")
     drawn_count = State("replicates", "layers", "layers")
     rows = State(2)  # compared, and all
@@ -147,11 +155,18 @@ class Similarity(Study):
         self._smoothing = SIMILARITY_SMOOTHING if setup.definitions == "code" else 0.0
         self._map_distance = "sqrt_js" if setup.definitions == "ours" else "js"
 
+    def sizes(self, shape: HeadShape) -> dict[str, int]:
+        return super().sizes(shape) | {"pairs": shape.total * (shape.total - 1) // 2}
+
     def start(self, shape: HeadShape) -> None:
         super().start(shape)
         self._heads = shape.places
+        self._above = np.triu(np.ones((shape.total, shape.total), dtype=np.bool_), 1)  # the diagonal: each pair once
         self._layer_of = np.eye(shape.layers)[[layer for layer, _ in self._heads]]  # [H, L]
         self._kept = KeptRows(shape.total)
+
+    def reductions(self) -> list[Reduction]:
+        return [KeepRows(self._kept, self.shape)]
 
     def batch_pairs(self) -> int:
         """As many as let the maps stay within what may be kept."""
@@ -159,13 +174,14 @@ class Similarity(Study):
 
     def see(self, layer: int, layer_map: LayerMap) -> None:
         """Keep the rows to be compared of every segment, without padding, until the batch ends."""
-        self._kept.keep(layer_map.weights, layer_map.batch, self.shape.first_heads[layer])
+        layer_map.of(KeepRows(self._kept, self.shape), layer)
 
     def end_batch(self, batch: Batch) -> None:
-        """Compare all heads, a segment at a time, and add to the sums."""
-        compared = [pair_means(rows, self.shape, smoothing=self._smoothing) for rows in self._kept.take()]
-        means, counts = zip(*compared, strict=True)
-        self._add(batch, np.stack(means), np.stack(counts))
+        """Compare all heads and add to the sums, a segment at a time: the pairs of 5,120 heads take 200 MB."""
+        weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).astype(np.float64)  # [B, R]
+        for rows, segment, drawn in zip(self._kept.take(), batch.segments, weights, strict=True):
+            means, counts = pair_means(rows, self.shape, smoothing=self._smoothing)
+            self._add(len(segment), drawn, means, counts)
 
     def frames(self) -> Frames:
         """Distances of heads and of layers, the map of heads, and what the map and the test are worth."""
@@ -175,7 +191,7 @@ class Similarity(Study):
         return {"head_distances": self._pairs(), **tables}
 
     def _map_tables(self) -> Frames:
-        from headatlas.studies.head_map import map_tables  # needs scikit-learn, which takes a second to import
+        from headatlas.studies.head_map import map_tables  # imports scipy's clusters and numba, which is slow
 
         derived = map_tables(self.distances(), np.array(self._heads), CLUSTERS, self._map_distance, self.seed)
         compared, rows = self.rows
@@ -188,15 +204,15 @@ class Similarity(Study):
         heads = np.array(self._heads) + 1  # [H, 2]
         a, b = np.triu_indices(len(heads), 1)
         columns = {"layer_a": heads[a, 0], "head_a": heads[a, 1], "layer_b": heads[b, 0], "head_b": heads[b, 1]}
-        values = {"value": self.distances()[a, b], "per_token": self.distances(per_token=True)[a, b]}
-        values["count"] = self.count[a, b].astype(np.int64)
-        return pd.DataFrame(columns | values)
+        with np.errstate(invalid="ignore"):
+            values = {"value": self.summed / self.count, "per_token": self.averaged / self.count}
+        return pd.DataFrame(columns | values | {"count": self.count.astype(np.int64)}, copy=False)
 
     def distances(self, *, per_token: bool = False) -> NDArray[np.float64]:
         """The divergence of every pair, summed or averaged over tokens, [H, H]; NaN where no segment counts."""
         with np.errstate(invalid="ignore"):
-            upper: NDArray[np.float64] = np.triu((self.averaged if per_token else self.summed) / self.count, 1)
-        return np.asarray(upper + upper.T)
+            of_pairs = (self.averaged if per_token else self.summed) / self.count
+        return np.asarray(squareform(of_pairs)) if len(of_pairs) else np.zeros((1, 1))
 
     def replicates(self) -> dict[str, NDArray[np.float64]]:
         """Bootstrap values of the distances of layers, [R, rows]. Those of all pairs of heads would be too many."""
@@ -204,19 +220,19 @@ class Similarity(Study):
         with np.errstate(invalid="ignore", divide="ignore"):
             return {"layer_distances": (self.drawn_value / self.drawn_count)[:, a, b]}
 
-    def _add(self, batch: Batch, means: NDArray[np.float64], counts: NDArray[np.bool_]) -> None:
-        """Add segments' mean divergences [B, H, H], where they count, to the sums."""
-        lengths = np.array([len(segment) for segment in batch.segments])
-        sums = means * lengths[:, None, None]
-        self.summed += sums.sum(0)
-        self.averaged += means.sum(0)
-        self.count += counts.sum(0)
-        self.rows += [sum(len(rows_compared(n, len(self._heads))) for n in lengths), lengths.sum()]
-        upper = np.triu(counts, 1).astype(np.float64)
-        weights = poisson_weights(self.units(batch), self.replicate_count, self.seed).T.astype(np.float64)  # [R, B]
-        for drawn, added in ((self.drawn_value, sums), (self.drawn_count, upper)):
-            by_layer = self._layer_of.T @ added @ self._layer_of  # [B, L, L]
-            drawn += np.tensordot(weights, by_layer, 1)
+    def _add(
+        self, length: int, drawn: NDArray[np.float64], means: NDArray[np.float64], counts: NDArray[np.bool_]
+    ) -> None:
+        """Add a segment's mean divergences [H, H], where they count, to the sums. drawn: in each replicate, [R]."""
+        of_pairs = means[self._above]
+        self.summed += length * of_pairs
+        self.averaged += of_pairs
+        self.count += counts[self._above]
+        self.rows += [len(rows_compared(length, len(self._heads))), length]
+        once = (counts & self._above).astype(np.float64)
+        for total, added, times in ((self.drawn_value, means, length), (self.drawn_count, once, 1)):
+            by_layer = times * (self._layer_of.T @ added @ self._layer_of)  # [L, L]
+            total += drawn[:, None, None] * by_layer
 
     @classmethod
     def findings(cls, tables: Tables) -> Iterator[Finding]:
@@ -225,7 +241,7 @@ class Similarity(Study):
         if not math.isnan(_value(measures, "p_layers")):
             yield _closeness(measures, layers[layers["layer_a"] == layers["layer_b"]])
         if not math.isnan(_value(measures, "p_clusters")):
-            yield _clusters(measures)
+            yield _clusters(measures, len(tables["head_map"]) if "head_map" in tables else 0)
         yield from _similar_layers(layers[layers["layer_a"] < layers["layer_b"]].dropna(subset="value"))
 
 
@@ -261,8 +277,11 @@ def _closeness(measures: pd.DataFrame, layers: pd.DataFrame) -> Finding:
     )
 
 
-def _clusters(measures: pd.DataFrame) -> Finding:
+def _clusters(measures: pd.DataFrame, heads: int) -> Finding:
     """Whether the heads fall into clusters, and whether these are clear."""
+    tested = _value(measures, "heads_tested")
+    sampled = tested + _value(measures, "heads_left_out") < heads
+    sample = f" (tested on {tested:.0f} heads, sampled at random)" if sampled else ""
     number, silhouette, without, p_value = (
         _value(measures, name) for name in ("clusters", "silhouette", "cloud_silhouette", "p_clusters")
     )
@@ -277,7 +296,7 @@ def _clusters(measures: pd.DataFrame) -> Finding:
         silhouette,
         baselines={"points of the same spread without clusters": without},
         unit="number",
-        evidence=(f"p = {p_value:.3f}", *_of_control(measures, "p_clusters")),
+        evidence=(f"p = {p_value:.3f}{sample}", *_of_control(measures, "p_clusters")),
     )
 
 

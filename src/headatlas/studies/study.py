@@ -23,11 +23,10 @@ from headatlas.encoding.segments import document_of
 from headatlas.errors import ModelError, PluginError
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.surface import surface_sums
 from headatlas.statistics.tally import Tally
-from headatlas.statistics.words import WordIndex, word_attention
 from headatlas.studies.findings import Finding
 from headatlas.studies.labels import Label, Pattern, Tables
+from headatlas.studies.reductions import Reduction, Surface, Words
 from headatlas.studies.state import Stateful
 from headatlas.tables import Table
 
@@ -67,26 +66,54 @@ class LayerMap:
     All studies see the same tensors, so none may change them.
 
     Attributes:
-        weights: How much each token attends to each other, [B, H, Q, K]. Rows of padding hold anything; columns of
-            padding hold 0.
-        batch: The batch, on the device of the weights.
-        mask: The model's additive mask, [B or 1, 1, Q, K], or None.
+        batch: The batch, on the layer's device.
+        mask: The model's additive mask, [B or 1, 1, Q, K], or None. Only beside whole maps.
     """
 
     def __init__(self, weights: Tensor, batch: Batch, mask: Tensor | None) -> None:
-        self.weights, self.batch, self.mask = weights, batch, mask
-        self._surface: dict[float, Tensor] = {}
+        self._weights: Tensor | None = weights
+        self.batch, self.mask = batch, mask
+        self.shape: tuple[int, int] = (weights.shape[0], weights.shape[1])
+        self.device = weights.device
+        self._results: dict[Reduction, Any] = {}
+
+    @classmethod
+    def reduced(cls, results: dict[Reduction, Any], batch: Batch, like: Tensor) -> Self:
+        """A layer of which only the results of reductions are left. like: [B, H, ...] on its device."""
+        layer_map = cls(like, batch, None)
+        layer_map._weights, layer_map._results = None, results
+        return layer_map
+
+    @property
+    def weights(self) -> Tensor:
+        """How much each token attends to each other, [B, H, Q, K]: for studies that name no reductions.
+
+        Rows of padding hold anything; columns of padding hold 0.
+        """
+        if self._weights is None:
+            raise PluginError("it reads whole maps, but its method `reductions` says that it does not need them")
+        return self._weights
+
+    def of(self, reduction: Reduction, layer: int = 0) -> Any:
+        """The result of a reduction, computed once however many studies ask.
+
+        Args:
+            reduction: One that the study names in `reductions`; of whole maps, any.
+            layer: The number of the layer, for a reduction that keeps layers apart.
+        """
+        if reduction not in self._results:
+            self._results[reduction] = reduction.of_maps(layer, self.weights, self.batch, self.mask)
+        return self._results[reduction]
 
     @property
     def surface(self) -> Tensor:
-        """The fused sums of `statistics.surface.Sum`: [B, H, len(Sum)]."""
+        """The fused sums of `statistics.surface.Sum`: [B, H, len(Sum)]. The reduction is `Surface()`."""
         return self.smoothed_surface(0.0)
 
     def smoothed_surface(self, smoothing: float) -> Tensor:
-        """The fused sums with smoothed entropies, taken once however many studies ask. [B, H, len(Sum)]"""
-        if smoothing not in self._surface:
-            self._surface[smoothing] = surface_sums(self.weights, self.batch, smoothing)
-        return self._surface[smoothing]
+        """The fused sums with smoothed entropies. [B, H, len(Sum)]"""
+        sums: Tensor = self.of(Surface(smoothing))
+        return sums
 
 
 class Study(Stateful, ABC):
@@ -126,6 +153,10 @@ class Study(Stateful, ABC):
         self.causal, self.seed, self.replicate_count = setup.causal, setup.seed, setup.bootstrap
         self.resampled_by = setup.corpus.get("resampled_by", self.resampled_by)
 
+    def omit_replicates(self) -> None:
+        """Keep no bootstrap replicates, before anything is seen: of random weights no interval is shown."""
+        self.replicate_count = 0
+
     def units(self, batch: Batch) -> list[str]:
         """Name what the bootstrap resamples, for each segment: its document, or itself where documents are few."""
         by_document = self.resampled_by == "document"
@@ -144,6 +175,14 @@ class Study(Stateful, ABC):
         """Prepare empty sums for a stack of heads."""
         self.shape = shape
         self.reset(self.sizes(shape))
+
+    def reductions(self) -> Sequence[Reduction] | None:
+        """What the study needs of each layer; by default whole maps, which take memory for all pairs of tokens.
+
+        Returns:
+            The reductions that it asks its layer maps for, once it is configured and started; None for whole maps.
+        """
+        return None
 
     def batch_pairs(self) -> int | None:
         """How many pairs of tokens a batch may have so that what is kept of it fits the memory; None: any."""
@@ -205,7 +244,8 @@ class Study(Stateful, ABC):
             Findings, or plain sentences where nothing is claimed of a head.
         """
         for pattern in cls.patterns:
-            yield pattern.finding(tables[pattern.table])
+            if pattern.is_possible(tables[pattern.table]):
+                yield pattern.finding(tables[pattern.table])
 
 
 class WordStudy(Study):
@@ -233,9 +273,11 @@ class WordStudy(Study):
         self._mass: dict[int, Tensor] = {}
         return {name: self.keep(name, Tally(candidates, baselines, categories, **resampling)) for name in names}
 
-    def word_maps(self, layer: int, layer_map: LayerMap, index: WordIndex) -> Tensor:
-        """The layer's attention between words, [B, H, W, W]; `refuse_damaged` checks it when the batch ends."""
-        maps = word_attention(layer_map.weights, index.index, index.size, self.how)
+    def reductions(self) -> Sequence[Reduction]:
+        return [Words(self.how)]
+
+    def check_later(self, layer: int, maps: Tensor) -> Tensor:
+        """The layer's attention of words, [B, H, N, W]; `refuse_damaged` checks it when the batch ends."""
         with one_thread():
             self._mass[layer] = maps.sum((0, 2, 3))[:, None]  # [H, 1]
         return maps

@@ -63,7 +63,7 @@ class TagRules:
                 right = nearest_of_class(segment, len(self._classes)) == segment.heads[:, None, None]
                 np.add.at(self._nearest[:, fold], category[of_words], right)
 
-    def nearest(self, category: int, counts: NDArray[np.int64]) -> TagRule:
+    def nearest(self, category: int, counts: NDArray[np.integer]) -> TagRule:
         """The nearest word of the best class on the best side. counts: words in each half."""
         right = self._nearest[category]
         if not self._classes or not counts.all():
@@ -73,7 +73,7 @@ class TagRules:
         where = f"nearest {self._classes[word_class]} to the {SIDES[side]}"
         return TagRule(where, _held_out(flat) / int(counts.sum()))
 
-    def by_own_class(self, categories: Sequence[int], counts: NDArray[np.int64]) -> TagRule:
+    def by_own_class(self, categories: Sequence[int], counts: NDArray[np.integer]) -> TagRule:
         """The best offset for each class of dependents, over several categories."""
         if not self._classes or not counts.all():
             return NO_RULE

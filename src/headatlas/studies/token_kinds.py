@@ -1,16 +1,18 @@
 """How much attention goes to ``[CLS]``, ``[SEP]``, periods and commas, and does ``[SEP]`` attend to itself?
 (sections 3.1 and 3.2, figure 2)
 
-The kinds `cls`, `sep`, `period_comma` and `other` share out a row's attention; `sep_to_sep` and `other_to_sep` are
-the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows.
+The kinds `cls`, `sep`, `first`, `period_comma` and `other` share out a row's attention; `sep_to_sep` and `other_to_sep`
+are the attention to ``[SEP]`` of the ``[SEP]`` rows and of all other rows. A model whose input has no ``[CLS]`` often
+puts on the first token of a segment what others put there: `first` is the attention to it, whatever token it is.
+`resting` is the attention to all three together, the tokens to which heads attend when they have nothing to do.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -21,8 +23,9 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import TokenKind
 from headatlas.statistics.surface import Sum
-from headatlas.studies.findings import Finding, by_layer, name_layers, written_share
+from headatlas.studies.findings import Finding, by_layer, heads_in, name_layers, written_share
 from headatlas.studies.labels import MOSTLY, Pattern, Tables
+from headatlas.studies.reductions import Reduction, Surface
 from headatlas.studies.segment_means import SegmentMeans, table_of_layers
 from headatlas.studies.study import LayerMap
 from headatlas.tables import (
@@ -39,19 +42,21 @@ from headatlas.tables import (
     controlled,
     expected,
 )
-from headatlas.wording import counted
+from headatlas.wording import counted, percent
 
 TO_KIND = {"cls": "{cls}", "sep": "{sep}", "period_comma": "periods and commas", "other": "other tokens"}
+FROM_KIND = {"sep_to_sep": "{sep}, from {sep}", "other_to_sep": "{sep}, from other tokens"}
 KIND = Key(
     "kind",
-    "cls, sep, period_comma, other: to such tokens from all rows (together 1, less what a learned sink takes); "
-    "sep_to_sep: from [SEP] rows to [SEP]; other_to_sep: from all other rows to [SEP]",
-    labels=TO_KIND | {"sep_to_sep": "{sep}, from {sep}", "other_to_sep": "{sep}, from other tokens"},
-    minor=("sep_to_sep", "other_to_sep"),
+    "cls, sep, first, period_comma, other: to such tokens from all rows (together 1, less what a learned sink takes); "
+    "first: the first token of a segment, if it is not [CLS] or [SEP]; sep_to_sep: from [SEP] rows to [SEP]; "
+    "other_to_sep: from all other rows to [SEP]; resting: to cls, sep and first together",
+    labels={**TO_KIND, "first": "the first token", "resting": "tokens to rest on", **FROM_KIND},
+    minor=tuple(FROM_KIND),
 )
 TOKEN_KINDS = Table(
     "token_kinds",
-    "How much attention goes to [CLS], [SEP], periods and commas, and other tokens? Does [SEP] attend to itself?",
+    "How much attention goes to [CLS], [SEP], the first token, periods and commas? Does [SEP] attend to itself?",
     (
         *ONE_HEAD,
         KIND,
@@ -65,7 +70,7 @@ TOKEN_KINDS = Table(
     label="attention to {kind}",
     short="{kind}",
     card=ATTENDS_TO,
-    panels=("cls", "sep", "period_comma"),
+    panels=("cls", "sep", "first", "period_comma"),
     figure=("figure2_token_kinds", "headatlas.views.figures.layers:token_kinds_figure"),
 )
 TOKEN_KINDS_LAYERS = table_of_layers(
@@ -73,25 +78,32 @@ TOKEN_KINDS_LAYERS = table_of_layers(
 )
 KIND_NAMES = {"cls": "[CLS]", "sep": "[SEP]", "period_comma": "periods and commas", "other": "other"}
 DEVOTED = 0.6  # of a head's attention, for a label after a kind of token
+RESTS = 0.3  # of a head's attention on tokens to rest on: such a head is said to rest
 CLS, SEP, PERIOD_COMMA = (
     Pattern(KIND_NAMES[kind], KIND_NAMES[kind], "token_kinds", "kind", kind, DEVOTED)
     for kind in ("cls", "sep", "period_comma")
 )
+FIRST = Pattern("first token", "the first token", "token_kinds", "kind", "first", DEVOTED)
+RESTING_PLACES = (CLS, SEP, FIRST)
 KINDS = tuple(KIND.labels)
 
 
-def attention_to_kinds(sums: Tensor, lengths: Tensor, sep_rows: Tensor) -> Tensor:
-    """Mean attention to each kind. sums: [B, H, S]; lengths, sep_rows: [B] -> [B, H, 6]."""
+def attention_to_kinds(sums: Tensor, batch: Batch) -> Tensor:
+    """Mean attention to each kind. sums: [B, H, S] -> [B, H, kinds]."""
     to_cls, to_sep, to_mark = (sums[..., name] for name in (Sum.TO_CLS, Sum.TO_SEP, Sum.TO_PERIOD_COMMA))
-    other = sums[..., Sum.TOTAL] - to_cls - to_sep - to_mark
+    to_first = sums[..., Sum.TO_FIRST] * _ordinary_first(batch)[:, None]
+    to_mark = to_mark - to_first * (batch.kinds[:, :1] == TokenKind.PERIOD_COMMA)
+    resting = to_cls + to_sep + to_first
     from_sep = sums[..., Sum.SEP_TO_SEP]
-    rows, sep = lengths[:, None], sep_rows[:, None]
+    rows, sep = batch.lengths[:, None], _rows_of(TokenKind.SEP, batch)[:, None]
     return torch.stack(
         [
             to_cls / rows,
             to_sep / rows,
             to_mark / rows,
-            other / rows,
+            (sums[..., Sum.TOTAL] - resting - to_mark) / rows,
+            to_first / rows,
+            resting / rows,
             from_sep / sep.clamp_min(1),
             (to_sep - from_sep) / (rows - sep).clamp_min(1),
         ],
@@ -108,19 +120,22 @@ class TokenKinds(SegmentMeans):
 
     name = "token_kinds"
     tables = (TOKEN_KINDS, TOKEN_KINDS_LAYERS)
-    patterns = (CLS, SEP, PERIOD_COMMA)
+    patterns = (CLS, SEP, FIRST, PERIOD_COMMA)
     uniform_column = EXPECTED
     contrasts: ClassVar = {"cls_rise": partial(_rise, "cls"), "sep_rise": partial(_rise, "sep")}
 
+    def reductions(self) -> list[Reduction]:
+        return [Surface()]
+
     def segment_means(self, layer_map: LayerMap) -> Tensor:
-        batch = layer_map.batch
-        return attention_to_kinds(layer_map.surface, batch.lengths, _rows_of(TokenKind.SEP, batch))
+        return attention_to_kinds(layer_map.surface, layer_map.batch)
 
     def counted(self, batch: Batch) -> Tensor:
-        """What is said of ``[CLS]`` and ``[SEP]`` needs one in the segment: without it there is no value, not 0."""
+        """What is said of a kind of token needs one in the segment: without it there is no value, not 0."""
         counted = super().counted(batch)
         sep_rows = _rows_of(TokenKind.SEP, batch)
         counted[:, KINDS.index("cls")] = _rows_of(TokenKind.CLS, batch) > 0
+        counted[:, KINDS.index("first")] = _ordinary_first(batch)
         counted[:, [KINDS.index("sep"), KINDS.index("sep_to_sep")]] = (sep_rows > 0)[:, None]
         counted[:, KINDS.index("other_to_sep")] = (sep_rows > 0) & (batch.lengths > sep_rows)
         return counted
@@ -128,16 +143,46 @@ class TokenKinds(SegmentMeans):
     @classmethod
     def findings(cls, tables: Tables) -> Iterator[Finding | str]:
         table, layers = tables["token_kinds"], tables["token_kinds_layers"]
-        for pattern in (SEP, CLS, PERIOD_COMMA):
+        yield from _resting(table)
+        for pattern in (SEP, CLS, FIRST, PERIOD_COMMA):
             rows = layers[layers["kind"] == pattern.key].dropna(subset="value")
             if rows.empty:
-                yield f"The input has no {pattern.target}."
                 continue
             yield pattern.finding(table)
             yield _highest_layer(pattern.target, rows, pattern.strengths(table)[EXPECTED].mean())
         own = layers[layers["kind"] == "sep_to_sep"].dropna(subset="value")
         if len(own):
             yield _own_separator(own, table[table["kind"] == "sep_to_sep"][EXPECTED].mean())
+
+
+def _resting(table: pd.DataFrame) -> Iterator[Finding]:
+    """How many heads rest, beside those that uniform attention and untrained weights make rest."""
+    rows = table[table["kind"] == "resting"].dropna(subset="value")
+    if rows.empty:
+        return
+    resting, uniform = rows[rows["value"] > RESTS], rows[EXPECTED].mean()
+    sure = int((rows["low"] > RESTS).sum())
+    whose = "its" if len(resting) == 1 else "their"
+    share = f"more than {percent(RESTS)} of {whose} attention goes to {resting_places(table)}"
+    yield Finding(
+        f"{len(resting)} of {counted(len(rows), 'head')} rest{'s' * (len(resting) == 1)}: {share}",
+        len(resting),
+        baselines={"uniform attention": int((rows[EXPECTED] > RESTS).sum())},
+        untrained=int((rows[CONTROL] > RESTS).sum()) if controlled(rows) else None,
+        unit="count",
+        most=len(rows),
+        heads=heads_in(resting.sort_values("value", ascending=False, kind="stable")),
+        evidence=(
+            *([f"whole 95 % CI above {percent(RESTS)}: {sure}"] if sure < len(resting) else []),
+            f"if attention were uniform, {written_share(uniform)} of it would go there",
+        ),
+    )
+
+
+def resting_places(table: pd.DataFrame, names: Mapping[Any, str] | None = None) -> str:
+    """The tokens of the input that heads may rest on, in words: "[CLS] and [SEP]". names: the model's own, by kind."""
+    present = set(table.dropna(subset="value")["kind"])
+    return " and ".join((names or {}).get(place.key, place.target) for place in RESTING_PLACES if place.key in present)
 
 
 def _highest_layer(target: str, rows: pd.DataFrame, uniform: float) -> Finding:
@@ -172,6 +217,12 @@ def _own_separator(rows: pd.DataFrame, uniform: float) -> Finding:
             *([f"uniform attention {written_share(uniform)}"] if uniform > 0 else []),
         ),
     )
+
+
+def _ordinary_first(batch: Batch) -> Tensor:
+    """Whether the first token of each segment is an ordinary one, neither [CLS] nor [SEP]: [B]."""
+    first = batch.kinds[:, 0]
+    return (first != TokenKind.CLS) & (first != TokenKind.SEP)
 
 
 def _rows_of(kind: TokenKind, batch: Batch) -> Tensor:

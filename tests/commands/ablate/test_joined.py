@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +11,7 @@ from scipy.stats import spearmanr
 
 from headatlas.commands.ablate.curves import heads_removable
 from headatlas.commands.ablate.findings import agreement_findings, curve_findings, head_findings, label_findings
-from headatlas.commands.ablate.labelled import ANY, label_importance, labels_by_name
+from headatlas.commands.ablate.labelled import ANY, digests_of, label_importance, labels_by_name
 from headatlas.commands.ablate.sets import agreement_of_sets, changes_of_sets
 
 LAYERS, HEADS = 4, 12
@@ -125,6 +127,18 @@ def test_without_any_label_the_count_is_all_that_is_said(rng):
     assert list(map(str, label_findings(rows))) == ["0 of 48 heads have a label in the survey, 48 have none."]
 
 
+def test_a_survey_that_changed_is_another_setting(tmp_path):
+    atlas = SimpleNamespace(folder=tmp_path)
+    (tmp_path / "tables").mkdir()
+    assert digests_of(None) == digests_of(atlas) == {}
+    seen = []
+    for head in (1, 2):
+        pd.DataFrame({"head": [head]}).to_parquet(tmp_path / "tables" / "dependency_best.parquet")
+        seen.append(digests_of(atlas))
+    assert [list(digests) for digests in seen] == [["dependency_best"]] * 2
+    assert seen[0] != seen[1]
+
+
 SUMMARY = {"heads": 48, "units": 12, "unit": "example", "findable": 0.312, "tested": 48, "commonest_answer": None}
 
 
@@ -167,8 +181,11 @@ def test_needed_and_harmful_heads_are_named():
 def test_agreement_and_curves_have_their_controls():
     one = {"value": 0.78, "low": 0.6, "high": 0.88}
     summary = {"importance_and_change": one, "importance_and_harm": one, "importance_of_halves": 0.9}
-    (said,) = agreement_findings(summary | {"harm_measured_by": "log_likelihood"})
+    summary |= {"harm_measured_by": "log_likelihood", "commonest_answer": {"accuracy": 0.4, "beaten": True}}
+    (said,) = agreement_findings(summary)
     assert "Spearman 0.78 (95 % CI 0.60 to 0.88; permuted heads 0.00; with the fall alone, signed: 0.78" in str(said)
+    guessing = summary | {"commonest_answer": {"accuracy": 0.4, "beaten": False}}
+    assert list(agreement_findings(guessing)) == [], "gradients predict the changes of random weights too"
     shares = {"task": "m", "measure": "log_likelihood", "low": -3.0, "high": -1.0}
     curve = pd.DataFrame(
         [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -17,8 +19,10 @@ from headatlas.commands.ablate.importance import (
 )
 from headatlas.commands.ablate.passes import HeadRemoval, find_replacement, gated_scores, plain_scores
 from headatlas.commands.ablate.task_run import RemovedOne, ablation_table, head_changes
+from headatlas.commands.ablate.tasks.classification import Classification, LinearHead
 from headatlas.commands.ablate.tasks.minimal_pairs import MinimalPairs
 from headatlas.commands.ablate.tasks.token_prediction import MaskedLM, NextToken
+from headatlas.corpora.labelled import LabelledText
 from headatlas.corpora.minimal_pairs import MinimalPair
 from headatlas.errors import SettingError
 from headatlas.models.gates import gates_without
@@ -39,6 +43,11 @@ def task_of(load_tiny, segments_for):
             return MaskedLM(model, segments, batch_tokens=30, seed=1)
         if kind == "causal":
             return NextToken(model, segments, batch_tokens=60)
+        if kind in ("mean", "first"):
+            texts = [LabelledText(str(n), Path("x"), n, (text,), "ab"[n % 2]) for n, text in enumerate(TEXTS)]
+            weight = torch.linspace(-1, 1, 2 * model.width).view(model.width, 2)
+            head = LinearHead(("a", "b"), weight, torch.zeros(2), kind)
+            return Classification(model, texts, max_tokens=64, batch_tokens=60, head=head)
         return MinimalPairs(model, PAIRS, max_tokens=64, batch_tokens=200)
 
     return make
@@ -59,7 +68,11 @@ def whole_passes(task, heads, replacement=None):
 
 
 @pytest.mark.parametrize(
-    ("kind", "family"), [("masked", "bert"), ("masked", "albert"), ("causal", "llama"), ("pairs", "bert")]
+    ("kind", "family"),
+    [
+        *(("masked", "bert"), ("masked", "albert"), ("causal", "llama"), ("pairs", "bert"), ("pairs", "gpt2")),
+        *(("mean", "bert"), ("first", "bert")),
+    ],
 )
 @pytest.mark.parametrize("budget", [1, 400])
 def test_each_head_removed_equals_whole_passes(kind, family, budget, task_of):
@@ -69,9 +82,20 @@ def test_each_head_removed_equals_whole_passes(kind, family, budget, task_of):
     removal = HeadRemoval(task, task.model.default_stack, zero, budget)
     plain, without = removal.scores(HEADS)
     assert removal.why_whole is None
-    assert plain == pytest.approx(plain_scores(task), abs=1e-5)
+    assert removal._replaying.shortcuts
+    assert plain == pytest.approx(plain_scores(task), abs=1e-6)
     for number, head in enumerate(HEADS):
-        assert without[:, number] == pytest.approx(whole_passes(task, [head]), abs=1e-4)
+        assert without[:, number] == pytest.approx(whole_passes(task, [head]), abs=1e-6, rel=1e-6)
+
+
+def test_shortcuts_that_change_the_result_are_turned_off(task_of, monkeypatch):
+    task = task_of("masked")
+    monkeypatch.setattr(task, "tokens_read", lambda examples: torch.zeros_like(examples.targets["labels"]).bool())
+    removal = HeadRemoval(task, "encoder", find_replacement(task, "zero", "encoder", 0), 1)
+    _, without = removal.scores(HEADS[:1])
+    assert removal.why_whole is None
+    assert not removal._replaying.shortcuts
+    assert without[:, 0] == pytest.approx(whole_passes(task, HEADS[:1]), abs=1e-6, rel=1e-6)
 
 
 def test_heads_come_back_in_the_order_asked_for(task_of):
@@ -85,7 +109,7 @@ def test_heads_come_back_in_the_order_asked_for(task_of):
 
 def test_where_replaying_fails_whole_passes_are_made(task_of, monkeypatch):
     task = task_of("masked")
-    monkeypatch.setattr("headatlas.models.replay._repeated", lambda output, _copies: output * 1.5)
+    monkeypatch.setattr("headatlas.models.replay._repeated", lambda output, _copies: output.flip(-1))
     removal = HeadRemoval(task, "encoder", find_replacement(task, "zero", "encoder", 0), 1)
     _, without = removal.scores(HEADS[:2])
     assert "did not give what a whole pass gives" in removal.why_whole

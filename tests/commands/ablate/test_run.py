@@ -128,8 +128,8 @@ def test_other_sets_of_a_task_and_labels_of_a_survey(bert, data, surveyed, tmp_p
     report = list(
         report_ablate(results, AblateOptions(bert, **options | {"out": tmp_path}), DrawingOptions(figures=False))
     )
-    assert any("heads have a label in the survey" in line for line in report)
-    assert not any("largest losses" in line for line in report)
+    assert any("heads have a label in the survey" in str(line) for line in report)
+    assert not any("largest losses" in str(line) for line in report)
 
 
 def test_documents_are_resampled_where_there_are_twenty(bert, tmp_path):
@@ -245,7 +245,7 @@ def test_the_causal_test_of_relations_and_coreference(bert, surveyed, treebank, 
         every = heads[row["relation"], row["end"], row["kind"]]
         assert row["effect"] == pytest.approx(every[row["head"]])
         assert row["place"] == 1 + sum(every.drop(row["head"]) >= every[row["head"]])
-    said = "\n".join(report_ablate(found, SimpleNamespace(out=found.folder), SimpleNamespace(figures=False)))
+    said = "\n".join(map(str, report_ablate(found, SimpleNamespace(out=found.folder), SimpleNamespace(figures=False))))
     assert "No relation is shown to need its head" in said
     assert "matched words from the same input: " in said
     assert table["lead"].to_numpy() == pytest.approx((table["effect"] - table["control_effect"]).to_numpy())

@@ -12,7 +12,7 @@ import transformers
 from headatlas.commands.ablate.findings import head_findings, score_table
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.passes import HeadRemoval, find_replacement
-from headatlas.commands.ablate.task_run import estimate_time, run_task
+from headatlas.commands.ablate.task_run import run_task
 from headatlas.commands.ablate.tasks.translation import LONGEST_EXTRA, LONGEST_RATIO, Translation
 from headatlas.corpora.labelled import Translation as TranslatedText
 from headatlas.engine.run_folder import UNSAVED
@@ -196,11 +196,3 @@ def test_the_table_has_the_shape_of_the_lectures():
         "    2 -12.00*  +0.00",
         "* p < 0.01, corrected for 5 heads; texts resampled: 32",
     ]
-
-
-def test_the_time_is_estimated_before_the_long_part(marian):
-    task = Translation(marian, TEXTS, max_tokens=12, batch_tokens=64)
-    said = estimate_time(task, list(range(len(task.batches))), 8, OPTIONS, True)
-    assert said.startswith("translation: 8 heads on 3 examples, about ")
-    assert said.endswith("(omit them: --no-curves)")
-    assert estimate_time(task, [], 8, OPTIONS, True) == "translation: no example is in this shard"

@@ -138,7 +138,19 @@ def test_what_is_not_compared_is_said_with_the_columns(compared):
     reasons = compared.manifest["not_compared"]
     assert reasons["layer_distances: p_value, p_adjusted"] == "a difference of p-values is not an effect"
     assert reasons["entropy: uniform_nats"] == "it depends on the text, not on a head"
-    assert "similarity: clusters, cloud_silhouette, p_clusters, p_layers, heads_left_out, share_of_rows" in reasons
+    measures = "clusters, cloud_silhouette, p_clusters, heads_tested, p_layers, heads_left_out, share_of_rows"
+    assert f"similarity: {measures}" in reasons
+
+
+def test_a_very_long_table_is_not_compared_and_not_read(compare, atlas, tmp_path, monkeypatch):
+    """As of the pairs of a thousand heads. The rest of the comparison is the same."""
+    folder = altered(atlas, tmp_path / "altered", lambda manifest: None)
+    (folder / "tables" / "head_distances.parquet").unlink()
+    pairs = atlas.manifest["tables"]["head_distances"]
+    monkeypatch.setattr("headatlas.commands.compare.run.MOST_ROWS", pairs - 1)
+    comparison = compare(atlas, folder, segments=1)
+    assert f"it has {pairs} rows, more than the {pairs - 1}" in comparison.manifest["not_compared"]["head_distances"]
+    assert "layer_distances" in set(comparison.tables["differences"]["table"])
 
 
 def test_distances_in_other_units_are_not_compared(compare, atlas, tmp_path):
@@ -214,8 +226,8 @@ def test_the_page_is_written_from_the_folder_alone(compared, tmp_path):
         manifest["a"]["folder"] = manifest["b"]["folder"] = "gone"
 
     copied = altered(compared, tmp_path / "copied", forget)
-    done = typed("page", str(copied))
-    assert done.output == f"{copied / 'index.html'}\n"
+    done = typed("page", str(copied), "--quiet")
+    assert done.stdout == f"{copied / 'index.html'}\n"
     html = (copied / "index.html").read_text(encoding="utf-8")
     assert html == ha.show_atlas(compared).html
     assert "headatlas.show_atlas(comparison)" in compared._repr_html_()
@@ -240,13 +252,13 @@ def test_from_the_command_line(atlas, other, corpora, tmp_path, monkeypatch):
     assert re.search(r"positions: \d+ of 24 differences of single heads are significant \(p < 0.05, corrected", said)
     assert "Differences on the treebank: over 12 sentences (fewer than 20 documents), which both saw." in said
     assert "Not compared: head_map" in said
-    assert said.endswith("index.html in a browser. ")
+    assert f"index.html in a browser. Next: headatlas table {out} " in said
     assert (out / "index.html").stat().st_size > 100_000
     shown = typed("table", str(out), "head_matches", "--sort", "own", "--rows", "2")
     assert "2 of 8 rows" in shown.output
     assert typed("table", str(out), "differences", "--format", "csv").exit_code == 0
-    drawn = typed("figures", str(out))
-    assert {line.rpartition("/")[2] for line in drawn.output.split()} == {
+    drawn = typed("figures", str(out), "--quiet")
+    assert {line.rpartition("/")[2] for line in drawn.stdout.split()} == {
         f"{stem}.{form}"
         for stem in ("heads_moved", "head_matches", "best_heads", "surface")
         for form in ("svg", "png", "pdf")

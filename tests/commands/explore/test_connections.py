@@ -6,18 +6,20 @@ from http.client import HTTPConnection
 
 import pytest
 
-from headatlas.commands.explore.run import _listening, explorer_app
-from headatlas.commands.explore.server import MOST_CONNECTIONS, server_of
+from headatlas.commands.explore.address import hosts_of
+from headatlas.commands.explore.loading import Loading
+from headatlas.commands.explore.run import _listening
+from headatlas.commands.explore.server import MOST_CONNECTIONS, create_app, server_of
 
 TOKEN = "t0ken-_"
 BEGUN = b"POST /api/ask HTTP/1.1\r\nContent-Length: 9"
 
 
 @pytest.fixture
-def port(load_tiny):
+def port():
     with _listening(0) as listener:
         number = listener.getsockname()[1]
-        server = server_of(explorer_app(load_tiny("bert"), None, TOKEN, number))
+        server = server_of(create_app(Loading("tiny"), TOKEN, hosts_of(number)))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         yield number

@@ -1,6 +1,7 @@
 """Answers against the model run by hand: maps, masks, removed heads, probabilities."""
 
 import base64
+import math
 import zlib
 
 import numpy as np
@@ -8,7 +9,8 @@ import pytest
 import torch
 
 from headatlas.commands.explore import live
-from headatlas.commands.explore.live import Explorer, Question
+from headatlas.commands.explore.live import Explorer
+from headatlas.commands.explore.question import Question
 from headatlas.errors import HeadatlasError, SettingError
 
 TEXT = "the old man saw a zebra."
@@ -61,7 +63,7 @@ def by_hand(model, ids, removed=()):
 def test_a_masked_word_before_and_after(load_tiny, removed):
     one = explorer(load_tiny, "bert")
     model = one.model
-    answer = one.answer(Question(TEXT, (5,), removed))
+    answer = one.answer(Question(TEXT, (5,), removed=removed))
     ids = model.tokenizer(TEXT)["input_ids"]
     zebra = range(6, len(ids) - 2)  # five letters, a token each
     masked = [model.tokenizer.mask_token_id if place in zebra else token for place, token in enumerate(ids)]
@@ -75,12 +77,15 @@ def test_a_masked_word_before_and_after(load_tiny, removed):
         assert row["word"] == 5
         for side, shares in (("before", whole), ("after", without)):
             best = sorted(enumerate(shares[row["place"]].tolist()), key=lambda pair: -pair[1])[:5]
-            assert [token for token, _ in row[side]] == [model.tokenizer.convert_ids_to_tokens(i) for i, _ in best]
-            assert [share for _, share in row[side]] == pytest.approx([share for _, share in best], abs=1e-5)
+            assert [token for token, *_ in row[side]] == [model.tokenizer.convert_ids_to_tokens(i) for i, _ in best]
+            assert [share for _, share, _ in row[side]] == pytest.approx([share for _, share in best], abs=1e-5)
             own = shares[row["place"], ids[row["place"]]]
             assert row["own"][side] == pytest.approx(float(own), abs=1e-5)
             assert row["own"][f"rank_{side}"] == 1 + sum(share > own for share in shares[row["place"]])
         assert (row["before"] == row["after"]) == (not removed)
+        p, q = (shares[row["place"]].double() for shares in (whole, without))
+        kl = sum(float(p[i]) * math.log(float(p[i]) / float(q[i])) for i in range(len(p)))
+        assert row["kl"] == pytest.approx(kl, abs=2e-5)
 
 
 def test_a_mask_that_is_typed_is_predicted_and_has_no_word_of_its_own(load_tiny):
@@ -98,7 +103,7 @@ def test_a_causal_model_says_what_comes_next_and_what_it_expected(load_tiny, fam
     (row,) = one.answer(Question(TEXT))["predictions"]
     assert (row["place"], row["word"], row["own"]) == (len(ids), -1, None)
     assert row["before"][0][1] == pytest.approx(float(shares[-1].max()), abs=1e-5)
-    rows = one.answer(Question(TEXT, (1,), ((1, 1),)))["predictions"]
+    rows = one.answer(Question(TEXT, (1,), removed=((1, 1),)))["predictions"]
     assert {row["word"] for row in rows} == {1}
     for row in rows:
         assert row["own"]["before"] == pytest.approx(float(shares[row["place"] - 1, ids[row["place"]]]), abs=1e-5)
@@ -114,7 +119,7 @@ def test_the_first_word_of_a_causal_model_cannot_be_predicted(load_tiny):
 def test_a_model_without_a_head_shows_attention_and_predicts_nothing(load_tiny, family):
     one = explorer(load_tiny, family)
     assert one.about()["predicts"] is None
-    answer = one.answer(Question(TEXT, (1,), ((1, 1),)))
+    answer = one.answer(Question(TEXT, (1,), removed=((1, 1),)))
     assert answer["predictions"] == []
     other = one.answer(Question(TEXT))
     assert answer["example"]["maps"] != other["example"]["maps"]
@@ -125,7 +130,7 @@ def test_heads_that_cannot_be_removed_say_so(load_tiny):
     assert not one.about()["removable"]
     assert one.answer(Question(TEXT))["example"]["tokens"]
     with pytest.raises(HeadatlasError, match="not gated or removed"):
-        one.answer(Question(TEXT, (), ((1, 1),)))
+        one.answer(Question(TEXT, removed=((1, 1),)))
 
 
 def test_too_long_empty_and_unknown_words_are_refused(load_tiny, monkeypatch):

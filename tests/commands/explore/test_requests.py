@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headatlas.commands.explore.live import Question, read_question
+from headatlas.commands.explore.question import Cut, Question, read_question
 from headatlas.errors import SettingError
 from headatlas.models.stacks import HeadShape
 
@@ -20,8 +20,12 @@ def read(asked):
 
 def test_a_question_is_read_in_order_and_without_repeats():
     asked = read({"text": "a b", "words": [3, 1, 1], "removed": ["2-1", "1-4", "2-1"]})
-    assert asked == Question("a b", (1, 3), ((1, 4), (2, 1)))
+    assert asked == Question("a b", (1, 3), removed=((1, 4), (2, 1)))
     assert read({"text": "a"}) == Question("a")
+    asked = read({"text": "a", "cut": {"from": [2, 1], "to": [0], "both": True, "heads": ["2-2"]}, "layers": [1, 2]})
+    assert asked == Question("a", cut=Cut((1, 2), (0,), True, ((2, 2),)), layers=(1, 2))
+    asked = read({"text": "a", "cut": {"from": [], "to": [3]}, "by_cut": True, "mask": False, "target": 7})
+    assert asked == Question("a", mask=False, target=7, cut=Cut((), (3,)), by_cut=True)
 
 
 @pytest.mark.parametrize(
@@ -46,6 +50,20 @@ def test_a_question_is_read_in_order_and_without_repeats():
         {"text": "a", "removed": ["2-3"]},
         {"text": "a", "removed": ["0-1"]},
         {"text": "a", "removed": ["1-1"] * 7},
+        {"text": "a", "mask": 1},
+        {"text": "a", "target": -1},
+        {"text": "a", "target": "the"},
+        {"text": "a", "cut": []},
+        {"text": "a", "cut": {"from": [1]}},
+        {"text": "a", "cut": {"from": [1], "to": [1], "file": 1}},
+        {"text": "a", "cut": {"from": [-1], "to": [1]}},
+        {"text": "a", "cut": {"from": [1], "to": [1], "heads": ["3-1"]}},
+        {"text": "a", "cut": {"from": [1], "to": [1], "both": None}},
+        {"text": "a", "layers": [1]},
+        {"text": "a", "layers": [0, 1]},
+        {"text": "a", "layers": [2, 1]},
+        {"text": "a", "layers": [1, 3]},
+        {"text": "a", "layers": [1, True]},
         {"text": "a\ud800"},
         {"text": "a", "removed": ["\ud800"]},
     ],
@@ -63,6 +81,7 @@ VALUES = st.recursive(
 @settings(max_examples=40)
 @given(VALUES)
 def test_whatever_comes_it_is_a_question_or_a_refusal(asked):
-    for one in (asked, {"text": asked}, {"text": "a", "words": asked}, {"text": "a", "removed": asked}):
+    parts = [{"text": "a", key: asked} for key in ("text", "words", "removed", "cut", "layers", "target", "mask")]
+    for one in (asked, *parts, {"text": "a", "cut": {"from": asked, "to": asked, "heads": asked}}):
         with suppress(SettingError):
             assert isinstance(read(one), Question)

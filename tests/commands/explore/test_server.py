@@ -7,8 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from starlette.testclient import TestClient
 
-from headatlas.commands.explore.live import MOST_BYTES, Explorer
-from headatlas.commands.explore.run import explorer_app
+from headatlas.commands.explore.address import hosts_of
+from headatlas.commands.explore.live import Explorer
+from headatlas.commands.explore.loading import MODEL, Loading, Site
+from headatlas.commands.explore.options import ExploreOptions
+from headatlas.commands.explore.question import MOST_BYTES
+from headatlas.commands.explore.run import load_site
 from headatlas.commands.explore.server import Turns, create_app
 from patience import SECONDS
 
@@ -25,19 +29,54 @@ def model(load_tiny):
 
 @pytest.fixture(scope="module")
 def client(model):
-    return TestClient(explorer_app(model, None, TOKEN, PORT), base_url=f"http://{HOST}", raise_server_exceptions=False)
+    loading = Loading("tiny")
+    loading.site = load_site(ExploreOptions(model), TOKEN, loading)
+    return client_of(create_app(loading, TOKEN, hosts_of(PORT)))
 
 
-def ask(client, question, **headers):
+def client_of(app):
+    return TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False)
+
+
+def ask(client, question, path="/api/ask", **headers):
     sent = {"x-headatlas-token": TOKEN, "content-type": "application/json"} | headers
     body = question if isinstance(question, bytes) else json.dumps(question).encode()
-    return client.post("/api/ask", content=body, headers={name: value for name, value in sent.items() if value})
+    return client.post(path, content=body, headers={name: value for name, value in sent.items() if value})
 
 
 def test_a_question_is_answered(client):
     answer = ask(client, {"text": "the dog ran.", "words": [1]}, origin=f"http://{HOST}")
     assert answer.status_code == 200
     assert answer.json()["example"]["tokens"] == ["[CLS]", "the", "[MASK]", "ran", ".", "[SEP]"]
+
+
+def test_effects_are_answered_layer_by_layer(client):
+    answer = ask(client, {"text": "the dog ran.", "words": [1], "layers": [2, 2]}, "/api/effects")
+    assert answer.status_code == 200
+    assert answer.json()["targets"] == ["dog"]
+    assert len(answer.json()["kl"]) == 4
+    assert ask(client, {"text": "the dog"}, "/api/effects", **{"x-headatlas-token": ""}).status_code == 403
+    refused = ask(client, {"text": "the dog", "cut": {"from": [99], "to": [0]}, "by_cut": True}, "/api/effects")
+    assert (refused.status_code, "no token 99" in refused.json()["error"]) == (400, True)
+    refused = ask(client, {"text": "the dog", "by_cut": True}, "/api/effects")
+    assert (refused.status_code, refused.json()["error"]) == (400, "Mark what to cut first.")
+
+
+def test_until_the_model_is_loaded_the_page_says_how_far_it_is():
+    loading = Loading("<b>gpt2</b>")
+    client = client_of(create_app(loading, TOKEN, hosts_of(PORT)))
+    page = client.get(f"/{TOKEN}/")
+    assert "Loading &lt;b&gt;gpt2" in page.text
+    assert "unsafe" not in page.headers["content-security-policy"]
+    loading.begin(MODEL)
+    state = client.get(f"/{TOKEN}/state").json()
+    assert (state["stage"], state["failure"], state["ready"]) == (1, None, False)
+    assert ask(client, {"text": "a"}).status_code == 503
+    assert client.get(f"/{TOKEN}x/state").status_code == 404
+    loading.failure = ValueError("no such model")
+    assert not loading.failure_shown.is_set()
+    assert client.get(f"/{TOKEN}/state").json()["failure"] == "no such model"
+    assert loading.failure_shown.is_set()
 
 
 def test_removing_a_head_changes_the_prediction(client):
@@ -139,8 +178,10 @@ class Slow(Explorer):
 
 @pytest.fixture
 def slow_client(model):
-    app = create_app(Slow(model, "encoder"), "page", "", TOKEN, [HOST], Turns(most=2, seconds=SECONDS))
-    with TestClient(app, base_url=f"http://{HOST}", raise_server_exceptions=False) as client:
+    loading = Loading("slow")
+    loading.site = Site(Slow(model, "encoder"), "page", "")
+    app = create_app(loading, TOKEN, [HOST], Turns(most=2, seconds=SECONDS))
+    with client_of(app) as client:
         yield client
     Slow.gate.clear()
 

@@ -234,7 +234,7 @@ def test_the_predicted_size_is_told_and_true(extract, capsys, monkeypatch):
     told = []
     monkeypatch.setattr(work, "bytes_to_write", lambda index: told.append(writing.bytes_to_write(index)) or told[0])
     folder = extract(level="tokens", hidden_states=True, progress=True).folder
-    assert "15 examples, maps between tokens: about" in capsys.readouterr().err
+    assert "Storing maps of 15 examples" in capsys.readouterr().err
     real = sum(path.stat().st_size for path in folder.iterdir())
     assert told[0] == pytest.approx(real, rel=0.2)
 

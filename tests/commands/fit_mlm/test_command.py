@@ -14,7 +14,7 @@ def test_a_fit_ends_with_its_scores_and_the_next_command(headless, easy_text, tm
     assert "unigram" in done.output
     assert f"headatlas survey {out}" in done.output.replace("\n", "")
     assert (out / "adapter_config.json").exists()
-    assert f"Encoding {easy_text}" in done.stderr.replace("\n", "")
+    assert f"Encoding {easy_text.name}" in done.stderr
 
 
 def test_help_shows_examples(monkeypatch):

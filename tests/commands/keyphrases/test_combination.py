@@ -39,7 +39,12 @@ def test_the_best_heads_come_first_and_more_heads_help():
         ("logistic", 5),
         ("logistic", 6),
         ("scalar_mix", 6),
+        ("every_word", 0),
+        *(("random_heads", size) for size in (1, 2, 3, 5, 6)),
     ]
+    assert curve["random_heads", 1].f1 < curve["logistic", 1].f1
+    assert curve["random_heads", 6].f1 == pytest.approx(curve["logistic", 6].f1, abs=0.01), "all heads, in any order"
+    assert curve["every_word", 0].f1 == pytest.approx(2 * test.key.mean() / (1 + test.key.mean()))
     assert curve["logistic", 2].f1 > curve["logistic", 1].f1
     assert all(point.low <= point.f1 <= point.high for point in found.curve)
     assert found.rank[[1, 4]].tolist() == [0, 1]

@@ -91,7 +91,7 @@ def test_the_commands(runs, tiny_folder, tmp_path):
     for number in (1, 2):
         ran = typed(*common, "--shard", f"{number}/2", "--out", str(tmp_path / f"part{number}"))
         assert ran.exit_code == 0, ran.output
-        assert f"Shard {number}/2 is done" in ran.output
+        assert f"(shard {number}/2).\nNext: headatlas merge DIR..." in ran.output
     ran = typed("merge", *(str(tmp_path / f"part{n}") for n in (1, 2)), "--out", str(tmp_path / "all"))
     assert ran.exit_code == 0, ran.output
     assert "without --shard" in ran.output

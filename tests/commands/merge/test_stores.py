@@ -132,7 +132,7 @@ def test_the_commands(tiny_folder, tmp_path):
         shard = ["--shard", f"{number}/2", "--out", str(tmp_path / f"part{number}")]
         ran = typed("extract", str(tiny_folder("bert")), *options, *shard)
         assert ran.exit_code == 0, ran.output
-        assert f"Shard {number}/2 is done" in ran.output
+        assert f"(shard {number}/2).\nNext: headatlas merge DIR..." in ran.output
     ran = typed("merge", *(str(tmp_path / f"part{n}") for n in (1, 2)), "--out", str(tmp_path / "maps"))
     assert ran.exit_code == 0, ran.output
     assert re.search(r"maps between words of \d examples", ran.output)

@@ -49,7 +49,7 @@ def test_every_probe_has_its_rows(found):
     assert sizes["right_branching"] == 1
     assert sizes["distances_words"] == 2
     assert sizes["attention_words"] == 4
-    assert sizes["structural_distance"] == 2 * 3
+    assert sizes["structural_distance"] == 2 * 2 * 3, "two networks, two seeds, three layers"
     (adjacent,) = table[table["probe"] == "adjacent_words"].to_dict("records")
     assert adjacent["low"] <= adjacent["uuas"] <= adjacent["high"]
     assert adjacent["count"] == table.loc[table["probe"] == "structural_distance", "count"].iloc[0]
@@ -146,9 +146,6 @@ def test_maps_that_do_not_belong_are_refused(found, treebanks, tmp_path):
     mixed = maps | {"maps_eval": found[0].folder / "maps" / "eval-random"}
     with pytest.raises(SettingError, match="come from different models"):
         ha.probe(**mixed, out=tmp_path / "out", **QUICK)
-    random = {f"maps_{part}": found[0].folder / "maps" / f"{part}-random" for part in ("train", "eval")}
-    with pytest.raises(SettingError, match="no hidden states"):
-        ha.probe(**random, probes=["structural"], out=tmp_path / "out", **QUICK)
 
 
 def test_maps_of_random_weights_are_known_as_such(found, treebanks, tmp_path):
@@ -173,7 +170,7 @@ def test_other_relations_to_score_on_are_refused(found, tmp_path):
 
 def test_too_few_sentences_are_refused(found, tmp_path):
     maps = {"maps_train": found[0].folder / "maps" / "eval", "maps_eval": found[0].folder / "maps" / "train"}
-    with pytest.raises(SettingError, match=r"\d+ sentences are too few to train a probe on: give at least 20"):
+    with pytest.raises(SettingError, match=r"Too few sentences to train a probe on \(\d+\). Give at least 20"):
         ha.probe(**maps, out=tmp_path / "out", **QUICK)
 
 
@@ -187,7 +184,10 @@ def test_too_few_sentences_are_refused(found, tmp_path):
         ({"probes": ["syntax"]}, "Unknown probe: syntax. Choose from: right_branching"),
         ({"model": "x", "sentences": 5}, "--sentences must be at least 20"),
         ({"model": "x", "seeds": 0}, "--seeds must be at least 1"),
-        ({"model": "x", "control": "fresh", "probes": ["distances"]}, "--control trains attention probes"),
+        (
+            {"model": "x", "control": "fresh", "probes": ["distances"]},
+            "--control trains attention and structural probes",
+        ),
         ({"model": "x", "pair": ["the"]}, "--pair has an odd number of words"),
         ({"model": "x", "pair": ["the", "cat"], "probes": ["attention"]}, "--pair asks the probe attention_words"),
         ({"model": "x", "format": {"treebank": "penn"}}, "--format treebank=penn is not available"),
@@ -218,15 +218,18 @@ def sentences_of(folder, name):
 
 
 def test_a_drawn_part_is_the_same_for_the_control(treebanks, tiny_folder, tmp_path):
-    inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu", "probes": ["attention"]}
-    atlas = ha.probe(str(tiny_folder("bert")), **inputs, sentences=60, control="fresh", out=tmp_path, **QUICK)
+    inputs = {"treebank": treebanks / "train.conllu", "eval": treebanks / "dev.conllu"}
+    probed = {"probes": ["attention", "structural"], "control": "fresh"}
+    atlas = ha.probe(str(tiny_folder("bert")), **inputs, **probed, sentences=60, out=tmp_path, **QUICK)
     drawn = sentences_of(atlas.folder, "train")
     assert len(drawn) <= 60 < len(treebanks.joinpath("train.conllu").read_text().split("\n\n"))
     assert sentences_of(atlas.folder, "train-random") == drawn
     assert sentences_of(atlas.folder, "eval-random") == sentences_of(atlas.folder, "eval")
     assert atlas.manifest["corpora"]["treebank"]["left_out"]["sentence_not_drawn"] == 20
-    counts = atlas.tables["probes"].groupby("weights")["count"].unique()
-    assert counts["pretrained"] == counts["random"]
+    rows = {name: part.set_index(["probe", "layer"]) for name, part in atlas.tables["probes"].groupby("weights")}
+    assert rows["pretrained"]["count"].equals(rows["random"]["count"])
+    distances = [rows[name].loc["structural_distance", "spearman"] for name in ("pretrained", "random")]
+    assert not distances[0].equals(distances[1])
 
 
 def test_the_control_reads_the_sentences_of_stores_however_they_were_drawn(treebanks, tiny_folder, tmp_path):
@@ -242,6 +245,8 @@ def test_the_control_reads_the_sentences_of_stores_however_they_were_drawn(treeb
     atlas = ha.probe(model, **maps, **inputs, out=tmp_path / "out", **QUICK)
     stored = [list(example.words) for example in ha.open_store(tmp_path / "a").examples]
     assert sentences_of(atlas.folder, "train-random") == stored
+    with pytest.raises(SettingError, match="no hidden states"):
+        ha.probe(**maps, probes=["structural"], out=tmp_path / "other", **QUICK)
 
 
 def test_a_control_of_another_tokenizer_is_refused(treebanks, tiny_folder, found, tmp_path):

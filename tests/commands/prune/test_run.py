@@ -192,7 +192,7 @@ BY_IMPORTANCE = {"by": "importance", "share": 0.3}
         ({"by": "ablation", "share": 0.3, "text": sample_text()}, "needs --ablation DIR"),
         (BY_IMPORTANCE | {"text": sample_text(), "task": "masked-lm"}, "--task goes with --ablation"),
         (BY_IMPORTANCE | {"ablation": "no such folder"}, "there are no results here"),
-        (BY_IMPORTANCE | {"text": "no such file"}, "no such file"),
+        (BY_IMPORTANCE | {"text": "missing.txt"}, "no such file"),
     ],
 )
 def test_a_bad_choice_is_said(choice, said, bert, tmp_path):

@@ -51,7 +51,7 @@ def test_no_verdict_for_a_tiny_network(reproduce, tiny_folder, kind, seed):
 @pytest.mark.weights
 @pytest.mark.parametrize(("kind", "seed"), random_networks(1))
 def test_no_verdict_for_an_embedded_network(reproduce, kind, seed):
-    check(reproduce("embedded-mlm", kind, seed, segments=30).tables["reproduction"])
+    check(reproduce("embedded-mlm", kind, seed, segments=12).tables["reproduction"])
 
 
 def test_random_weights_need_the_model_by_name(load_tiny, tmp_path):

@@ -77,7 +77,7 @@ def test_the_numbers_are_those_of_the_tables(whole):
     probes = ha.open_results(atlas.folder / "probes").tables["probes"]
     own = probes[(probes["probe"] == "attention_words") & (probes["weights"] == "pretrained")]["uas_no_punct"]
     assert table.loc["attention + words", "our_value"] == pytest.approx(100 * own.item())
-    random = probes[probes["weights"] == "random"]
+    random = probes[(probes["weights"] == "random") & ~probes["probe"].str.startswith("structural")]
     assert set(random["count"]) == set(probes[probes["probe"] == "attention_words"]["count"])
 
 
@@ -152,7 +152,7 @@ def test_a_typed_command_ends_with_the_report(tiny_folder, tmp_path):
     assert done.exit_code == 0, done.output
     assert "a model with [CLS] and [SEP]" in done.output
     assert " reproduced; random weights: " in done.output
-    assert str(tmp_path / "out" / "report.md") in done.output
+    assert "(report.md, " in done.output
 
 
 def test_an_unknown_paper_is_an_error_without_a_traceback():

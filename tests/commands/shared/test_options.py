@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import pydoc
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -55,8 +57,48 @@ def test_keywords_are_flat_and_typed():
 
 def test_help_of_python_explains_every_option():
     assert inspect.getdoc(example).endswith(
-        "And more.\n\nArgs:\n    model: The model.\n    text: The text.\n    segments: Number of segments."
+        "And more.\n\nArgs:\n    model: The model.\n    text: The text.\n\nSampling:\n    segments: Number of segments."
+        " Default: 10."
     )
+
+
+@command(Example)
+def shown(options: Example) -> Example:
+    """Do something.
+
+        headatlas shown bert --segments 3
+
+    In Python: headatlas.shown("bert")
+
+    >>> 1 + 1
+    2
+    """
+    return options
+
+
+def test_python_and_the_shell_have_examples_of_their_own():
+    python, shell = inspect.getdoc(shown), shown.shell_help
+    assert "Example:\n    >>> 1 + 1\n    2" in python
+    assert ">>>" not in shell
+    assert "    headatlas shown bert --segments 3" in shell
+    assert "headatlas shown" not in python
+    assert "In Python" in shell
+    assert "In Python" not in python
+
+
+def test_the_page_of_a_function_fits_a_page():
+    page = pydoc.render_doc(function_of("survey"), renderer=pydoc.plaintext)
+    assert max(map(len, page.splitlines())) <= 120
+    assert "--" not in page  # options are called by their keywords
+    for said in (
+        "dtype: Floating",
+        "One of: float32",
+        "Default: 128.",
+        "Parallel runs:",
+        "any iterable",
+        "-> Atlas",
+    ):
+        assert said in page
 
 
 @pytest.mark.parametrize("value", [0, -1, True, "3", float("nan")])
@@ -118,7 +160,7 @@ def test_shell_and_python_give_the_same_options():
     words = ["layers", "bert", "--train", "a", "b", "--eval", "c", "--out", "d", "--seeds", "1", "--no-heads"]
     _, bound, _ = make_app(words).parse_args(words, exit_on_error=False, print_error=False)
     options = function_of("layers").options
-    expected = options("bert", train=["a", "b"], eval=["c"], out="d", seeds=1, heads=False)
+    expected = options("bert", train=[Path("a"), Path("b")], eval=[Path("c")], out="d", seeds=1, heads=False)
     assert options(*bound.args, **bound.kwargs) == expected
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import torch
 
-from headatlas.commands.survey.examples import choose_example, choose_examples, make_example
+from headatlas.commands.survey.examples import MOST_BYTES, choose_example, choose_examples, make_example
 from headatlas.corpora.coreference.mentions import Mention, MentionDocument
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence
 from headatlas.encoding.batches import make_batch
@@ -77,7 +77,7 @@ def test_mentions_are_cut_after_a_sentence(corpora):
 
 
 def test_every_corpus_has_a_share_and_a_new_relation_comes_first(corpora):
-    chosen = choose_examples(corpora, 9, seed=0)
+    chosen = choose_examples(corpora, 9, seed=0, heads=144)
     assert {kind: len(segments) for kind, segments in chosen.items()} == {"text": 3, "treebank": 3, "coreference": 3}
     assert all(len(one) <= 36 for segments in chosen.values() for one in segments)
     relations = corpora["treebank"].about["relations"]
@@ -86,14 +86,26 @@ def test_every_corpus_has_a_share_and_a_new_relation_comes_first(corpora):
 
 
 def test_a_small_corpus_leaves_its_share_to_the_others(corpora):
-    chosen = choose_examples(corpora, 1000, seed=0)
+    chosen = choose_examples(corpora, 1000, seed=0, heads=144)
     assert {kind: len(segments) for kind, segments in chosen.items()} == {"text": 3, "treebank": 20, "coreference": 5}
-    assert choose_examples(corpora, 1, seed=0)["treebank"] == []
+    assert choose_examples(corpora, 1, seed=0, heads=144)["treebank"] == []
+
+
+@pytest.mark.parametrize("heads", [1_024, 30_000, 10_000_000])
+def test_examples_of_very_many_heads_are_fewer(corpora, heads):
+    """They are the first of those that fewer heads would have, and as many as fit; one is always chosen."""
+    every, fewer = (choose_examples(corpora, 1000, seed=0, heads=number) for number in (1, heads))
+    size = sum(2 * heads * len(one) ** 2 for segments in fewer.values() for one in segments)
+    number = sum(map(len, fewer.values()))
+    assert size <= MOST_BYTES or number == 1
+    assert {1_024: number == 28, 30_000: 1 < number < 28, 10_000_000: number == 1}[heads]
+    for kind, segments in fewer.items():
+        assert [one.id for one in segments] == [one.id for one in every[kind][: len(segments)]]
 
 
 def test_the_same_seed_chooses_the_same(corpora):
     first, again, other = (
-        [one.id for one in choose_examples({"treebank": corpora["treebank"]}, 8, seed=seed)["treebank"]]
+        [one.id for one in choose_examples({"treebank": corpora["treebank"]}, 8, seed=seed, heads=144)["treebank"]]
         for seed in (0, 0, 1)
     )
     assert first == again != other
@@ -101,7 +113,9 @@ def test_the_same_seed_chooses_the_same(corpora):
 
 def test_maps_words_and_gold_belong_together(load_tiny, corpora):
     model = load_tiny("bert")
-    chosen = [(kind, one) for kind, segments in choose_examples(corpora, 9, seed=0).items() for one in segments]
+    chosen = [
+        (kind, one) for kind, segments in choose_examples(corpora, 9, seed=0, heads=144).items() for one in segments
+    ]
     examples = []
     for corpus, one in chosen:
         maps = all_maps(model, make_batch([one], model.kinds, model.pad_id), "encoder")

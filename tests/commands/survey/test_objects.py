@@ -62,6 +62,7 @@ def survey(tiny_folder, tmp_path):
 def test_a_study_given_as_an_object_has_tables_labels_findings_page_and_comparison(survey, tmp_path, monkeypatch):
     a, b = survey("a", "positions", ToFirst()), survey("b", ToFirst(), "positions", family="roberta")
     assert list(a.tables) == ["positions", "to_first", "behaviours"]
+    assert a.manifest["computed_in"] == {"text": "whole maps, for to_first"}
     assert "sink" in set(a.tables["behaviours"]["label"])
     page = ha.write_page(a).read_text(encoding="utf-8")
     assert "on the first token" in page

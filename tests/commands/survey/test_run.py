@@ -14,6 +14,7 @@ import pytest
 import torch
 
 import headatlas as ha
+from headatlas import checksums
 from headatlas.commands.survey import run as surveying
 from headatlas.errors import AtlasError, CorpusError, ModelError, SettingError
 
@@ -71,6 +72,7 @@ def test_the_manifest_says_what_was_done(survey, text):
     assert manifest["corpora"]["text"]["segments"] == 6
     assert manifest["corpora"]["text"]["segments_available"] == 6
     assert manifest["model"]["heads"] == [4, 4]
+    assert manifest["computed_in"] == {"text": "fused tiles"}
     assert list(manifest["model"]["weights_sha256"]) == ["model.safetensors"]
     assert manifest["versions"]["torch"] == torch.__version__
     assert "left_out" in manifest["corpora"]["text"]
@@ -165,6 +167,7 @@ def test_no_head_is_said_and_an_explicit_wish_is_an_error(save_tiny, text, tmp_p
 KILLED = """
 import os, sys
 import headatlas as ha
+from headatlas import checksums
 from headatlas.engine import run as engine
 from headatlas.engine.job import Observer
 observe, left = Observer.observe, [int(sys.argv[4])]
@@ -209,15 +212,21 @@ def write(path: Path, content: bytes) -> Path:
         (b"\x00\x01\x02", "binary"),
         ("caf\xe9 au lait\n".encode("latin-1"), "line 1: is not UTF-8"),
         (b"word " * 300_000, "line 1: has more than"),
-        (b"Only one line in this document.\n", r"only one line.*--text-format paragraphs"),
         ("\u200b\n\u200b\n".encode(), "no tokens"),
     ],
-    ids=["empty", "blank", "binary", "latin-1", "giant line", "one line", "no tokens"],
+    ids=["empty", "blank", "binary", "latin-1", "giant line", "no tokens"],
 )
 def test_bad_text_is_a_clear_error(survey, tmp_path, content, message):
     with pytest.raises(CorpusError, match=message):
         survey(text=write(tmp_path / "bad.txt", content))
     assert not (tmp_path / "atlas").exists(), "a survey that cannot start must not claim the folder"
+
+
+def test_documents_of_one_line_make_no_pairs(survey, tmp_path):
+    text = write(tmp_path / "one.txt", b"the dog ran by the river.\n\nthe cat sat.\n")
+    assert survey(text=text).manifest["corpora"]["text"]["segment_style"] == "single"
+    with pytest.raises(CorpusError, match=r"2 documents of one line.*--format text=paragraphs"):
+        survey(text=text, segment_style="pair", out=tmp_path / "pairs")
 
 
 @pytest.mark.parametrize(
@@ -283,15 +292,11 @@ def test_a_file_in_place_of_the_folder(survey, tmp_path):
 
 
 def test_a_full_disk_keeps_what_was_saved(survey, monkeypatch, tmp_path):
-    write_bytes = Path.write_bytes
-
-    def full(self, content):
-        if "state" in self.parts:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return write_bytes(self, content)
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Path, "write_bytes", full)
+        patch.setattr(checksums, "_parts", full)
         with pytest.raises(AtlasError, match=r"disk is full.*run the same command again"):
             survey()
     assert not list((tmp_path / "atlas").glob(".*.tmp"))

@@ -79,9 +79,12 @@ def test_auto_looks_past_comments_that_stand_alone(tmp_path: Path) -> None:
     assert len(list(read_treebank([file_with(tmp_path, "# newdoc\n\n" + CONLLX)]))) == 2
 
 
-@pytest.mark.parametrize(
-    "content", ["Dogs bark.\n", "(S (NP Dogs) (VP bark))\n", "a\tb\tc\n", "1 w _ X X _ 0 dep _ _\n"]
-)
+def test_auto_takes_blanks_between_columns_for_tabs_that_were_lost(tmp_path: Path) -> None:
+    with pytest.raises(CorpusError, match=r"columns separated by spaces.*sed"):
+        list(read_treebank([file_with(tmp_path, "# c\n1 w _ X X _ 0 dep _ _\n")]))
+
+
+@pytest.mark.parametrize("content", ["Dogs bark.\n", "(S (NP Dogs) (VP bark))\n", "a\tb\tc\n"])
 def test_auto_says_what_it_knows(tmp_path: Path, content: str) -> None:
     with pytest.raises(CorpusError, match="none of the known formats: conllu, conllx, head-label, spacy") as caught:
         list(read_treebank([file_with(tmp_path, "# c\n" + content)]))

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from headatlas.views.figures import similarity
 from headatlas.views.figures.similarity import head_distances_figure, head_map_figure, head_tree_figure
 from headatlas.views.figures.style import FAINT, save_figure
 from tests.views.synthetic_tables import heads_of
@@ -126,10 +127,28 @@ def test_nothing_is_cut_off_at_the_edges(heads):
             assert tight.y1 <= page[1] + 0.01
 
 
-def test_a_large_model_has_a_tree_without_names():
-    figure = head_tree_figure(*tables(heads_of(21, 20)))
-    assert not figure.axes[0].get_yticklabels()
-    assert figure.get_size_inches()[1] <= 14
+def test_a_large_model_has_a_tree_of_branches_with_all_its_heads():
+    distances, head_map = tables(heads_of(21, 20))
+    axes = head_tree_figure(distances, head_map).axes[0]
+    texts = axes.get_yticklabels()
+    sizes = [int(words[0]) if len(words := text.get_text().split()) == 2 else 1 for text in texts]
+    assert (len(sizes), sum(sizes)) == (100, 420)
+    assert len(axes.collections[0].get_segments()) == 99
+    assert "420 heads in 100 branches" in axes.get_xlabel()
+    assert len({text.get_color() for text in texts}) == 3  # of clusters, none of which is divided
+    assert all(text.get_fontsize() > 5 for text in texts)
+
+
+def test_of_a_large_model_neighbours_are_averaged(monkeypatch):
+    distances, head_map = tables(heads_of(3, 4))
+    whole = np.asarray(head_distances_figure(distances, head_map).axes[0].images[0].get_array())
+    monkeypatch.setattr(similarity, "_MOST_ROWS", 4)
+    image = head_distances_figure(distances, head_map).axes[0].images[0]
+    np.testing.assert_allclose(image.get_array(), whole.reshape(4, 3, 4, 3).mean((1, 3)))
+    assert image.get_extent() == [-0.5, 11.5, 11.5, -0.5]
+    monkeypatch.setattr(similarity, "_MOST_ROWS", 5)
+    uneven = np.asarray(head_distances_figure(*tables([3, 4])).axes[0].images[0].get_array())
+    assert uneven.shape == (4, 4)
 
 
 @pytest.mark.parametrize("heads", [[1], []], ids=str)

@@ -8,9 +8,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from headatlas.errors import SettingError
-from headatlas.views.figures import style
+from headatlas.views.figures import fonts
+from headatlas.views.figures.fonts import families_for
 from headatlas.views.figures.lines import attention_lines_figure
-from headatlas.views.figures.style import drawable, families_for, picture_file, save_figure
+from headatlas.views.figures.style import applied, drawable, picture_file, save_figure
 from tests.views.synthetic_tables import maps
 
 
@@ -29,7 +30,7 @@ def test_every_format_is_written_in_the_order_asked(tmp_path):
 @pytest.mark.parametrize("form", ["svg", "png", "pdf"])
 def test_same_data_same_bytes(tmp_path, form):
     (first,) = save_figure(small_figure(), tmp_path / "first", (form,))
-    with matplotlib.rc_context({"font.size": 31, "svg.hashsalt": "other", "lines.linewidth": 7}):
+    with matplotlib.rc_context({"svg.hashsalt": "other", "text.usetex": True}):
         (second,) = save_figure(small_figure(), tmp_path / "second", (form,))
     assert first.read_bytes() == second.read_bytes()
 
@@ -76,8 +77,10 @@ def test_tokens_become_drawable(token, shown):
 
 
 def test_fallback_fonts_only_where_needed():
-    assert families_for(["plain", "Ġ", "שלום"]) == ["DejaVu Sans"]
-    assert families_for(["中"])[0] == "DejaVu Sans"
+    with applied():
+        assert families_for(["plain", "Ġ", "שלום"]) == ["DejaVu Sans"]
+        assert families_for(["中"])[0] == "DejaVu Sans"
+    assert families_for(["plain"], ["serif"]) == ["serif", "DejaVu Sans"]
 
 
 @pytest.mark.parametrize(("name", "form"), [("a.png", "png"), ("v1.2 b.SVG", "svg"), ("c.pdf", "pdf")])
@@ -102,8 +105,8 @@ def test_what_xml_forbids_is_replaced_in_every_svg(tmp_path):
 
 
 def test_characters_that_no_font_has_are_told_once(tmp_path, caplog, monkeypatch):
-    monkeypatch.setattr(style, "_warned", set())
-    monkeypatch.setattr(style, "_fallbacks", lambda characters: ((), characters))
+    monkeypatch.setattr(fonts, "_warned", set())
+    monkeypatch.setattr(fonts, "_fallbacks", lambda characters: ((), characters))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         save_figure(titled("plain é"), tmp_path / "a")
@@ -116,16 +119,16 @@ def test_characters_that_no_font_has_are_told_once(tmp_path, caplog, monkeypatch
 
 
 def test_any_installed_font_that_has_the_glyphs_is_chosen(monkeypatch):
-    fonts = {"Noto Sans CJK SC": {"中"}, "Some Emoji": {"\U0001f99c"}, "Useless": {"a"}}
-    monkeypatch.setattr(style, "_fallbacks", style._fallbacks.__wrapped__)
-    monkeypatch.setattr(style.font_manager, "get_font_names", lambda: ["DejaVu Sans", *reversed(fonts)])
-    monkeypatch.setattr(style, "_characters_of", lambda name: {ord(letter) for letter in fonts[name]})
-    assert style.families_for(["中 \U0001f99c"]) == ["DejaVu Sans", "Noto Sans CJK SC", "Some Emoji"]
-    assert style._fallbacks(frozenset("中क")) == (("Noto Sans CJK SC",), frozenset("क"))
+    glyphs = {"Noto Sans CJK SC": {"中"}, "Some Emoji": {"\U0001f99c"}, "Useless": {"a"}}
+    monkeypatch.setattr(fonts, "_fallbacks", fonts._fallbacks.__wrapped__)
+    monkeypatch.setattr(fonts.font_manager, "get_font_names", lambda: ["DejaVu Sans", *reversed(glyphs)])
+    monkeypatch.setattr(fonts, "_characters_of", lambda name: {ord(letter) for letter in glyphs[name]})
+    assert families_for(["中 \U0001f99c"], ["DejaVu Sans"]) == ["DejaVu Sans", "Noto Sans CJK SC", "Some Emoji"]
+    assert fonts._fallbacks(frozenset("中क")) == (("Noto Sans CJK SC",), frozenset("क"))
 
 
 def test_the_font_of_boxes_is_never_chosen():
-    assert not any(name.startswith("Last Resort") for name in style.families_for(["\U000f0000"]))
+    assert not any(name.startswith("Last Resort") for name in families_for(["\U000f0000"]))
 
 
 def titled(text):

@@ -16,8 +16,8 @@ from headatlas.results.example import RelationExample
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES, Made
 from headatlas.tables import ONE_HEAD, Table
-from headatlas.views.figures.lines import between_units, clearest
-from headatlas.views.figures.write import heads_figure, write_figures
+from headatlas.views.figures.lines import between_units, clearest, heads_figure
+from headatlas.views.figures.write import write_figures
 from tests.views.synthetic_tables import all_tables, heads_of, maps
 
 
@@ -86,7 +86,6 @@ def test_figure_1_shows_the_maps_of_the_chosen_heads(tmp_path):
     one_table = {"positions": all_tables(heads_of(3, 4))["positions"].query("offset == 1")}
     best = one_table["positions"].nlargest(1, "value").iloc[0]
     figure = heads_figure(Atlas(tmp_path, one_table, example=EXAMPLE))
-    assert figure is not None
     (axes,) = figure.axes
     assert (
         axes.get_title()

@@ -17,6 +17,7 @@ from tests.views.synthetic_atlas import synthetic_atlas
 
 VIEWS = ["overview", "map", "grid", "sentence", "tables"]
 HOSTILE = '"><script>window.hurt=1</script><img src=x onerror="window.hurt=1">'
+LAYERS = "summary:text('Through the layers')"
 WORDS = [HOSTILE, "שלום", "مرحبا", "👩‍👩‍👧", "x" * 300, "a\u202eb", "</script>", "\u2028"]
 
 
@@ -33,7 +34,7 @@ def test_every_view_follows_its_link_and_shows_the_head(opened, view):
     assert f"view={view}" in one.page.url
     assert "head=2-3" in one.page.url
     shown = {
-        "overview": "circle[data-head]",
+        "overview": "rect[data-head]",
         "map": "circle[data-head]",
         "grid": "rect[data-head]",
         "sentence": "main path",
@@ -72,8 +73,9 @@ def test_a_table_says_itself_how_it_is_shown(opened, tmp_path, monkeypatch):
     assert one.page.text_content(".locator .caption") == label
     card = one.page.text_content(".card")
     assert f"Sinksthe first [CLS] {HOSTILE}25.0 %" in card
-    panels = opened("#view=overview", write_page(atlas).as_uri()).page.locator("main svg text").all_text_contents()
-    assert any("sinks into" in text for text in panels)
+    one = opened("#view=overview", write_page(atlas).as_uri())
+    one.page.click(LAYERS)
+    expect(one.page.locator("main .stage svg text", has_text="sinks into").first).to_be_visible()
     assert one.page.evaluate("window.hurt") is None
 
 
@@ -91,7 +93,7 @@ def test_following_another_link_changes_what_is_shown(opened):
 
 
 def test_the_card_says_what_the_tables_say(opened):
-    one = opened("#head=1-1")
+    one = opened("#view=map&head=1-1")
     card = one.page.inner_text(".card")
     assert "broad" in card
     assert "0.9 of uniform" in card
@@ -118,13 +120,13 @@ def test_lines_are_the_weights_of_the_chosen_head(opened, tmp_path):
     assert "is attended to by" in one.page.inner_text(".verdict")
 
 
-def test_words_tokens_and_special_tokens(opened):
+def test_words_tokens_and_the_sink(opened):
     one = opened("#view=sentence&example=1")
     rows = one.page.locator("main [data-side=from]")
     expect(rows).to_have_count(10)
     one.page.click("text=Tokens")
     expect(rows).to_have_count(11)
-    one.page.uncheck("text=special tokens")
+    one.page.check("text=without the sink")
     expect(rows).to_have_count(9)
     assert "unit=tokens" in one.page.url
 
@@ -326,10 +328,8 @@ def test_nothing_from_outside_may_run(opened):
 
 def test_the_numbers_of_a_link_are_those_of_the_atlas(opened, tmp_path):
     atlas = synthetic_atlas(tmp_path, [3, 4, 2])
-    table = atlas.tables["positions"].query("offset == -1").nlargest(1, "value").iloc[0]
-    one = opened("")
-    assert one.head() == f"Head {table['layer']:.0f}-{table['head']:.0f}"
-    assert f"{100 * table['value']:.1f} %" in one.page.inner_text(".card")
+    value = atlas.tables["positions"].set_index(["offset", "layer", "head"])["value"][-1, 2, 3]
+    assert f"{100 * value:.1f} %" in opened("#view=grid&head=2-3").page.inner_text(".card")
 
 
 OVERLAPS = """() => {
@@ -351,13 +351,15 @@ OVERLAPS = """() => {
 }"""
 
 
-@pytest.mark.parametrize("layers", [1, 12, 24, 96])
+@pytest.mark.parametrize("layers", [1, 24, 96])
 def test_labels_of_the_overview_are_apart_and_whole_at_any_depth(browser, tmp_path, layers):
     address = write_page(synthetic_atlas(tmp_path, [2] * layers, examples=1)).as_uri()
     one = Tab(browser)
-    for width in (390, 700, 1280, 1900):
+    for width in (390, 1280, 1900):
         one.page.set_viewport_size({"width": width, "height": 900})
-        number, found, titles = one.go(address).page.evaluate(OVERLAPS)
+        one.go(address).page.click(LAYERS)
+        one.page.wait_for_selector("main .stage svg")
+        number, found, titles = one.page.evaluate(OVERLAPS)
         assert number >= 6
         assert found == []
         assert "|dL/da| towards other tokens" in titles

@@ -304,8 +304,8 @@ def test_what_the_server_refuses_is_told_in_its_words(run):
           sent.push([path, options.headers["X-Headatlas-Token"], options.body]);
           return new Response(body, { status });
         };
-        const question = { text: "a" };
-        const tell = (fetcher) => m.ask({ token: "t" }, question, fetcher).then((one) => one, (error) => error.message);
+        const sending = (fetcher) => m.ask({ token: "t" }, { text: "a" }, "/api/ask", fetcher);
+        const tell = (fetcher) => sending(fetcher).then((one) => one, (error) => error.message);
         const broken = () => Promise.reject(new TypeError("no"));
         const all = [reply(200, '{"ok":1}'), reply(400, '{"error":"too long"}'), reply(503, "busy"), broken];
         return [await Promise.all(all.map(tell)), sent[0]];""",
@@ -326,3 +326,70 @@ def test_of_too_many_lines_the_darkest_are_drawn(run):
     )
     assert found[0] == 0
     assert [sum(weight >= least for weight in weights) for least in found[1:]] == [99, 7, 1]
+
+
+def test_a_head_shows_the_rarest_of_its_labels_and_rests_besides(run):
+    """Of equally rare relations that with the largest lead; labels of resting and states are no roles."""
+    rows = [
+        (1, 1, "obj", 0.9, "label"),
+        (1, 1, "case", 0.8, "label"),
+        (1, 2, "previous token", 0.9, "label"),
+        (1, 2, "coreference", 0.6, "label"),
+        (1, 3, "previous token", 0.9, "label"),
+        (2, 1, "[CLS]", 0.9, "label"),
+        (2, 2, "broad", 0.9, "state"),
+    ]
+    names = ["layer", "head", "label", "strength", "kind"]
+    found = run(
+        "data/roles data/heads data/frames",
+        """const heads = new m.Heads([3, 3]);
+        const columns = x.names.map((_, at) => x.rows.map((row) => row[at]));
+        const frame = new m.Frame(x.names.map((name) => ({ name })), columns);
+        const best = new Map([["obj", { lead: 0.1 }], ["case", { lead: 0.4 }]]);
+        const measureOf = new Map([["token_kinds/resting", { values: [0.5, 0.1, 0.1, 0.9, 0.1, 0.31] }]]);
+        const content = { resting: { least: 0.3, labels: ["[CLS]"] } };
+        const roles = m.headRoles({ frames: new Map([["behaviours", frame]]), heads, content, measureOf, best });
+        const atlas = { roles, heads };
+        const chosen = x.only.map((only) => {
+            const test = m.chosenHeads(atlas, only);
+            return test && roles.flatMap((_, index) => (test(index) ? [index] : []));
+        });
+        return { roles: roles.map(({ role, label, rests }) => [role, label, rests]), chosen };""",
+        {"rows": rows, "names": names, "only": ["", "relation,antecedent", "relation,at work", "rests", "1-3,2-2"]},
+    )
+    assert found["roles"] == [
+        ["relation", "case", True],
+        ["antecedent", "coreference", False],
+        ["previous token", "previous token", False],
+        ["only rests", "only rests", True],
+        ["spreads evenly", "spreads evenly", False],
+        ["only rests", "only rests", True],
+    ]
+    assert found["chosen"] == [None, [0, 1], [], [0, 3, 5], [2, 4]]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_lines_of_roles_are_seen_on_the_paper_and_signs_on_their_cells(run, theme):
+    found = run(
+        "pictures/palette data/roles",
+        """const colours = m.paletteOf(x);
+        return Object.keys(m.ROLES).map((role) => {
+            const fill = colours.role(role);
+            return [colours.line(role), colours.paper, fill, colours.on(fill)];
+        });""",
+        theme,
+    )
+
+    def contrast(one, other):
+        def light(colour):
+            shares = [int(colour[start : start + 2], 16) / 255 for start in (1, 3, 5)]
+            linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+            return np.dot(linear, [0.2126, 0.7152, 0.0722])
+
+        low, high = sorted([light(one), light(other)])
+        return (high + 0.05) / (low + 0.05)
+
+    assert len({fill for _, _, fill, _ in found}) == len(found)
+    for line, paper, fill, ink in found:
+        assert contrast(line, paper) >= 3
+        assert contrast(fill, ink) >= 3

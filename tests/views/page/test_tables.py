@@ -105,6 +105,20 @@ def test_a_very_long_table_is_cut_and_says_so(monkeypatch):
     assert (table["rows"], table["shown"], unpacked(table)) == (5, 3, [[1.0, 1.0, 1.0]])
 
 
+@pytest.mark.parametrize(("most_rows", "shown"), [(8, 8), (9, 8), (15, 8), (16, 16), (24, 24), (7, 7), (1, 4)])
+def test_a_table_of_heads_is_cut_between_relations(monkeypatch, most_rows, shown):
+    """Of 3 relations with 8 rows each. Beside a relation, every head has its value, or the page does not have it."""
+    monkeypatch.setattr(page_tables, "MOST_ROWS", most_rows)
+    monkeypatch.setattr(page_tables, "ROWS_PER_HEAD", 1)
+    every = [(layer, head) for layer in (1, 2) for head in (1, 2)]
+    rows = [(relation, *head, way) for relation in ("a", "b", "c") for head in every for way in ("to", "from")]
+    frame = pd.DataFrame(rows, columns=["relation", "layer", "head", "direction"]).assign(accuracy=0.5)
+    table = packed_table("dependencies", frame, {})
+    assert (table["rows"], table["shown"]) == (24, shown)
+    if shown % 8 == 0:
+        assert len(table["measures"]) == 2 * shown // 8
+
+
 def test_nearest_heads_are_those_of_a_plain_search():
     every = [(layer, head) for layer in (1, 2, 3) for head in (1, 2, 3, 4)]
     frame = similarity_tables(every, np.random.default_rng(3))["head_distances"]

@@ -43,6 +43,7 @@ def test_the_scripts_know_no_table_but_those_that_pictures_are_about():
     about = {"behaviours", "coreference", "coreference_baselines", "dependencies", "dependency_best", "head_map"}
     about |= {"behaviour_matches", "differences", "head_matches", "match_summary"}  # comparisons
     about |= {"layer_mix", "layer_summary", "layer_order", "layer_examples"}
+    about |= {"token_kinds", "resting"}  # which share of the attention rests
     views = {*ATLAS_VIEWS, *COMPARISON_VIEWS}
     named = {name for source in SCRIPTS.values() for name in re.findall(r'["`/](\w+)(?=["`/])', source)}
     assert (named & TABLES.keys()) - views - about == set()

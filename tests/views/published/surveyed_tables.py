@@ -99,6 +99,6 @@ def write_atlas(folder: Path, tables: Mapping[str, pd.DataFrame], parsed_by: str
         "treebank": {"files": [{"file": "somewhere/dev.conllu"}], "label_set": "universal", "parsed_by": parsed_by},
         "coreference": {"files": [{"file": "somewhere/dev.conll"}]},
     }
-    manifest = {"command": "survey", "complete": True, "model": {"name": "tiny"}, "corpora": corpora}
+    manifest = {"command": "survey", "complete": True, "model": {"name": "tiny", "heads": [4, 4]}, "corpora": corpora}
     write_manifest(folder, manifest | {"tables": rows})
     return Atlas(folder)

@@ -82,16 +82,32 @@ def test_sep_and_its_own_rows_layer_by_layer():
         "Attention to [SEP], mean over the heads of a layer, is highest in layer 2: 60 %, 38 times what uniform "
         "attention would give (95 % CI 58 to 62 %; uniform attention 1.6 %; untrained weights 1.6 %; not clearly "
         "less in layer 3; layers 1 to 3: 20 (18 to 22), 60 (58 to 62), 59 (57 to 61) %).",
-        "The input has no [CLS].",
-        "The input has no periods and commas.",
         "[SEP] itself puts more than half of its attention on [SEP] in 1 of 3 layers (untrained weights 0; whole 95 "
         "% CI above half in layer 2; layers 1 to 3: 10 (8.0 to 12), 90 (88 to 92), 50 (48 to 52) %; uniform "
         "attention 1.6 %).",
     ]
 
 
-def test_a_model_without_sep():
-    assert "The input has no [SEP]." in findings({"token_kinds": kinds_table(np.nan)})
+@pytest.mark.parametrize(("kinds", "places"), [(("cls", "sep"), "[CLS] and [SEP]"), (("first",), "the first token")])
+def test_heads_that_rest(kinds, places):
+    rows = [(1, head, kind, value, value - 0.1, 0.02, 0.1) for head, value in enumerate((0.2, 0.7, 0.35), 1)
+            for kind in (*kinds, "resting")]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["layer", "head", "kind", "value", "low", "expected", "control"])
+    assert findings({"token_kinds": table, "token_kinds_layers": by_layer("kind", {"other": [0.1]})}) == [
+        f"2 of 3 heads rest: more than 30 % of their attention goes to {places} (1-2, 1-3; uniform attention 0; "
+        "untrained weights 0; whole 95 % CI above 30 %: 1; if attention were uniform, 2.0 % of it would go there)."
+    ]
+
+
+def test_in_a_causal_model_nothing_is_said_of_the_next_token():
+    rows = [(1, 1, offset, value, value, value) for offset, value in ((-1, 0.1), (0, 0.2), (1, 0.0))]
+    table = pd.DataFrame(rows, columns=["layer", "head", "offset", "value", "low", "expected"])
+    (sentence,) = findings({"positions": table})
+    assert "previous token" in sentence
+
+
+def test_what_the_input_lacks_is_not_spoken_of():
+    assert not any("SEP" in sentence for sentence in findings({"token_kinds": kinds_table(np.nan)}))
 
 
 def test_entropy_by_layer_and_from_cls():
@@ -241,6 +257,14 @@ def test_clusters_need_a_test_and_a_clear_silhouette(silhouette, p_value, verdic
         f"{verdict}: 8 clusters have a silhouette of {silhouette:.2f} (points of the same spread without clusters "
         f"0.05; p = {p_value:.3f})."
     ]
+
+
+@pytest.mark.parametrize(("heads", "sample"), [(512, ""), (1024, " (tested on 512 heads, sampled at random)")])
+def test_a_test_of_clusters_on_a_sample_says_so(heads, sample):
+    known = {"clusters": 8, "silhouette": 0.4, "cloud_silhouette": 0.05, "p_clusters": 0.005}
+    table = distances(**known, heads_tested=512, heads_left_out=0)
+    [said] = findings({"similarity": table, "head_map": pd.DataFrame({"x": np.zeros(heads)})})
+    assert said.endswith(f"p = 0.005{sample}).")
 
 
 def test_the_most_similar_layers_need_a_test_and_the_outermost_are_ranked():

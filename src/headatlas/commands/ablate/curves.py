@@ -22,10 +22,10 @@ from torch import Tensor
 from headatlas.commands.ablate.importance import halves_of
 from headatlas.commands.ablate.passes import Floats, HeadPlace, Replacement, gated_scores
 from headatlas.commands.ablate.task import Task
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.models.gates import all_open
 from headatlas.models.stacks import HeadShape, Stack
+from headatlas.progress import Stage
 from headatlas.statistics.paired import bootstrap_means, resampled_means
 from headatlas.statistics.resampling import percentile_interval
 
@@ -67,7 +67,7 @@ class RemovalCurves:
         resamplings: int,
         tolerance: float,
         pieces: RunPart = UNSAVED,
-        bar: TokenProgress | None = None,
+        bar: Stage | None = None,
     ) -> None:
         self._task, self._stack, self._replacement = task, stack, replacement
         self._steps, self._seed = steps, seed

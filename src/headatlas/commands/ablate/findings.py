@@ -30,9 +30,8 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
     measure = str(rows["measure"].iloc[0])
     main = rows[rows["measure"] == measure]
     significant = main[main["p_value"] < SIGNIFICANT].sort_values("change")
-    commonest = summary["commonest_answer"]
-    if len(significant) and commonest and not commonest["beaten"]:
-        accuracy = summary["scores"]["accuracy"]
+    if len(significant) and _is_guessing(summary):
+        accuracy, commonest = summary["scores"]["accuracy"], summary["commonest_answer"]
         yield Finding(
             "No head is named, since the model is not reliably better than a constant answer: "
             f"accuracy {percent(accuracy)}",
@@ -65,6 +64,12 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
         )
 
 
+def _is_guessing(summary: Mapping[str, Any]) -> bool:
+    """Whether the model is not reliably better than a constant answer: then its heads do nothing for the task."""
+    commonest = summary["commonest_answer"]
+    return commonest is not None and not commonest["beaten"]
+
+
 def _power(summary: Mapping[str, Any], measure: str) -> str:
     units = counted(summary["units"], summary["unit"])
     if not summary["tested"]:
@@ -75,9 +80,13 @@ def _power(summary: Mapping[str, Any], measure: str) -> str:
 
 
 def agreement_findings(summary: Mapping[str, Any]) -> Iterator[Finding]:
-    """How far importance agrees with what removing a head does, beside its agreement with itself."""
+    """How far importance agrees with what removing a head does, beside its agreement with itself.
+
+    Nothing is said of a model that cannot do the task. The gradient predicts small changes of any network, so both
+    agree for random weights too.
+    """
     change = summary["importance_and_change"]
-    if change is None:
+    if change is None or _is_guessing(summary):
         return
     halves, harm = summary["importance_of_halves"], summary["importance_and_harm"]
     measured = summary["harm_measured_by"].replace("_", " ")
@@ -138,7 +147,7 @@ def set_findings(agreement: pd.DataFrame) -> Iterator[Finding]:
             continue
         evidence = [
             f"heads permuted within layers {row['null_mean']:.2f}, 95th percentile {row['null_high']:.2f}, "
-            f"p = {row['p_value']:.3f}",
+            f"corrected p = {row['p_holm']:.3f}",
             f"Pearson {row['pearson']:.2f}",
         ]
         if not math.isnan(row["halves"]):

@@ -13,10 +13,10 @@ import torch
 
 from headatlas.commands.ablate.passes import Floats
 from headatlas.commands.ablate.task import ExampleBatch, Task
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.models.gates import Gates
 from headatlas.models.stacks import HeadShape, Stack
+from headatlas.progress import Stage
 from headatlas.statistics.paired import bootstrap_means
 from headatlas.statistics.resampling import fold_of
 
@@ -40,7 +40,7 @@ def batch_importance(task: Task, number: int, stack: Stack, pieces: RunPart = UN
     return pieces.compute_once(f"importance-{number:05}", make)["importance"]
 
 
-def example_importance(task: Task, stack: Stack, bar: TokenProgress | None = None) -> Floats:
+def example_importance(task: Task, stack: Stack, bar: Stage | None = None) -> Floats:
     """|dL(x) / d xi_h| of every example and head: [E, L, H]."""
     parts = []
     for number, batch in enumerate(task.batches):

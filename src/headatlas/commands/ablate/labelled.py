@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from headatlas.commands.ablate.tables import LABEL_IMPORTANCE
 from headatlas.errors import SettingError
+from headatlas.files import sha256
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
 from headatlas.results.atlas import Atlas, open_atlas
@@ -27,6 +28,7 @@ from headatlas.studies.findings import Head, heads_in
 from headatlas.studies.labels import labels_of
 
 ANY = "any label"
+TABLES_READ = ("behaviours", "dependency_best", "coreference_best")
 FEWEST_LABELLED = 5  # heads with a label, and without, for a row of its own
 NULL_RANGE = (0.025, 0.975)
 
@@ -42,6 +44,14 @@ def open_atlas_of(model: Model, folder: str | Path, stack: Stack) -> Atlas:
             f"Survey this model first: headatlas survey {model.name} --treebank FILE --out DIR"
         )
     return atlas
+
+
+def digests_of(atlas: Atlas | None) -> dict[str, str]:
+    """Checksums of what `ablate` reads from a survey: a run must not resume with other heads under the same path."""
+    if atlas is None:
+        return {}
+    files = {name: atlas.folder / "tables" / f"{name}.parquet" for name in TABLES_READ}
+    return {name: sha256(path) for name, path in files.items() if path.is_file()}
 
 
 def labels_by_name(behaviours: pd.DataFrame) -> dict[str, set[Head]]:

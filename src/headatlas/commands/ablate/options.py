@@ -19,13 +19,16 @@ from headatlas.commands.shared.options import (
     Bounds,
     Files,
     Folder,
+    Heads,
     Names,
     OnByDefault,
     Options,
     Pairs,
     Positive,
     PythonOnly,
+    ResultsFolder,
     ShardOptions,
+    Texts,
     list_names,
 )
 from headatlas.engine.corpora import KINDS
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from headatlas.results.folder import Results
 
 
+COMPLETE_TASKS = Parameter(completer=lambda _context: list(TASKS))
 FEWEST_PAIRS = 20  # of words; with fewer, the causal test leaves a relation out
 FILES = ("text", "data", "pairs", "treebank", "eval", "coreference", "train")  # options with the data of tasks
 
@@ -60,7 +64,7 @@ class RemovalOptions(Options, panel="Removal"):
     kind: AblationKind = "zero"
     """What replaces the output of a removed head: nothing (zero), its mean output, or its output at a token sampled
     from the data (resample)."""
-    heads: Annotated[Names | None, Parameter(metavar="LAYER-HEAD...")] = None
+    heads: Heads | None = None
     """Remove only these heads, for example 8-10, and draw no curves. Default: every head in turn."""
     attention: Annotated[Stack | None, UNRECORDED] = None
     """Attention to remove heads from in an encoder-decoder model. Default: encoder."""
@@ -119,11 +123,11 @@ class AblateOptions(
     model: ModelName = field(kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
     (run `headatlas models` for a list)."""
-    task: Names
+    task: Annotated[Names, COMPLETE_TASKS]
     """Tasks to remove heads on, each with the options that it needs:"""
     out: Folder = "ablation"
     """Folder or URL to write to, for example s3://bucket/ablation. An unfinished run resumes."""
-    text: Files | None = None
+    text: Texts | None = None
     """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
     data: Files | None = None
     """Tables (.tsv, .csv, .jsonl) with text and label; text, text2 and label; or source and target."""
@@ -138,7 +142,7 @@ class AblateOptions(
     also: Annotated[Pairs | None, Parameter(metavar="NAME=FILE..."), UNRECORDED] = None
     """Other sets of examples for the same task, for example mismatched=dev.tsv, each read like the task's own data.
     Heads are removed on each set, and the changes on the sets are compared."""
-    atlas: Folder | None = None
+    atlas: ResultsFolder | None = None
     """Survey of this model: are the heads with a label the ones that matter? causal needs it to find the best head for
     each relation."""
     progress: PythonOnly = True

@@ -23,11 +23,13 @@ from headatlas.choices import AblationKind
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.ablate.task import Floats as Floats
 from headatlas.encoding.masking import IGNORED
+from headatlas.engine.memory import is_out_of_memory
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import SettingError
 from headatlas.models.gates import Gates, Instead, all_open
 from headatlas.models.replay import LayerReplay
 from headatlas.models.stacks import Stack
+from headatlas.progress import Stage, moved, stage
 
 POOL = 1024  # tokens whose outputs are kept to draw from
 
@@ -90,18 +92,20 @@ def _sampled_outputs(task: Task, stack: Stack, seed: int) -> list[Tensor]:
 
 def _outputs(task: Task, stack: Stack) -> Iterator[list[Tensor]]:
     """Batch by batch, every layer's outputs at its real tokens: [N, H, D] each."""
-    for batch in task.batches:
-        examples = batch.to(task.model.device)
-        attending = _attending(examples, task, stack)
-        layers: list[Tensor] = []
+    with stage(f"Keeping the output of heads: {task.title}", sum(batch.size for batch in task.batches)) as bar:
+        for batch in task.batches:
+            examples = batch.to(task.model.device)
+            attending = _attending(examples, task, stack)
+            layers: list[Tensor] = []
 
-        def keep(_layer: int, output: Tensor, mask: Tensor = attending, outputs: list[Tensor] = layers) -> Tensor:
-            outputs.append(output[mask])
-            return output
+            def keep(_layer: int, output: Tensor, mask: Tensor = attending, outputs: list[Tensor] = layers) -> Tensor:
+                outputs.append(output[mask])
+                return output
 
-        with torch.inference_mode(), task.model.changing_outputs(keep, stack):
-            task.losses(examples)
-        yield layers
+            with torch.inference_mode(), task.model.changing_outputs(keep, stack):
+                task.losses(examples)
+            bar.advance(batch.size)
+            yield layers
 
 
 def _attending(examples: ExampleBatch, task: Task, stack: Stack) -> Tensor:
@@ -122,6 +126,7 @@ class Replaying:
 
     checked: bool = False
     why_not: str | None = None
+    shortcuts: bool = True  # within the first and the last layer, see `LayerReplay`
 
 
 def gated_scores(task: Task, gates: Sequence[Tensor], stack: Stack, replacement: Replacement) -> Floats:
@@ -171,17 +176,37 @@ class HeadRemoval:
         plain, without = (np.concatenate(parts) for parts in zip(*batches, strict=True))
         return plain, without
 
-    def batch_scores(self, number: int, heads: Sequence[HeadPlace], pieces: RunPart = UNSAVED) -> tuple[Floats, Floats]:
-        """The same for one batch. A piece is what a batch gives with all heads, or without those of a layer."""
+    def work(self, number: int, heads: Sequence[HeadPlace]) -> float:
+        """How many tokens pass through the whole network for `batch_scores`; parts of passes count as such."""
+        return self._task.batches[number].size * (1 + sum(map(self._share_run, heads)))
+
+    def _share_run(self, head: HeadPlace) -> float:
+        """The share of the network that runs without this head."""
+        return 1.0 if self.why_whole is not None else 1 - head[0] / self._shape.layers
+
+    def batch_scores(
+        self, number: int, heads: Sequence[HeadPlace], pieces: RunPart = UNSAVED, bar: Stage | None = None
+    ) -> tuple[Floats, Floats]:
+        """The same for one batch. A piece is what a batch gives with all heads, or without those of a layer.
+
+        bar: gets the work that is done.
+        """
+        size = self._task.batches[number].size
         examples = self._task.batches[number].to(self._task.model.device)
         recorded = cache(partial(self._recorded, number, examples))
         plain = pieces.compute_once(f"plain-{number:05}", recorded)["scores"]
+        if bar:
+            bar.advance(size)
         without: dict[HeadPlace, Floats] = {}
         for layer in sorted({layer for layer, _ in heads}):
             of_layer = [head for head in heads if head[0] == layer]
+            if bar:
+                bar.begin(work := size * sum(map(self._share_run, of_layer)))
             make = partial(self._without, number, of_layer, examples, recorded)
             scores = pieces.compute_once(f"without-{number:05}-{layer + 1:03}", make)["scores"]
             without |= zip(of_layer, scores, strict=True)
+            if bar:
+                bar.advance(work)
         self._replay.forget()
         return plain, np.stack([without[head] for head in heads], axis=1)
 
@@ -194,7 +219,9 @@ class HeadRemoval:
         together = max(1, self._budget // examples.size) if in_copies else 1
         scores: list[Floats] = []
         for start in range(0, len(heads), together):
-            scores += self._run(number, heads[start : start + together], examples)
+            removed = heads[start : start + together]
+            scores += self._run(number, removed, examples)
+            moved(len(removed) / len(heads))
         return {"scores": np.stack(scores)}
 
     def _recorded(self, number: int, examples: ExampleBatch) -> Arrays:
@@ -208,16 +235,33 @@ class HeadRemoval:
             return {"scores": _numbers(scores)}
 
     def _check(self, number: int, examples: ExampleBatch) -> str | None:
+        """Why passes cannot be replayed; None if they can. Shortcuts that change the result are turned off."""
         if not self._replay.complete:
             return "its layers are not where they could be replayed"
         near = _SAME_IN_HALF if self._task.model.dtype.itemsize < 4 else _SAME
         layer = self._shape.layers // 2
         change = self._gates(number, [(layer, 0)], examples)
-        again = self._replay.replay(layer, lambda: self._task.losses(examples), change)
         with self._task.removing(change, self._stack):
             whole = self._task.losses(examples)
-        same = torch.allclose(again, whole, atol=near, rtol=near)
-        return None if same else f"a replay from layer {layer + 1} did not give what a whole pass gives"
+        for shortcuts in (True, False):
+            self._replaying.shortcuts = shortcuts
+            try:
+                again = self._replayed(layer, examples, change, self._task.losses)
+            except RuntimeError as error:
+                if is_out_of_memory(error) or not shortcuts:
+                    raise
+                continue
+            if torch.allclose(again, whole, atol=near, rtol=near):
+                return None
+        return f"a replay from layer {layer + 1} did not give what a whole pass gives"
+
+    def _replayed(
+        self, layer: int, examples: ExampleBatch, change: Gates, ask: Callable[[ExampleBatch], Tensor], copies: int = 1
+    ) -> Tensor:
+        self._replay.shortcuts = self._replaying.shortcuts
+        read = self._task.tokens_read(examples)
+        with self._task.replaying(change):
+            return self._replay.replay(layer, lambda: ask(examples), change, copies, read)
 
     def _run(self, number: int, heads: list[HeadPlace], examples: ExampleBatch) -> list[Floats]:
         """Scores without each of a layer's heads: [E, measures] each."""
@@ -225,7 +269,7 @@ class HeadRemoval:
         change = self._gates(number, heads, copies)
         with torch.inference_mode():
             if self.why_whole is None:
-                scores = self._replay.replay(heads[0][0], lambda: self._task.scores(copies), change, len(heads))
+                scores = self._replayed(heads[0][0], copies, change, self._task.scores, len(heads))
             else:
                 with self._task.removing(change, self._stack):
                     scores = self._task.scores(copies)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pandas as pd
@@ -21,19 +21,22 @@ from headatlas.commands.ablate.findings import (
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.shared.ending import finish, model_and_size, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
+from headatlas.commands.shared.report import Item
 from headatlas.corpora.files import name_files
 from headatlas.results.atlas import Atlas
-from headatlas.studies.findings import Finding
 from headatlas.wording import counted
 
 
-def report_ablate(results: Atlas, options: AblateOptions, printing: DrawingOptions) -> Iterator[str]:
+def report_ablate(results: Atlas, options: AblateOptions, printing: DrawingOptions) -> Iterator[Item]:
     """Say what removing heads did to every task, and draw figures."""
     report = with_omissions(_ablation_report(results), results.manifest)
-    return finish(results, report, draw=printing.figures, write=None, out=options.out)
+    choice = f"--by importance --share 0.3 --ablation {results.folder}"
+    prune = f"headatlas prune {results.manifest['model']['name']} {choice}", "cut out the heads that it needs least"
+    steps = [prune] if "importance" in results.tables else []
+    return finish(results, report, draw=printing.figures, write=None, out=options.out, next_steps=steps)
 
 
-def _ablation_report(results: Atlas) -> Iterator[str]:
+def _ablation_report(results: Atlas) -> Iterator[Item]:
     manifest, tables = results.manifest, results.tables
     yield f"\n{model_and_size(manifest['model'])}, on"
     for task, summary in manifest["summary"].items():
@@ -45,26 +48,21 @@ def _ablation_report(results: Atlas) -> Iterator[str]:
         scores = ", ".join(f"{name} {value:.3f}" for name, value in summary["scores"].items())
         yield f"  - with all heads: {scores}"
         of_task = {name: table[table["task"] == task] for name, table in tables.items() if "task" in table}
-        yield from _listed(head_findings(of_task["ablation"], summary))
-        yield from _listed(agreement_findings(summary))
+        yield from head_findings(of_task["ablation"], summary)
+        yield from agreement_findings(summary)
         if task.partition(":")[0] == "translation":
             bleu = of_task["ablation"].query("measure == 'bleu'")
             yield from (f"    {line}" for line in score_table(bleu))
         if "removal_curve" in tables:
-            yield from _listed(curve_findings(of_task["removal_curve"], of_task["removable_heads"]))
+            yield from curve_findings(of_task["removal_curve"], of_task["removable_heads"])
         if "label_importance" in tables:
-            yield from _listed(label_findings(of_task["label_importance"]))
+            yield from label_findings(of_task["label_importance"])
     if "set_agreement" in tables:
-        yield from _listed(set_findings(tables["set_agreement"]))
+        yield from set_findings(tables["set_agreement"])
 
 
-def _listed(findings: Iterable[Finding]) -> Iterator[str]:
-    for finding in findings:
-        yield f"  - {finding}"
-
-
-def _causal_findings(tables: Mapping[str, pd.DataFrame], summary: Mapping[str, Any]) -> Iterator[str]:
-    yield f"  causal: {summary['relations']} relations"
-    yield from _listed(joint_findings(tables["causal_places"]))
-    yield from _listed(needed_findings(tables["causal"], summary["needed"]))
+def _causal_findings(tables: Mapping[str, pd.DataFrame], summary: Mapping[str, Any]) -> Iterator[Item]:
+    yield f"  causal: {counted(summary['relations'], 'relation')}"
+    yield from joint_findings(tables["causal_places"])
+    yield from needed_findings(tables["causal"], summary["needed"])
     yield f"  - {matched_words_line(tables['causal'])}"

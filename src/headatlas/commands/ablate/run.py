@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.ablate.labelled import label_importance, open_atlas_of
+from headatlas.commands.ablate.labelled import digests_of, label_importance, open_atlas_of
 from headatlas.commands.ablate.options import FILES, AblateOptions
 from headatlas.commands.ablate.sets import agreement_of_sets, changes_of_sets
-from headatlas.commands.ablate.task import check_contract
+from headatlas.commands.ablate.task import Task, check_contract
 from headatlas.commands.ablate.task_run import TaskResult, run_task
 from headatlas.commands.ablate.tasks import TASKS, needs_of
 from headatlas.commands.ablate.tasks.causal import run_causal
@@ -20,10 +21,13 @@ from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.engine.run_folder import RunFolder, RunPart
 from headatlas.errors import HeadatlasError, PluginError, SettingError, first_line
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model
+from headatlas.models.records import describe_model, model_identity
 from headatlas.models.stacks import Stack
 from headatlas.plugins import packages_of
+from headatlas.progress import stage
 from headatlas.results.folder import Results, write_tables
 
 
@@ -56,9 +60,10 @@ def _ablate(options: AblateOptions, run: RunFolder) -> None:
     described_also = {name: describe_files(paths) for name, paths in also.items()}
     hashes = {name: [record["sha256"] for record in records] for name, records in described.items()}
     hashes_also = {name: [record["sha256"] for record in records] for name, records in described_also.items()}
-    if run.finished(model_identity(model, stack) | options.settings() | {"corpora": hashes, "also": hashes_also}):
-        return
     atlas = None if options.atlas is None else open_atlas_of(model, options.atlas, stack)
+    known = {"corpora": hashes, "also": hashes_also, "atlas_tables": digests_of(atlas)}
+    if run.finished(model_identity(model, stack) | options.settings() | known):
+        return
     run.begin(model=describe_model(model, stack), plugins=packages_of(TASKS, tasks))
     tables: dict[str, list[pd.DataFrame]] = {}
     corpora: dict[str, Any] = {}
@@ -101,7 +106,7 @@ def _run_task(
     if name == "causal":
         return {name: run_causal(model, files, options, part)}
     try:
-        task = TASKS[name].read(model, files, options, part.state)
+        task = _read_task(name, model, files, options, part)
         if not TASKS.is_own(name):
             check_contract(task, name)
         results = {name: run_task(task, stack, removed, options, part)}
@@ -120,6 +125,12 @@ def _run_task(
             f"The task '{name}' of the package {TASKS.found[name].source} failed "
             f"({type(error).__name__}: {first_line(error)}). Mend or uninstall the package."
         ) from error
+
+
+def _read_task(name: str, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, part: RunPart) -> Task:
+    """Read a task; one that is trained names its own stages."""
+    with nullcontext() if needs_of(name).trained else stage(f"Reading the examples: {name}"):
+        return TASKS[name].read(model, files, options, part.state)
 
 
 def _choose_stack(model: Model, options: AblateOptions) -> Stack:

@@ -16,6 +16,7 @@ import pandas as pd
 
 from headatlas.commands.ablate.tables import SET_AGREEMENT, SET_CHANGES
 from headatlas.statistics.correlation import fisher_interval, pearson, permuted_within, spearman
+from headatlas.statistics.paired import holm
 from headatlas.statistics.resampling import permutation_p_value
 
 NULL_QUANTILE = 0.95
@@ -35,8 +36,8 @@ def agreement_of_sets(
     changes: pd.DataFrame, summaries: Mapping[str, Mapping[str, Any]], *, seed: int, resamplings: int
 ) -> pd.DataFrame:
     """One row per pair of sets and measure. summaries: of each set, as in the manifest."""
-    rows = list(_agreements(changes, summaries, seed, resamplings))
-    return pd.DataFrame(rows, columns=list(SET_AGREEMENT.names))
+    frame = pd.DataFrame(list(_agreements(changes, summaries, seed, resamplings)))
+    return frame.assign(p_holm=holm(frame["p_value"].to_numpy(dtype=np.float64)))[list(SET_AGREEMENT.names)]
 
 
 def _agreements(

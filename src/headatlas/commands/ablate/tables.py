@@ -119,6 +119,7 @@ SET_AGREEMENT = Table(
         Value("null_mean", "mean rank correlation if heads are permuted within their layers", "number"),
         Value("null_high", "95th percentile of these", "number"),
         p_value("the share of permutations with a rank correlation as large, one-sided"),
+        p_value("the same, corrected for all pairs of sets and measures", "p_holm"),
         Value(
             "halves", "the same between two halves of set_a, each of half its examples: how far it agrees with itself"
         ),

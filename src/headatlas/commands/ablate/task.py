@@ -157,6 +157,15 @@ class Task(ABC):
         tokenizer = self.model.tokenizer
         return add_up(count_in_rows(ids.cpu().numpy(), mask.cpu().numpy() > 0, tokenizer) for ids, mask in inputs)
 
+    def tokens_read(self, examples: ExampleBatch) -> Tensor | None:
+        """Which tokens' states are read after the last layer, for losses and scores: [R, T] bool; None if all are."""
+        return None
+
+    @contextmanager
+    def replaying(self, gates: Gates) -> Iterator[None]:
+        """Within this context only the layers from a removed head on run, on copies of the batch that ran before."""
+        yield
+
     @contextmanager
     def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
         """Within this context the heads of one stack are gated."""

@@ -7,15 +7,12 @@ removing more and more heads does is in `curves`.
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
-import torch
 
 from headatlas.commands.ablate.curves import RemovalCurves, cross_fitted
 from headatlas.commands.ablate.importance import batch_importance, halves_of, importance_table
@@ -23,9 +20,9 @@ from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.passes import Floats, HeadPlace, HeadRemoval, Replacement, find_replacement
 from headatlas.commands.ablate.task import Task
 from headatlas.encoding.shards import Shard
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import RunPart
 from headatlas.models.stacks import Stack
+from headatlas.progress import Stage, stage
 from headatlas.statistics.correlation import fisher_interval, spearman
 from headatlas.statistics.paired import PairedChanges, paired_changes, resampled_means
 from headatlas.wording import counted
@@ -58,33 +55,46 @@ def run_task(
     replacement = find_replacement(task, options.kind, stack, options.seed)
     removal = HeadRemoval(task, stack, replacement, options.batch_tokens)
     numbers = [n for n, batch in enumerate(task.batches) if shard is None or shard.holds(batch.ids[0])]
-    description = f"{task.title}: {'each head removed' if shard is None else f'shard {shard}'}"
-    parts = []
-    total = sum(task.batches[number].size for number in numbers)
-    if options.progress and not task.replayable:
-        drawn = options.curves and not removed and shard is None
-        print(estimate_time(task, numbers, len(heads), options, drawn), file=sys.stderr, flush=True)
-    with TokenProgress(description, total, show=options.progress) as bar:
+    with _removing_stage(task, numbers, heads, removal, options, shard) as bar:
+        parts = []
         for number in numbers:
             importance = batch_importance(task, number, stack, pieces)
-            parts.append((importance, *removal.batch_scores(number, heads, pieces)))
-            bar.advance(task.batches[number].size)
+            parts.append((importance, *removal.batch_scores(number, heads, pieces, bar)))
     if shard is not None:
         return NO_TABLES
     gradients, plain, without = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
-    single = RemovedOne(heads, task.pooled(plain), task.pooled(without, plain))
     drawing = {"seed": options.seed, "resamplings": options.bootstrap}
-    tested = head_changes(task, single, **drawing)
-    tables = {
-        "ablation": ablation_table(task, options.kind, single, tested),
-        "importance": importance_table(task, gradients, shape, **drawing),
-    }
+    with stage(f"Estimating intervals: {task.title}"):
+        single = RemovedOne(heads, task.pooled(plain), task.pooled(without, plain))
+        tested = head_changes(task, single, **drawing)
+        tables = {
+            "ablation": ablation_table(task, options.kind, single, tested),
+            "importance": importance_table(task, gradients, shape, **drawing),
+        }
     if options.curves and not removed:
         curves = _draw_curves(task, stack, replacement, options, single, _of_heads(gradients, shape.places), pieces)
         tables |= {"removal_curve": curves.table(), "removable_heads": curves.removable()}
     about = task.about | {"passes": removal.describe()}
     summary = summarise(task, single, tested, _of_heads(gradients, heads), **drawing)
     return TaskResult(tables, about, task.left_out, summary)
+
+
+def _removing_stage(
+    task: Task,
+    numbers: Sequence[int],
+    heads: Sequence[HeadPlace],
+    removal: HeadRemoval,
+    options: AblateOptions,
+    shard: Shard | None,
+) -> Stage:
+    """The stage in which each head is removed, in passes over tokens, with the curves in its estimate."""
+    examples = counted(sum(len(task.batches[number]) for number in numbers), "example")
+    later = None
+    if options.curves and options.heads is None and shard is None:
+        tokens = sum(batch.size for batch in task.batches)
+        later = "curves (omit them: --no-curves)", float(curve_passes(options) * tokens)
+    description = f"Removing heads: {task.title}, {len(heads)} on {examples}"
+    return stage(description, sum(removal.work(number, heads) for number in numbers), later=later)
 
 
 def _draw_curves(
@@ -98,7 +108,7 @@ def _draw_curves(
 ) -> RemovalCurves:
     total = curve_passes(options) * sum(batch.size for batch in task.batches)
     drawing = {"steps": options.steps, "seed": options.seed, "resamplings": options.bootstrap}
-    with TokenProgress(f"{task.title}: more and more removed", total, show=options.progress) as bar:
+    with stage(f"Removing more and more heads: {task.title}", total) as bar:
         curves = RemovalCurves(task, stack, replacement, **drawing, tolerance=options.tolerance, pieces=pieces, bar=bar)
         half, heads = halves_of(task, options.seed), curves.heads
         curves.add("importance", cross_fitted(importance, half, heads), single.plain)
@@ -243,31 +253,3 @@ def ablation_table(task: Task, kind: str, single: RemovedOne, tested: Sequence[P
 def curve_passes(options: AblateOptions) -> int:
     """Passes over all examples that the curves take."""
     return 3 * options.steps + options.random_orders * (options.steps - 1) + 1
-
-
-def estimate_time(task: Task, numbers: list[int], heads: int, options: AblateOptions, curves: bool) -> str:
-    """Run the first of some batches once, and say how long all of them take without each head, and the curves."""
-    if not numbers:
-        return f"{task.name}: no example is in this shard"
-    batch = task.batches[numbers[0]].to(task.model.device)
-    begun = time.monotonic()
-    with torch.inference_mode():
-        task.scores(batch)
-    per_token = (time.monotonic() - begun) / batch.size
-    once = per_token * sum(task.batches[number].size for number in numbers)
-    size = counted(sum(len(task.batches[number]) for number in numbers), "example")
-    estimate = f"{task.name}: {counted(heads, 'head')} on {size}, about {spoken_duration(heads * once)}"
-    if not curves:
-        return estimate
-    return f"{estimate}; then curves, about {spoken_duration(curve_passes(options) * once)} (omit them: --no-curves)"
-
-
-def spoken_duration(seconds: float) -> str:
-    """A duration rounded as people say it.
-
-    >>> spoken_duration(8), spoken_duration(200), spoken_duration(9000)
-    ('8 seconds', '3 minutes', '2.5 hours')
-    """
-    if seconds < 90:
-        return counted(round(seconds), "second")
-    return counted(round(seconds / 60), "minute") if seconds < 5400 else f"{seconds / 3600:.1f} hours"

@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Look", 5, "compare.report:report_compare", printing="shared.printing:FigureOptions", arguments="A B ")
+ENTRY = Entry("Look", 3, "compare.report:report_compare", printing="shared.printing:FigureOptions", arguments="A B ")

@@ -32,6 +32,7 @@ from headatlas.commands.survey.reopen import not_installed, reopen_studies
 from headatlas.engine.corpora import KINDS
 from headatlas.engine.job import Failures, attempt
 from headatlas.errors import AtlasError, PluginError
+from headatlas.progress import moved
 from headatlas.results.atlas import Atlas, open_atlas
 from headatlas.results.tables import TABLES
 from headatlas.statistics.drawn import Drawn
@@ -78,6 +79,7 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
     failures: Failures = {}
     try:
         for study in reopen_studies(atlas):
+            moved()
             unit, about = KINDS[study.corpus].unit, atlas.manifest["corpora"][study.corpus]
             if about.get(f"{unit}s") == 1:
                 problem = f"its {study.corpus} is a single {unit}, so there is nothing to resample."
@@ -87,7 +89,7 @@ def side_of(atlas: Atlas) -> tuple[Side, str | None]:
         problem = str(error)
     if failures:
         problem = "; ".join(f"the replicates of {name} failed: {failure}" for name, failure in failures.items())
-    tables = {name: atlas.tables[name] for name in atlas.tables}
+    tables = atlas.tables
     for key, drawn in replicates.items():
         name = key.partition("/")[0]
         if name in tables and drawn.shape[1] != len(tables[name]):
@@ -211,6 +213,7 @@ def rows_by(frame: pd.DataFrame, columns: tuple[str, ...]) -> dict[Key, list[int
 
 
 def _compared(table: Table, column: str, scope: str, a: Side, b: Side, paired: bool) -> pd.DataFrame:
+    moved()
     keys, level = table.own_keys, scopes(table, a, b)[scope]
     named = ("layer", "head") if scope == "best" else level
     groups_a, groups_b = (rows_by(_rows_of(table, side), (*keys, *level)) for side in (a, b))
@@ -277,7 +280,8 @@ def group_means(values: Array, groups: list[list[int]]) -> Array:
     if not groups:
         return np.zeros((*values.shape[:-1], 0))
     if all(len(rows) == 1 for rows in groups):
-        return values[..., [row for (row,) in groups]]
+        chosen = [row for (row,) in groups]
+        return values if chosen == list(range(values.shape[-1])) else values[..., chosen]
     return np.stack([values[..., rows].mean(-1) for rows in groups], -1)
 
 

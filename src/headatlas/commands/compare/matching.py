@@ -27,12 +27,13 @@ from headatlas.commands.compare.tables import BEHAVIOUR_MATCHES, HEAD_MATCHES
 from headatlas.encoding.batches import Batch, iterate_batches, plan_batches
 from headatlas.encoding.kinds import kind_table
 from headatlas.encoding.segments import Segment
-from headatlas.engine.progress import TokenProgress
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape, Stack
+from headatlas.progress import moved, stage
 from headatlas.studies.kept_rows import KeptRows, most_pairs
 from headatlas.studies.labels import labels_of
 from headatlas.studies.similarity import pair_means
+from headatlas.wording import counted
 
 Array = NDArray[np.float64]
 SideModel = tuple[Model, Stack]
@@ -84,9 +85,7 @@ def mean_known(values: Array) -> float:
     return float(known.mean()) if len(known) else float("nan")
 
 
-def cross_models(
-    a: SideModel, b: SideModel, segments: Sequence[Segment], *, batch_tokens: int, show_progress: bool = False
-) -> Crossing:
+def cross_models(a: SideModel, b: SideModel, segments: Sequence[Segment], *, batch_tokens: int) -> Crossing:
     """Run both models, on one device, over the segments and compare all their heads."""
     shapes = [model.shapes[stack] for model, stack in (a, b)]
     crossing = Crossing(*shapes)
@@ -94,14 +93,14 @@ def cross_models(
     plan = plan_batches(segments, batch_tokens, most_pairs(heads))
     rows_of_batch = KeptRows(heads)
     model = a[0]
-    with TokenProgress("both models", sum(map(len, segments)), show=show_progress) as progress:
+    with stage(f"Running both models: {counted(len(segments), 'segment')}", sum(map(len, segments))) as bar:
         for batch in iterate_batches(segments, plan, kind_table(model.tokenizer), model.pad_id):
             on_device = batch.to(model.device)
             _keep_all(rows_of_batch, a, on_device, 0)
             _keep_all(rows_of_batch, b, on_device, shapes[0].total)
             for rows in rows_of_batch.take():
                 crossing.add(rows)
-            progress.advance(batch.tokens)
+            bar.advance(batch.tokens)
     return crossing
 
 
@@ -112,6 +111,7 @@ def _keep_all(rows: KeptRows, side: SideModel, batch: Batch, first: int) -> None
 
     def see(layer: int, weights: Tensor, _mask: Tensor | None) -> None:
         rows.keep(weights, batch, starts[layer])
+        moved()
 
     model.observe(batch, see, stack)
 

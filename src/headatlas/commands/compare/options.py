@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import BatchOptions, LoadOptions
-from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Positive, PythonOnly
+from headatlas.commands.shared.options import MUST_EXIST, RESULTS, UNRECORDED, Folder, Positive, PythonOnly, Texts
 
 if TYPE_CHECKING:
     from headatlas.results.atlas import Atlas
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     Atlas = object  # importing the class would import pandas, which --help must not wait for
 
-Side = Annotated[str | Path | Atlas, UNRECORDED]
+Side = Annotated[str | Path | Atlas, RESULTS, MUST_EXIST, UNRECORDED]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,7 +31,7 @@ class CompareOptions(LoadOptions, BatchOptions, FormatOptions):
     """Another one. Differences are B - A."""
     out: Folder = "comparison"
     """Folder to write to. An older comparison in it is replaced."""
-    text: Files | None = None
+    text: Texts | None = None
     """Text that both models read, to match their heads by distance. Default: the text that A was surveyed on. It needs
     both models and one tokenizer."""
     segments: Positive | None = None

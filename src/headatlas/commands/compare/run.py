@@ -45,14 +45,17 @@ from headatlas.errors import AtlasError, ModelError
 from headatlas.files import sha256
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 from headatlas.studies.kept_rows import rows_compared
 from headatlas.views.words.about import resampled
+from headatlas.wording import counted
 
 Tables = dict[str, pd.DataFrame]
+MOST_ROWS = 250_000  # of a table that is compared row by row; the pairs of 708 heads are more
 
 
 def run_compare(options: CompareOptions) -> Comparison:
@@ -70,9 +73,11 @@ def _compare(options: CompareOptions, run: RunFolder) -> None:
     files = None if options.text is None else find_files(options.text, "text")
     atlases = [open_side(side.folder if isinstance(side, Atlas) else side) for side in (options.a, options.b)]
     manifest_a, manifest_b = (atlas.manifest for atlas in atlases)
-    (side_a, problem_a), (side_b, problem_b) = map(side_of, atlases)
+    with stage("Resampling both atlases"):
+        (side_a, problem_a), (side_b, problem_b) = map(side_of, atlases)
     names, left_out = _choose_tables(side_a, side_b, manifest_a, manifest_b)
-    tables = {"differences": difference_table(side_a, side_b, names)}
+    with stage(f"Comparing {counted(len(names), 'table')}"):
+        tables = {"differences": difference_table(side_a, side_b, names)}
     try:
         texts, reading = choose_reading(manifest_a, manifest_b, files, options.format_of("text"), options.segments)
         matched, about = _matched(manifest_a, manifest_b, texts, reading, options)
@@ -112,7 +117,6 @@ def _matched(
         (model_b, b["model"]["attention"]),
         sample,
         batch_tokens=options.batch_tokens,
-        show_progress=options.progress,
     )
     heads = sum(shape.total for shape in crossing.shapes)
     compared = sum(len(rows_compared(len(segment), heads)) for segment in sample)
@@ -148,6 +152,8 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
             left_out[name] = f"the surveys measured it differently: {', '.join(otherwise)}"
         elif all(has) and not comparable(table, a, b):
             left_out[name] = f"the models do not have the same number of {table.same}"
+        elif all(has) and (rows := max(about["tables"][name] for about in (about_a, about_b))) > MOST_ROWS:
+            left_out[name] = f"it has {rows:,} rows, more than the {MOST_ROWS:,} that are compared one by one"
         elif all(has):
             names[name] = paired(TABLES.made[name].corpus, about_a, about_b)
         else:
@@ -163,8 +169,8 @@ def _choose_tables(a: Side, b: Side, about_a: Manifest, about_b: Manifest) -> tu
 
 def _of_heads(side: Side) -> Tables:
     """The known tables of a side that name heads: with them the page can be made without the atlas."""
-    named = {name: frame for name, frame in side.tables.items() if {"layer", "head"} <= set(frame.columns)}
-    return {name: frame for name, frame in named.items() if name in TABLES}
+    known = [name for name in side.tables if name in TABLES and {"layer", "head"} <= set(TABLES[name].names)]
+    return {name: side.tables[name] for name in known}
 
 
 def _corpora(a: Manifest, b: Manifest) -> dict[str, dict[str, Any]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.options import Folder, Options
+from headatlas.commands.shared.options import Folder, Options, PythonOnly
 
 if TYPE_CHECKING:
     from headatlas.results.atlas import Atlas
@@ -16,8 +16,11 @@ if TYPE_CHECKING:
 class DemoOptions(Options):
     """The options of `demo`."""
 
+    on_sample: ClassVar[bool] = True  # which the report explains
     out: Folder = "atlas-demo"
     """Folder to write to. An unfinished demo resumes."""
+    progress: PythonOnly = True
+    """Show progress."""
 
 
 @command(DemoOptions)
@@ -28,7 +31,8 @@ def demo(options: DemoOptions) -> Atlas:
     ships with headatlas (extra `embedded-mlm`), and so do the text, its dependency trees and its coreference chains.
 
         headatlas demo
+        headatlas demo --out first-look
     """
     from headatlas.commands.survey.options import survey
 
-    return survey("embedded-mlm", out=options.out)
+    return survey("embedded-mlm", out=options.out, progress=options.progress)

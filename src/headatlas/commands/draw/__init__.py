@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Look", 3, "draw.report:report_draw", arguments="MODEL TEXT [PAIR] ")
+ENTRY = Entry("Look", 2, "draw.report:report_draw", arguments="MODEL TEXT [PAIR] ")

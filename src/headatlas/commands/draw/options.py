@@ -12,7 +12,7 @@ from cyclopts import Parameter
 from headatlas.choices import Stack
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.models import LoadOptions, ModelName
-from headatlas.commands.shared.options import SEVERAL
+from headatlas.commands.shared.options import SEVERAL, Heads
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +27,7 @@ class DrawOptions(LoadOptions):
     """The sentence to look at, in quotes."""
     pair: str | None = field(default=None, kw_only=False)
     """A second sentence, as in [CLS] TEXT [SEP] PAIR [SEP]."""
-    head: Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="LAYER-HEAD...")]
+    head: Heads
     """One or several heads, counted from 1: 8-10 is layer 8, head 10."""
     out: Annotated[str | Path | None, Parameter(metavar="FILE")] = None
     """File to save the picture to: .png, .svg or .pdf. Default: named after the heads, .png; in Python, none."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from matplotlib.figure import Figure
 
 from headatlas.commands.draw.options import DrawOptions
-from headatlas.commands.shared.options import list_given
+from headatlas.commands.shared.options import list_given, list_names
 from headatlas.errors import SettingError
 from headatlas.models.heads import check_head, parse_head
 from headatlas.views.figures.lines import attention_lines_figure
@@ -19,7 +19,7 @@ from headatlas.views.figures.style import picture_file, save_figure
 def run_draw(options: DrawOptions) -> Figure:
     """Draw the heads on a text, and save the picture if a file is named."""
     target = None if options.out is None else picture_file(Path(options.out))
-    heads = [parse_head(name) for name in list_given(options.head)]
+    heads = [parse_head(name) for name in list_names(options.head) or ()]
     check_texts(options.text, options.pair)
     model = options.load(options.model)
     stack = model.choose_stack(options.attention)
@@ -45,7 +45,7 @@ def _marked(sentence: Sentence, red: Sequence[str], words: bool) -> set[int]:
         places = [
             place
             for place, (token, unit) in enumerate(zip(sentence.tokens, sentence.unit, strict=True))
-            if wanted.casefold() in (token.casefold(), sentence.words[unit].casefold())
+            if wanted.casefold() in (token.strip().casefold(), sentence.words[unit].casefold())
         ]
         if not places:
             listed = ", ".join(dict.fromkeys(sentence.words if words else (*sentence.words, *sentence.tokens)))

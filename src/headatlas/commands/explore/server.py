@@ -1,4 +1,6 @@
-"""The server: the page under the token's address, and one kind of question. No file is read on a request.
+"""The server: the page under the token's address, and two kinds of questions. No file is read on a request.
+
+It listens before the model is loaded, and shows how far it is.
 
 The server listens on this machine alone. A page elsewhere could still make a browser here send requests. So every
 request must name this server as its host, must come from its own page if it has an Origin, and must bring the token: in
@@ -14,7 +16,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from itertools import count
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import uvicorn
 from starlette.applications import Starlette
@@ -28,10 +30,11 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from headatlas.commands.explore.address import is_token
-from headatlas.commands.explore.live import MOST_BYTES, Explorer, read_question
+from headatlas.commands.explore.loading import Loading, Site
+from headatlas.commands.explore.question import MOST_BYTES, Question, read_question
 from headatlas.errors import HeadatlasError
 
-ASK = "/api/ask"
+ASK, EFFECTS = "/api/ask", "/api/effects"
 BODY_SECONDS = 10.0
 _log = logging.getLogger(__name__)
 Answer = TypeVar("Answer")
@@ -114,29 +117,47 @@ class Turns:
 
 
 class Pages:
-    """Answers the two kinds of requests."""
+    """Answers requests."""
 
-    def __init__(self, explorer: Explorer, page: str, policy: str, token: str, turns: Turns) -> None:
-        self._explorer, self._token, self._turns = explorer, token, turns
-        self._page = HTMLResponse(page, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})
+    def __init__(self, loading: Loading, token: str, turns: Turns) -> None:
+        self._loading, self._token, self._turns = loading, token, turns
 
     async def page(self, request: Request) -> Response:
-        """Return the page to whoever knows the token."""
-        if not is_token(request.path_params["token"], self._token):
-            raise HTTPException(404, "There is nothing here. Open the address that `headatlas explore` printed.")
-        return self._page
+        """Return the page to whoever knows the token; until the model is loaded, a page that says how far it is."""
+        self._check_address(request)
+        site = self._loading.site
+        html, policy = (site.page, site.policy) if site else self._loading.page()
+        return HTMLResponse(html, headers={"content-security-policy": f"{policy}; frame-ancestors 'none'"})
+
+    async def state(self, request: Request) -> Response:
+        """Return how far the model is loaded."""
+        self._check_address(request)
+        return JSONResponse(self._loading.state())
 
     async def ask(self, request: Request) -> Response:
-        """Answer a question."""
+        """Answer a question about a text."""
+        return await self._answer(request, lambda site, question: site.explorer.answer(question))
+
+    async def effects(self, request: Request) -> Response:
+        """Answer how much heads matter for what is predicted."""
+        return await self._answer(request, lambda site, question: site.explorer.effects(question))
+
+    def _check_address(self, request: Request) -> None:
+        if not is_token(request.path_params["token"], self._token):
+            raise HTTPException(404, "There is nothing here. Open the address that `headatlas explore` printed.")
+
+    async def _answer(self, request: Request, answer: Callable[[Site, Question], dict[str, Any]]) -> Response:
         if not is_token(request.headers.get(TOKEN_HEADER), self._token):
             raise HTTPException(403, "The token is missing or old. Open the address that `headatlas explore` printed.")
         if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             raise HTTPException(415, "A question must be sent as application/json.")
         body = await _body(request)
-        explorer = self._explorer
+        site = self._loading.site
+        if site is None:
+            raise HTTPException(503, "The model is not loaded yet. Wait a moment.")
         try:
-            question = read_question(body, explorer.shape, explorer.model.name)
-            return await self._turns.run(lambda: JSONResponse(explorer.answer(question)))
+            question = read_question(body, site.explorer.shape, site.explorer.model.name)
+            return await self._turns.run(lambda: JSONResponse(answer(site, question)))
         except HeadatlasError as error:
             raise HTTPException(400, str(error)) from error
         except BusyError as error:
@@ -145,15 +166,15 @@ class Pages:
             raise HTTPException(504, "The answer took too long. Try a shorter text.") from error
 
 
-def create_app(
-    explorer: Explorer, page: str, policy: str, token: str, hosts: Iterable[str], turns: Turns | None = None
-) -> Starlette:
-    """Make the server as an ASGI application. policy: the page's Content-Security-Policy."""
-    pages = Pages(explorer, page, policy, token, turns or Turns())
+def create_app(loading: Loading, token: str, hosts: Iterable[str], turns: Turns | None = None) -> Starlette:
+    """Make the server as an ASGI application."""
+    pages = Pages(loading, token, turns or Turns())
     return Starlette(
         routes=[
             Route(ASK, pages.ask, methods=["POST"]),
+            Route(EFFECTS, pages.effects, methods=["POST"]),
             Route("/{token}/", pages.page, methods=["GET"]),
+            Route("/{token}/state", pages.state, methods=["GET"]),
         ],
         middleware=[Middleware(partial(Guard, hosts=frozenset(hosts)))],
         exception_handlers={HTTPException: _refused, Exception: _failed},

@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Survey", 1, "extract.report:report_extract", resumes=True)
+ENTRY = Entry("Scale and storage", 1, "extract.report:report_extract", resumes=True)

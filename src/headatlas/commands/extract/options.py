@@ -10,7 +10,17 @@ from headatlas.choices import Level
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import ModelOptions, OptionalModel, RandomWeightsOptions
-from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Options, Positive, PythonOnly, ShardOptions
+from headatlas.commands.shared.options import (
+    UNRECORDED,
+    Files,
+    Folder,
+    Options,
+    Positive,
+    PythonOnly,
+    ResultsFolder,
+    ShardOptions,
+    Texts,
+)
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -41,7 +51,7 @@ class ExtractOptions(ModelOptions, RandomWeightsOptions, FormatOptions, SegmentO
     """Folder or URL to write to, for example s3://bucket/maps. An unfinished extraction resumes."""
     treebank: Files | None = None
     """Sentences with dependency trees: CoNLL-U, CoNLL-X, spaCy DocBin, or one word and its head-label per line."""
-    text: Files | None = None
+    text: Texts | None = None
     """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
     level: Annotated[Level | None, UNRECORDED] = None
     """Store attention between words (summed over the tokens of the word attended to, averaged over those of the other)
@@ -59,7 +69,7 @@ class ExtractOptions(ModelOptions, RandomWeightsOptions, FormatOptions, SegmentO
     import_: Files | None = None
     """Store maps from these files instead of running a model: *_attn.pkl of Clark et al. (2019), or .npz files with
     arrays attn and tokens."""
-    check: Folder | None = None
+    check: ResultsFolder | None = None
     """Only compare every file of this folder of maps with its checksum."""
     progress: PythonOnly = True
     """Show progress."""

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from headatlas.commands.extract.options import ExtractOptions
-from headatlas.commands.shared.ending import as_warning
+from headatlas.commands.shared.report import Item, Written, as_warning
 from headatlas.results.naming import model_named
 from headatlas.store.reading import Store
 from headatlas.store.stored_model import stored_unknown
@@ -15,12 +14,12 @@ from headatlas.views.words.about import unknown_warning
 from headatlas.wording import counted, counted_reason, megabytes
 
 
-def report_extract(store: Store, options: ExtractOptions, _printing: object) -> Iterator[str]:
+def report_extract(store: Store, options: ExtractOptions, _printing: object) -> Iterator[Item]:
     """Say what the folder of maps holds."""
     return store_report(store, checked=options.check is not None)
 
 
-def store_report(store: Store, checked: bool = False) -> Iterator[str]:
+def store_report(store: Store, checked: bool = False) -> Iterator[Item]:
     """What a folder of maps holds and what was left out. checked: whether its files match their checksums."""
     index = store.index
     size = megabytes(sum(file.bytes for file in index.files))
@@ -33,5 +32,5 @@ def store_report(store: Store, checked: bool = False) -> Iterator[str]:
     for about in index.corpora.values():
         yield from (f"Left out: {counted_reason(reason, number)}" for reason, number in about["left_out"].items())
     files = counted(len(index.files), "file")
-    yield f"\n{'Checked' if checked else 'Wrote'} {store.folder}{os.sep} ({size} in {files})."
-    yield f"Next: headatlas survey --maps {store.folder} --out DIR"
+    survey = f"headatlas survey --maps {store.folder} --out DIR", "describe every head, without the model"
+    yield Written(store.folder, f"{size} in {files}", next=(survey,), verb="Checked" if checked else "Wrote")

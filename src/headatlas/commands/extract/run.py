@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import takewhile
@@ -16,13 +15,15 @@ from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
 from headatlas.engine.corpora import KINDS
 from headatlas.engine.guards import ctrl_c, output_folder
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.manifest import versions
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model
+from headatlas.models.records import describe_model, model_identity
 from headatlas.models.stacks import Stack
+from headatlas.progress import showing, stage
 from headatlas.store.examples import Tensors, example_of
 from headatlas.store.importing import read_maps
 from headatlas.store.index import INDEX, Index, check_index, read_index
@@ -70,7 +71,6 @@ def _extract(options: ExtractOptions, folder: Path) -> Store:
         shard_megabytes=options.shard_megabytes,
         batch_tokens=options.batch_tokens,
         stack=stack,
-        progress=options.progress,
     )
 
 
@@ -103,15 +103,16 @@ def import_maps(
     Returns:
         The store, opened.
     """
-    with output_folder(out, "extract --import") as folder:
-        return _import(files, folder, dtype_stored, shard_megabytes, progress)
+    with output_folder(out, "extract --import") as folder, showing(progress):
+        return _import(files, folder, dtype_stored, shard_megabytes)
 
 
-def _import(files: Files, folder: Path, dtype_stored: StoredType, shard_megabytes: int, progress: bool) -> Store:
+def _import(files: Files, folder: Path, dtype_stored: StoredType, shard_megabytes: int) -> Store:
     settings = StoreOptions(dtype_stored=dtype_stored, shard_megabytes=shard_megabytes).settings()
     paths = find_files(files, "import")
     described = describe_files(paths)
-    imported = read_maps(paths)
+    with stage(f"Reading {', '.join(path.name for path in paths)}"):
+        imported = read_maps(paths)
     layers, heads = imported.examples[0].maps.shape[:2]
     index = Index(
         level=imported.level,
@@ -138,7 +139,7 @@ def _import(files: Files, folder: Path, dtype_stored: StoredType, shard_megabyte
             advance(len(maps.example))
             yield maps.tensors(dtype_stored)
 
-    return fill_store(folder, index, produce, progress=progress)
+    return fill_store(folder, index, produce)
 
 
 def keep_inputs(
@@ -156,7 +157,6 @@ def keep_inputs(
     shard_megabytes: int = StoreOptions.shard_megabytes,
     batch_tokens: int,
     stack: Stack,
-    progress: bool,
 ) -> Store:
     """Store the maps or hidden states of a model on some inputs.
 
@@ -174,7 +174,6 @@ def keep_inputs(
         shard_megabytes: Approximate size of each file.
         batch_tokens: Tokens per batch, including padding.
         stack: The attention to store in an encoder-decoder model.
-        progress: Show progress.
 
     Returns:
         The store, opened.
@@ -200,12 +199,10 @@ def keep_inputs(
         segments = inputs[places.start : places.stop]
         return observe_maps(model, segments, level, **reading, dtype=dtype_stored, advance=advance)
 
-    return fill_store(out, index, produce, progress=progress)
+    return fill_store(out, index, produce)
 
 
-def fill_store(
-    folder: Path, index: Index, produce: Callable[[range, Advance], Iterator[Tensors]], *, progress: bool
-) -> Store:
+def fill_store(folder: Path, index: Index, produce: Callable[[range, Advance], Iterator[Tensors]]) -> Store:
     """Write what is not written yet and open the store. produce: gives the numbers of some examples in turn.
 
     Ctrl-C stops after the current batch; the files that are written stay, and the same call resumes.
@@ -218,17 +215,13 @@ def fill_store(
     if index.complete:
         return open_store(folder)
     needed = bytes_to_write(index)
-    free = refuse_without_room(folder, needed)
+    refuse_without_room(folder, needed)
     plan = index.plan()
-    if progress:
-        size = f"about {megabytes(needed)} in {counted(len(plan) - len(index.files), 'file')}"
-        numbers = "maps between" if index.maps else "hidden states of"
-        what = f"{counted(len(index.examples), 'example')}, {numbers} {index.level}"
-        print(f"{folder}: {what}: {size}; {megabytes(free)} are free", file=sys.stderr)
     tokens = [sum(len(index.examples[place]) for place in places) for places in plan]
     done = sum(tokens[: len(index.files)])
-    name = Path(index.model["name"]).name
-    with ctrl_c() as stop, TokenProgress(f"{name}: maps", sum(tokens), done, progress) as bar:
+    numbers = "maps" if index.maps else "hidden states"
+    description = f"Storing {numbers} of {counted(len(index.examples), 'example')}, {megabytes(needed)}"
+    with ctrl_c() as stop, stage(description, sum(tokens), done) as bar:
         written = len(index.files)
 
         def advance(number: int) -> None:

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.options import Folder, Options
+from headatlas.commands.shared.options import Folder, Options, ResultsFolder
 
 
 @dataclass(frozen=True, kw_only=True)
 class FiguresOptions(Options):
     """The options of `figures`."""
 
-    folder: Folder = field(kw_only=False)
+    folder: ResultsFolder = field(kw_only=False)
     """Folder made by `headatlas survey` or another command that writes tables."""
     out: Folder | None = None
     """Folder to write to. Default: DIR/figures."""
-    beside: Folder | None = None
+    beside: ResultsFolder | None = None
     """Another folder of `headatlas layers`: draw the layers of both models side by side."""
 
 

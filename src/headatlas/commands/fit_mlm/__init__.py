@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Train probes", 3, "fit_mlm.report:report_fit", resumes=True)
+ENTRY = Entry("Intervene", 3, "fit_mlm.report:report_fit", resumes=True)

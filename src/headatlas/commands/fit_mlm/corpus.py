@@ -28,6 +28,7 @@ from headatlas.encoding.masking import TokenMasker
 from headatlas.encoding.segments import encode_lines
 from headatlas.encoding.template import Frame, single_frame
 from headatlas.errors import CorpusError
+from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -76,8 +77,8 @@ def read_corpus(
     held_out, silent_held_out = cut(lines[split:], tokenizer, frame, max_tokens)
     if len(training) < FEWEST_PIECES or not held_out:
         raise CorpusError(
-            f"The text gives {len(training)} pieces of at most {max_tokens} tokens to train on and {len(held_out)} to "
-            f"hold out; at least {FEWEST_PIECES} and 1 are needed. Give more text with --text."
+            f"The text gives {counted(len(training), 'piece')} of at most {max_tokens} tokens to train on and "
+            f"{len(held_out)} to hold out; at least {FEWEST_PIECES} and 1 are needed. Give more text with --text."
         )
     start, end = len(frame.before), len(frame.after)
     counts = np.bincount(np.concatenate([piece[start : len(piece) - end] for piece in training]), minlength=vocabulary)

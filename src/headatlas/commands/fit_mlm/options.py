@@ -9,7 +9,7 @@ from cyclopts import Parameter
 
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
-from headatlas.commands.shared.options import UNRECORDED, Files, Folder, Options, Positive, PythonOnly
+from headatlas.commands.shared.options import UNRECORDED, Folder, Options, Positive, PythonOnly, Texts
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class FitOptions(AdapterOptions, FormatOptions):
     model: Annotated[str, UNRECORDED] = field(kw_only=False)
     """Encoder without a masked language model head: a name on the Hugging Face hub, optionally with @revision; a local
     folder; or an embedded model (run `headatlas models` for a list)."""
-    text: Files
+    text: Texts
     """UTF-8 text to learn from, plain or gzipped: one sentence or paragraph per line, an empty line between
     documents."""
     out: Folder = "fitted"

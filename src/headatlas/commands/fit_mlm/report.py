@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 
 from headatlas.commands.fit_mlm.run import Fit
+from headatlas.commands.shared.report import Item, Written
 from headatlas.wording import counted_reason
 
 
-def report_fit(fit: Fit, *_: object) -> Iterator[str]:
+def report_fit(fit: Fit, *_: object) -> Iterator[Item]:
     """Say how well the fitted head predicts masked tokens, and what to do with it."""
     record = fit.record
     yield (
@@ -22,5 +22,6 @@ def report_fit(fit: Fit, *_: object) -> Iterator[str]:
     yield f"  on {record['held_out']['masked_tokens']:,} masked tokens of the held-out text"
     for reason, number in record["corpus"]["left_out"].items():
         yield f"Left out: {counted_reason(reason, number)}"
-    yield f"\nWrote {fit.folder}{os.sep} (the fitted model)."
-    yield f"Next: headatlas survey {fit.folder} --text FILE --out DIR"
+    survey = f"headatlas survey {fit.folder} --text FILE", "describe its heads, with gradients"
+    explore = f"headatlas explore {fit.folder}", "mask words and watch what it predicts"
+    yield Written(fit.folder, "the fitted model", next=(survey, explore))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import sys
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,11 +28,12 @@ from headatlas.errors import AtlasError, ModelError
 from headatlas.files import json_text, parse_json, sha256, write_atomically, write_text
 from headatlas.manifest import moment, versions
 from headatlas.models.inspection import check_weights
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import check_length
 from headatlas.models.observing import check_vocabulary, quiet_transformers
-from headatlas.models.pretrained import from_pretrained, load_network, require_peft
-from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD, find_source
+from headatlas.models.pretrained import from_pretrained, load_network, reading, require_peft
+from headatlas.models.sources import ADAPTER_CONFIG, ADAPTER_WEIGHTS, FIT_RECORD, ModelSource, find_source
+from headatlas.progress import stage
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -73,16 +73,15 @@ def _fit(options: FitOptions, folder: Path) -> Fit:
     }
     if finished := _already_done(folder, settings):
         return finished
-    if options.progress:
-        print(f"Encoding {', '.join(map(str, files))}", file=sys.stderr)
-    corpus = read_corpus(
-        files,
-        base.tokenizer,
-        layout=options.format_of("text"),
-        max_tokens=options.max_tokens,
-        hold_out=options.hold_out,
-        vocabulary=base.network.get_input_embeddings().weight.shape[0],
-    )
+    with stage(f"Encoding {', '.join(path.name for path in files)}"):
+        corpus = read_corpus(
+            files,
+            base.tokenizer,
+            layout=options.format_of("text"),
+            max_tokens=options.max_tokens,
+            hold_out=options.hold_out,
+            vocabulary=base.network.get_input_embeddings().weight.shape[0],
+        )
     record: dict[str, Any] = {
         "complete": False,
         "started": moment(),
@@ -129,11 +128,15 @@ class Base:
 
 def load_base(name: str, revision: str | None, *, force: bool, trust_remote_code: bool) -> Base:
     """Load an encoder in float32 on the CPU; refuse one that has a head already, unless `force` is given."""
-    source = find_source(name, revision)
+    with stage(f"Loading {Path(name).name}"):
+        return _load_base(find_source(name, revision), name, force, trust_remote_code)
+
+
+def _load_base(source: ModelSource, name: str, force: bool, trust_remote_code: bool) -> Base:
     if source.adapter is not None:
         raise ModelError(f"{name}: is a fitted folder already. Give its base: {source.record['base']['name']}.")
     arguments = source.arguments | {"trust_remote_code": trust_remote_code}
-    with quiet_transformers():
+    with quiet_transformers(), reading(source):
         config = from_pretrained(AutoConfig, source, arguments)
         _require_encoder(name, config)
         tokenizer = from_pretrained(AutoTokenizer, source, arguments)

@@ -21,10 +21,11 @@ from headatlas.commands.fit_mlm.corpus import BatchMaker, FitCorpus, MaskedBatch
 from headatlas.commands.fit_mlm.network import FitNetwork, unigram_log_probabilities
 from headatlas.commands.fit_mlm.options import FitOptions
 from headatlas.engine.guards import ctrl_c
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError, SettingError, SurveyInterruptedError
 from headatlas.files import parse_json, safetensors_metadata, write_atomically
+from headatlas.progress import stage
+from headatlas.wording import counted
 
 WARM_UP = 0.06  # share of the tokens
 CLIP = 1.0
@@ -132,8 +133,8 @@ def train(
     before = state.seconds
     device = network.network.device
     shown = math.nan
-    description = f"Fitting {Path(options.model).name}"
-    with ctrl_c() as stop, TokenProgress(description, total, state.tokens, options.progress) as progress:
+    description = f"Fitting {Path(options.model).name}: {counted(total, 'token')}"
+    with ctrl_c() as stop, stage(description, total, state.tokens) as bar:
         batches = maker.training(corpus.training, options.batch_tokens, options.seed, state.step)
         while state.tokens < total:
             batch = next(batches).to(device)
@@ -149,7 +150,7 @@ def train(
             if not done and EVALUATIONS * state.tokens // total > part:
                 scores = score(network, held_out, min(EVALUATION_TOKENS, total // 30)).rounded()
                 state.history.append({"tokens": state.tokens, "training_loss": round(shown, 5), **scores})
-            progress.advance(batch.tokens, _note(shown, state))
+            bar.advance(batch.tokens, _note(shown, state))
             state.seconds = before + time.monotonic() - started
             if done or stop.is_set() or time.monotonic() - saved_at >= options.save_every:
                 save_state(state_path, state, settings, trainer.learning, trainer.optimizer)

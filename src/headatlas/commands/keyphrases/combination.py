@@ -3,8 +3,9 @@
 Features are logarithms of the attention that a word receives from each head, standardised on the training words. Heads
 are ranked by their average precision there. The regression sees the first 1, 2, 3 and more of them. The mix is one
 weighted sum of all heads with weights that are positive and sum to 1, scaled and shifted (the scalar mixing of Tenney
-et al. 2019, over heads in place of layers). The threshold above which a word is key is that with the best F1 on the
-training words; all scores are of other documents.
+et al. 2019, over heads in place of layers). Two controls: the regression on heads in random order, and naming every
+word, the best that can be done without knowing anything. The threshold above which a word is key is that with the best
+F1 on the training words; all scores are of other documents.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from headatlas.progress import moved
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 SIZES = (1, 2, 3, 5, 8, 12, 18, 27, 40, 60, 90, 144, 256, 512, 1024)
@@ -66,16 +68,24 @@ def combine_heads(train: KeyWords, test: KeyWords, *, seed: int, resamplings: in
     centre, spread = fitted.mean(0), fitted.std(0)
     spread[spread == 0] = 1.0
     seen, unseen = (fitted - centre) / spread, (_features(test.weights) - centre) / spread
-    curve: list[CurvePoint] = []
-    for size in (*(size for size in SIZES if size < len(order)), len(order)):
-        chosen = order[:size]
-        model = LogisticRegression(max_iter=_MOST_ROUNDS).fit(seen[:, chosen], train.key)
-        scores = [part[:, chosen] @ model.coef_[0] for part in (seen, unseen)]
-        curve.append(_point("logistic", size, scores, train, test, seed, resamplings))
+    curves: dict[str, list[CurvePoint]] = {}
+    shuffled = np.random.default_rng([seed, 17]).permutation(len(order))
+    for method, heads in (("random_heads", shuffled), ("logistic", order)):
+        curve = curves[method] = []
+        for size in (*(size for size in SIZES if size < len(order)), len(order)):
+            moved()
+            chosen = heads[:size]
+            model = LogisticRegression(max_iter=_MOST_ROUNDS).fit(seen[:, chosen], train.key)
+            scores = [part[:, chosen] @ model.coef_[0] for part in (seen, unseen)]
+            curve.append(_point(method, size, scores, train, test, seed, resamplings))
     share = scalar_mix(seen, train.key)
+    nothing = [np.zeros(len(part)) for part in (seen, unseen)]
     curve.append(_point("scalar_mix", len(order), [seen @ share, unseen @ share], train, test, seed, resamplings))
+    curve.append(_point("every_word", 0, nothing, train, test, seed, resamplings))
     rank = np.argsort(order)
-    return Combination(curve, rank, model.coef_[0][rank], share)  # the last regression is that on all heads
+    return Combination(
+        [*curve, *curves["random_heads"]], rank, model.coef_[0][rank], share
+    )  # the last regression is that on all heads
 
 
 def head_precisions(words: KeyWords) -> Floats:
@@ -92,6 +102,7 @@ def scalar_mix(features: Floats, key: NDArray[np.bool_]) -> Floats:
     scale, shift = (torch.tensor(start, dtype=torch.float64, requires_grad=True) for start in (1.0, 0.0))
     optimizer = torch.optim.Adam([logits, scale, shift], lr=_RATE)
     for _ in range(_STEPS):
+        moved()
         optimizer.zero_grad()
         scores = scale * (inputs @ logits.softmax(0)) + shift
         torch.nn.functional.binary_cross_entropy_with_logits(scores, labels).backward()  # type: ignore[no-untyped-call]
@@ -123,6 +134,6 @@ def _point(
     weights = poisson_weights(ids.tolist(), resamplings, seed).T.astype(np.float64)
     right, chosen, key = counts.sum(0)
     drawn = weights @ counts
-    low, high = percentile_interval(2 * drawn[:, 0] / np.maximum(drawn[:, 1] + drawn[:, 2], 1))
+    low, high = percentile_interval(2 * drawn[:, 0] / np.maximum(drawn[:, 1] + drawn[:, 2], 1), len(ids))
     f1 = 2 * right / max(chosen + key, 1)
     return CurvePoint(method, heads, right / max(chosen, 1), right / max(key, 1), f1, float(low), float(high))

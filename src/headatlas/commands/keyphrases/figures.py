@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -13,7 +12,7 @@ from matplotlib.figure import Figure
 
 from headatlas.commands.keyphrases.tables import LISTS
 from headatlas.views.figures.heat_maps import around_zero, by_head, heat_grid, heat_map
-from headatlas.views.figures.style import BLUE, FAINT, LOOKS, VERMILLION, single_panel, styled
+from headatlas.views.figures.style import BLUE, FAINT, INK, LOOKS, VERMILLION, Picture, single_panel, styled
 
 LISTED = 12  # heads of a list
 TITLES = {"mean": "mean received attention", "max": "largest weight received"}
@@ -22,12 +21,12 @@ _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 def panel_row(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
     """A figure with plots side by side; sizes of each in inches."""
-    figure = Figure(figsize=(count * width, height), layout="constrained")
+    figure = Picture(figsize=(count * width, height), layout="constrained")
     return figure, list(figure.subplots(1, count, squeeze=False)[0])
 
 
 @styled
-def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame) -> Figure:
     """Average precision by mean and by max pooling, and the mean relative attention, all rows counted."""
     rows = keyphrase_heads[keyphrase_heads["rows"] == "all"]
     of_pooling = {pooling: rows[rows["pooling"] == pooling] for pooling in TITLES}
@@ -45,28 +44,29 @@ def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame, _labels: Mapping[str, 
 
 
 @styled
-def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
-    """F1 against the number of best heads used; the scalar mix of all heads as a dashed line."""
-    figure, axes = single_panel(4.6, 2.6)
+def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, ax: Axes | None = None) -> Figure:
+    """F1 against the number of heads used, the best or random ones; the mix of all and all words as lines."""
+    figure, axes = single_panel(4.6, 2.6, ax)
     curve = keyphrase_curve[keyphrase_curve["method"] == "logistic"].sort_values("heads")
     axes.fill_between(curve["heads"], curve["low"], curve["high"], color=BLUE, alpha=0.15, linewidth=0)
     axes.plot(curve["heads"], curve["f1"], color=BLUE, marker="o", markersize=3.5, lw=1.2, label="logistic regression")
-    for row in keyphrase_curve[keyphrase_curve["method"] == "scalar_mix"].itertuples():
-        axes.axhline(
-            float(str(row.f1)), color=VERMILLION, lw=1.0, linestyle=(0, (4, 3)), label="scalar mix of all heads"
-        )
+    random = keyphrase_curve[keyphrase_curve["method"] == "random_heads"].sort_values("heads")
+    axes.plot(random["heads"], random["f1"], color=INK, lw=0.9, linestyle=":", label="heads in random order")
+    f1 = keyphrase_curve.set_index("method")["f1"]
+    axes.axhline(f1["scalar_mix"], color=VERMILLION, lw=1.0, linestyle=(0, (4, 3)), label="scalar mix of all heads")
+    axes.axhline(f1["every_word"], color=INK, lw=0.6, label="every word")
     axes.set_xscale("log")
     axes.set_xticks([number for number in _TICKS if number <= curve["heads"].max()])
     axes.set_xticks([], minor=True)
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:.0f}")
-    axes.set_xlabel("best heads used")
+    axes.set_xlabel("heads used")
     axes.set_ylabel("F1 of key words")
-    axes.legend(loc="lower right")
+    axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, ncols=2)
     return figure
 
 
 @styled
-def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame) -> Figure:
     """F1 of every method and control with 95 % intervals, a panel for each setting of report words."""
     settings, methods = (list(keyphrase_scores[name].unique()) for name in ("report_words", "method"))
     figure, panels = panel_row(len(settings), 3.2, 0.24 * len(methods) + 0.9)
@@ -88,9 +88,9 @@ def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame, _labels: Mapping[str
 
 
 @styled
-def keyphrase_ranking_figure(keyphrase_ranking: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def keyphrase_ranking_figure(keyphrase_ranking: pd.DataFrame) -> Figure:
     """The first heads of each list with 95 % intervals; grey where length or shuffled labels are not beaten."""
-    figure = Figure(figsize=(2.5 * len(LISTS), 2 * (0.17 * LISTED + 0.6)), layout="constrained")
+    figure = Picture(figsize=(2.5 * len(LISTS), 2 * (0.17 * LISTED + 0.6)), layout="constrained")
     grid = figure.subplots(len(TITLES), len(LISTS), squeeze=False)
     for axes, (pooling, name) in zip(grid.ravel(), product(TITLES, LISTS), strict=True):
         of_list = (keyphrase_ranking["list"] == name) & (keyphrase_ranking["pooling"] == pooling)

@@ -32,13 +32,13 @@ from headatlas.commands.keyphrases.task import KeyphraseTagging, word_tags
 from headatlas.commands.prune.options import prune
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
 from headatlas.encoding.masking import IGNORED
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import CorpusError, ModelError
 from headatlas.files import make_folder, others_write, write_text
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
 from headatlas.models.observing import quiet_transformers
+from headatlas.progress import stage
 from headatlas.statistics.paired import bootstrap_means
 
 TAGGER, ABLATION, PRUNED, HELD_BACK = "tagger", "ablation", "pruned", "held_back.jsonl"
@@ -73,7 +73,10 @@ def fine_tune(
     optimizer = torch.optim.AdamW(network.parameters(), lr=options.rate, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: warm_up((step + 0.5) / steps, WARMING))
     total = options.epochs * sum(map(len, segments))
-    with TokenProgress(f"{model.name}: fine-tuning", total, show=options.progress) as bar, torch.random.fork_rng():
+    with (
+        stage(f"Fine-tuning: {len(segments):,} windows", total) as bar,
+        torch.random.fork_rng(),
+    ):
         torch.manual_seed(options.seed)
         for batch in _batches(model, segments, plan, options):
             labels = word_tags(batch).to(model.device)
@@ -144,7 +147,7 @@ def tune_and_question(
         return Tuned(len(learned), len(held_back))
 
     tuned = run.record_once("tagger", Tuned, tune)
-    shared: dict[str, Any] = {"device": str(model.device), "progress": options.progress}
+    shared: dict[str, Any] = {"device": str(model.device)}
     ablation = ablate(
         str(tagger),
         task=KeyphraseTagging.name,

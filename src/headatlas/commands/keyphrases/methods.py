@@ -34,6 +34,7 @@ from headatlas.commands.keyphrases.candidates import (
 from headatlas.commands.keyphrases.key_words import Document
 from headatlas.commands.keyphrases.phrases import Stems, phrase_stems
 from headatlas.commands.keyphrases.word_weights import WordWeights
+from headatlas.progress import moved
 
 RANDOM_SETS = 20
 DAMPING = 0.85
@@ -88,6 +89,7 @@ def word_weightings(texts: Texts, heads: Sequence[int], seed: int) -> dict[str, 
 
 def rank_candidates(texts: Texts, weights: Sequence[Floats], scoring: Scoring) -> list[Ranked]:
     """The candidates of each document by the weights of its words."""
+    moved()
     return [
         [phrase.candidate.stems for phrase in score_candidates(candidates, of_words, scoring)]
         for candidates, of_words in zip(texts.candidates, weights, strict=True)

@@ -9,15 +9,16 @@ from cyclopts import Parameter
 
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
-from headatlas.commands.shared.models import LoadOptions, ModelName
+from headatlas.commands.shared.models import BatchOptions, LoadOptions, ModelName
 from headatlas.commands.shared.options import (
-    UNRECORDED,
     Files,
     Folder,
-    Names,
+    Heads,
     Options,
     Positive,
     PythonOnly,
+    ResultsFolder,
+    Texts,
     list_names,
 )
 from headatlas.errors import SettingError
@@ -44,25 +45,9 @@ class FineTuningOptions(Options, panel="Fine-tuning"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
-    """The options of `keyphrases`."""
+class PhraseOptions(Options, panel="Words and phrases"):
+    """What may be a keyphrase, and how attention to its words is scored."""
 
-    kinds = ("text", "keyphrases")
-    model: ModelName = field(kw_only=False)
-    """Name on the Hugging Face hub, optionally with @revision; a local folder; a .gguf file; or an embedded model
-    (run `headatlas models` for a list)."""
-    text: Files | None = None
-    """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
-    data: Files | None = None
-    """Documents with keyphrases to score against, instead of --text: Inspec or SemEval folders or zip files, or JSON
-    lines."""
-    train: Files | None = None
-    """Other documents with keyphrases, to choose and combine heads on."""
-    out: Folder = "keyphrases"
-    """Folder to write to. An unfinished run resumes."""
-    heads: Annotated[Names | None, Parameter(metavar="LAYER-HEAD...")] = None
-    """Heads to score words by, for example 5-4 6-11. Default: those found on --train, or those that ship with headatlas
-    for the embedded model."""
     candidates: Annotated[str | None, Parameter(metavar="PIPELINE")] = None
     """spaCy pipeline, for example en_core_web_sm, to make candidates of adjectives and nouns. Default: runs of words
     between stop words."""
@@ -73,19 +58,37 @@ class KeyphraseOptions(FineTuningOptions, LoadOptions, FormatOptions):
     """Attention that a word receives: the mean or the maximum of its column."""
     rows: Literal["all", "text"] = "all"
     """Rows of that column: all tokens, or those of the text without special tokens."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeyphraseOptions(PhraseOptions, FineTuningOptions, LoadOptions, BatchOptions, FormatOptions):
+    """The options of `keyphrases`."""
+
+    kinds = ("text", "keyphrases")
+    model: ModelName = field(kw_only=False)
+    text: Texts | None = None
+    """UTF-8 text, plain or gzipped: one sentence or paragraph per line, an empty line between documents."""
+    data: Files | None = None
+    """Documents with keyphrases to score against, instead of --text: Inspec or SemEval folders or zip files, or JSON
+    lines."""
+    train: Files | None = None
+    """Other documents with keyphrases, to choose and combine heads on."""
+    out: Folder = "keyphrases"
+    """Folder to write to. An unfinished run resumes."""
+    heads: Heads | None = None
+    """Heads to score words by, for example 5-4 6-11. Default: those found on --train, or those that ship with headatlas
+    for the embedded model."""
     top: Positive = 10
     """Number of phrases to list per document."""
     documents: Positive = 500
     """Use at most this many documents of --data, and of --train, sampled at random."""
     max_tokens: Positive | None = None
     """Maximum length of a window in tokens, including special tokens. Default: what the model allows, at most 512."""
-    batch_tokens: Annotated[Positive, UNRECORDED] = 4096
-    """Tokens per batch, including padding. Lower values need less memory."""
     seed: int = 0
     """Seed for sampling, training and resampling."""
     bootstrap: Positive = 1000
     """Number of bootstrap replicates for intervals."""
-    atlas: Folder | None = None
+    atlas: ResultsFolder | None = None
     """Survey of this model, to list the behaviours of heads beside their weights."""
     progress: PythonOnly = True
     """Show progress."""

@@ -12,8 +12,9 @@ from headatlas.commands.keyphrases.evaluation import CUT
 from headatlas.commands.keyphrases.methods import NO_ATTENTION, OTHER_HEADS
 from headatlas.commands.keyphrases.ranking import SHUFFLES
 from headatlas.commands.keyphrases.shaded import write_shaded
-from headatlas.commands.shared.ending import as_warning, finish, with_omissions
+from headatlas.commands.shared.ending import finish, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
+from headatlas.commands.shared.report import Item, as_warning
 from headatlas.results.atlas import Atlas
 from headatlas.results.naming import model_named
 from headatlas.wording import counted, percent
@@ -21,10 +22,11 @@ from headatlas.wording import counted, percent
 _SHOWN, _SHOWN_PHRASES = 3, 8
 
 
-def report_keyphrases(results: Atlas, _options: object, printing: DrawingOptions) -> Iterator[str]:
+def report_keyphrases(results: Atlas, _options: object, printing: DrawingOptions) -> Iterator[Item]:
     """Give phrases and scores; draw figures and shaded texts."""
     report = with_omissions(_keyphrase_report(results), results.manifest)
-    return finish(results, report, draw=printing.figures, write=write_shaded)
+    steps = [(f"headatlas table {results.folder} keyphrases", "every phrase with its score")]
+    return finish(results, report, draw=printing.figures, write=write_shaded, next_steps=steps)
 
 
 def _keyphrase_report(results: Atlas) -> Iterator[str]:
@@ -43,9 +45,18 @@ def _keyphrase_report(results: Atlas) -> Iterator[str]:
     if "keyphrase_ranking" in tables:
         yield "Heads by their attention to key words (layer, head and pooling of a column, counted from 1):"
         yield from (f"  {line}" for line in ranked_lists(tables["keyphrase_ranking"]))
-    for table, label in (("keyphrase_curve", "words"), ("keyphrase_taggers", "tagger")):
-        for row in tables[table].itertuples() if table in tables else ():
-            yield f"  {label}, {row[1]}, {row.heads} heads: F1 {_f1(row)}"
+    if "keyphrase_curve" in tables:
+        yield from _curve(tables["keyphrase_curve"])
+    for row in tables["keyphrase_taggers"].itertuples() if "keyphrase_taggers" in tables else ():
+        yield f"  tagger, {row[1]}, {row.heads} heads: F1 {_f1(row)}"
+
+
+def _curve(curve: pd.DataFrame) -> Iterator[str]:
+    """Key words told from others by several heads, each line beside as many random heads; then by naming every word."""
+    random = {row.heads: row for row in curve[curve["method"] == "random_heads"].itertuples()}
+    for row in curve[curve["method"] != "random_heads"].itertuples():
+        beside = f"; random heads {random[row.heads].f1:.3f}" if row.method == "logistic" else ""
+        yield f"  words, {row.method}, {row.heads} heads: F1 {_f1(row)}{beside}"
 
 
 def _gold(about: Mapping[str, Any]) -> Iterator[str]:

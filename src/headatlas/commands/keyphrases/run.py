@@ -38,9 +38,12 @@ from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import SettingError
 from headatlas.manifest import Produced
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model
+from headatlas.models.records import describe_model, model_identity
 from headatlas.models.stacks import HeadShape
+from headatlas.progress import stage
 from headatlas.results.atlas import open_atlas
 from headatlas.results.folder import Results, write_tables
 from headatlas.studies.labels import labels_of
@@ -73,7 +76,8 @@ def _find_keyphrases(options: KeyphraseOptions, run: RunFolder) -> None:
     check_length(max_tokens, model.network, model.tokenizer, model.name)
     behaviours = _read_behaviours(options.atlas)
     choice = _named_or_shipped(model, options)
-    corpora = {name: _read_corpus(name, paths, model, options, max_tokens) for name, paths in files.items()}
+    with stage(f"Reading {' and '.join(files)}"):
+        corpora = {name: _read_corpus(name, paths, model, options, max_tokens) for name, paths in files.items()}
     run.begin(model=describe_model(model, model.default_stack))
     tables, found = _find_phrases(model, corpora, choice, options, behaviours, run)
     if options.finetune:
@@ -156,7 +160,7 @@ def _find_phrases(
     def weigh(name: str, pooling: str, rows: str, ranking: HeadRanking | None = None) -> dict[ReportWords, Texts]:
         corpus = corpora[name]
         how: dict[str, Any] = {"pooling": pooling, "rows": rows, "stack": stack}
-        saved: dict[str, Any] = {"run": run.part(name), "ranking": ranking, "progress": options.progress}
+        saved: dict[str, Any] = {"run": run.part(name), "ranking": ranking}
         received = word_weights(
             model, corpus.documents, corpus.segments, batch_tokens=options.batch_tokens, **how, **saved
         )
@@ -170,9 +174,10 @@ def _find_phrases(
     if "train" in corpora:
         form = (options.pooling, options.rows)
         train = next(iter(weigh("train", *form).values()))
-        choice = (
-            decide_scoring(choice, train, options.seed) if choice else find_heads(train, shape, *form, options.seed)
-        )
+        with stage("Choosing heads"):
+            choice = (
+                decide_scoring(choice, train, options.seed) if choice else find_heads(train, shape, *form, options.seed)
+            )
     assert choice is not None
     name = "data" if "data" in corpora else "text"
     ranking = HeadRanking(choice.rows, options.seed) if name == "data" else None
@@ -189,14 +194,16 @@ def _find_phrases(
     skipped: dict[str, str] = {}
     if ranking:
         rankings = {}
-        for setting, of_setting in settings.items():
-            rankings[setting], skipped = rank_all(of_setting, choice.heads, choice.scoring, setting, options.seed)
-        tables |= score_tables(rankings, texts.documents, **resampled)
+        with stage("Scoring heads and other methods"):
+            for setting, of_setting in settings.items():
+                rankings[setting], skipped = rank_all(of_setting, choice.heads, choice.scoring, setting, options.seed)
+            tables |= score_tables(rankings, texts.documents, **resampled)
         if (ranked_heads := ranking.table(shape, **resampled)) is not None:
             tables["keyphrase_ranking"] = ranked_heads
     if ranking and train:
         known, asked = (key_words(part.documents, part.received) for part in (train, texts))
-        combination = combine_heads(known, asked, **resampled)
+        with stage("Combining heads"):
+            combination = combine_heads(known, asked, **resampled)
         points = pd.DataFrame([vars(point) for point in combination.curve])
         tables["keyphrase_curve"] = points.assign(count=len(texts.documents))
         tables["keyphrase_weights"] = _weights_table(combination, shape, behaviours)

@@ -28,10 +28,11 @@ from headatlas.commands.keyphrases.key_tokens import KeyTokens
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.segments import document_of
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.received import POOLINGS, ROWS, key_measures, received
+from headatlas.statistics.received import POOLINGS, ROWS, key_measures
 from headatlas.statistics.resampling import fold_of
 from headatlas.studies.findings import Finding, heads_in
 from headatlas.studies.labels import Tables
+from headatlas.studies.reductions import Received, Reduction
 from headatlas.studies.segment_means import SegmentMeans
 from headatlas.studies.study import Frames, LayerMap
 from headatlas.tables import ONE_HEAD, RESAMPLED, Key, Table, Value, interval
@@ -101,10 +102,13 @@ class Keyphrases(SegmentMeans):
     columns = tuple("/".join((measure, *form)) for measure, form in product(MEASURES, FORMS))
     _tokens: tuple[Batch, KeyTokens] | None = None
 
+    def reductions(self) -> list[Reduction]:
+        return [Received(self.causal)]
+
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         """Every measure of every form of received attention: [B, H, C]."""
-        batch, tokens = layer_map.batch, self._tokens_of(layer_map.batch)
-        scores = received(layer_map.weights, batch.mask, tokens.text, self.causal)  # [B, H, 4, T]
+        tokens = self._tokens_of(layer_map.batch)
+        scores = layer_map.of(Received(self.causal))  # [B, H, 4, T]
         relative, precision, surprise = key_measures(scores, tokens.key, tokens.other)
         shuffled = key_measures(scores, *tokens.shuffled(str(self.seed)))[1]
         with one_thread():
@@ -158,7 +162,7 @@ class Keyphrases(SegmentMeans):
         """Bootstrap values of the average precision, [R, rows]."""
         means = self._named_means()
         rows = means[means["measure"] == "average_precision"].sort_values(KEYS, kind="stable")
-        return {"keyphrase_heads": self._drawn_means()[:, rows.index.to_numpy()]}
+        return {"keyphrase_heads": super().replicates()["keyphrase_heads"][:, rows.index.to_numpy()]}
 
     def _named_means(self) -> pd.DataFrame:
         means = self.means()
@@ -207,6 +211,8 @@ def best_head_finding(best: pd.DataFrame, heads: pd.DataFrame) -> Finding:
             "chance": float(heads["key_share"].mean()),
         },
         unit="number",
+        most=1,
         heads=chosen,
+        denies=not named,
         evidence=("chosen on one half of the documents, scored on the other, the worse of both",),
     )

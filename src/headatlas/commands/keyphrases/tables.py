@@ -109,7 +109,11 @@ KEYPHRASE_CURVE = Table(
     "keyphrase_curve",
     "How well do several heads together tell key words from others?",
     (
-        Key("method", "logistic: regression on the best heads; scalar_mix: one weighted sum of all"),
+        Key(
+            "method",
+            "logistic: regression on the best heads; scalar_mix: one weighted sum of all; random_heads: regression on "
+            "heads in random order; every_word: all words named",
+        ),
         Key("heads", "how many of them", "int64"),
         Value("precision", "share of the words named that are key, of all documents together", "share"),
         Value("recall", "share of key words that are named", "share"),

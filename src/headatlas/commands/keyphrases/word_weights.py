@@ -23,12 +23,13 @@ from headatlas.commands.keyphrases.ranking import HeadRanking
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, text_windows
 from headatlas.encoding.batches import Batch, make_batch, plan_batches
 from headatlas.encoding.template import SPECIAL
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import CorpusError
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
+from headatlas.progress import stage
 from headatlas.statistics.received import POOLINGS, ROWS, received
+from headatlas.wording import counted
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -60,7 +61,6 @@ def word_weights(
     batch_tokens: int,
     run: RunPart = UNSAVED,
     ranking: HeadRanking | None = None,
-    progress: bool = False,
 ) -> list[WordWeights]:
     """Of every document, what each word receives from each head (layer after layer), 0 where a word has no token.
 
@@ -85,8 +85,8 @@ def word_weights(
         }
         return arrays | (ranking.measure(batch, layers) if ranking else {})
 
-    description = f"{model.name}: attention received"
-    with TokenProgress(description, sum(map(len, segments)), show=progress) as bar:
+    description = f"Weighing the words of {counted(len(documents), 'document')}"
+    with stage(description, sum(map(len, segments))) as bar:
         for number, indices in enumerate(plan_batches(segments, batch_tokens)):
             arrays = run.compute_once(f"batch-{number:05}", partial(observe, indices))
             for index in indices:

@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Train probes", 2, "shared.ending:report_atlas", printing="shared.printing:FigureOptions", resumes=True)
+ENTRY = Entry("Survey", 2, "shared.ending:report_atlas", printing="shared.printing:FigureOptions", resumes=True)

@@ -33,7 +33,7 @@ from headatlas.statistics.layer_measures import (
     over_trainings,
     student,
 )
-from headatlas.statistics.resampling import FEWEST_DOCUMENTS, poisson_weights
+from headatlas.statistics.resampling import bootstrap_units, poisson_weights
 
 Floats = NDArray[np.float64]
 Maker = Callable[[Sequence[int], Sequence[int]], SpanProbe]
@@ -322,17 +322,11 @@ def _plain(row: dict[str, Any]) -> dict[str, Any]:
     return {name: value.item() if isinstance(value, (np.generic, np.ndarray)) else value for name, value in row.items()}
 
 
-def units_of(ids: Sequence[str]) -> list[str]:
-    """What each text is resampled with: its document, or itself if there are few documents. ids: of texts."""
-    documents = [name.rpartition(".")[0] for name in ids]
-    return documents if len(set(documents)) >= FEWEST_DOCUMENTS else list(ids)
-
-
 def training_weights(ids: Sequence[str], options: LayerOptions) -> NDArray[np.float32]:
     """How often each training counts each text: [T, S]."""
     if options.seeds == 1:
         return np.ones((1, len(ids)), dtype=np.float32)
-    return _drawn([f"train {unit}" for unit in units_of(ids)], options.seeds, options.seed).T.astype(np.float32)
+    return _drawn([f"train {unit}" for unit in bootstrap_units(ids)], options.seeds, options.seed).T.astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -345,7 +339,7 @@ class ScoredTexts:
 
 def scored_texts(ids: Sequence[str], options: LayerOptions) -> ScoredTexts:
     """Resample the texts that are scored."""
-    units = units_of(ids)
+    units = bootstrap_units(ids)
     return ScoredTexts(_drawn(units, options.bootstrap, options.seed).astype(np.float64), len(set(units)))
 
 

@@ -15,6 +15,7 @@ from headatlas.commands.shared.options import (
     Names,
     NonNegative,
     OnByDefault,
+    Options,
     Positive,
     PythonOnly,
 )
@@ -37,7 +38,40 @@ FORMATS = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class LayerOptions(ModelOptions, TrainingOptions):
+class LayerTrainingOptions(Options, panel="Training"):
+    """How to train probes of layers."""
+
+    train_targets: Positive | None = None
+    """Train every task on this many targets. Tasks are ordered only if they have equally many. Default: as many as the
+    tasks that are already in DIR, otherwise as many as the smallest task has."""
+    updates: Positive | None = None
+    """Number of training batches of every probe. Default: 500, or five passes over the targets if that is more."""
+    width: Positive = 64
+    """Width of the projection and of the hidden layer of a probe."""
+    batch_targets: Positive = 128
+    """Targets per training batch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerStatisticsOptions(Options, panel="Controls and statistics"):
+    """What to compare the scores with."""
+
+    control: RandomWeights | None = None
+    """Also probe the same model with random weights, fresh or shuffled."""
+    control_task: bool = False
+    """Also train every probe on random labels, to measure selectivity."""
+    mdl: bool = False
+    """Also measure description length by online coding."""
+    examples: NonNegative = 10
+    """Number of targets per task to show: those whose prediction changes most between layers."""
+    bootstrap: Positive = 1000
+    """Number of bootstrap replicates for intervals."""
+    force: Annotated[bool, UNRECORDED] = False
+    """Allow a file to appear in both --train and --eval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class LayerOptions(LayerStatisticsOptions, LayerTrainingOptions, TrainingOptions, ModelOptions):
     """The options of `layers`."""
 
     model: ModelName = field(kw_only=False)
@@ -58,31 +92,10 @@ class LayerOptions(ModelOptions, TrainingOptions):
     """Train on at most this many texts, sampled at random."""
     eval_limit: Positive | None = None
     """Score on at most this many texts, sampled at random."""
-    train_targets: Positive | None = None
-    """Train every task on this many targets. Tasks are ordered only if they have equally many. Default: as many as the
-    tasks that are already in DIR, otherwise as many as the smallest task has."""
-    updates: Positive | None = None
-    """Number of training batches of every probe. Default: 500, or five passes over the targets if that is more."""
     max_tokens: Positive = 128
     """Maximum length of a text in tokens, including special tokens. Longer texts are cut."""
-    width: Positive = 64
-    """Width of the projection and of the hidden layer of a probe."""
-    batch_targets: Positive = 128
-    """Targets per training batch."""
     heads: OnByDefault = True
     """Also mix the attention heads, for tasks about pairs of spans."""
-    control: RandomWeights | None = None
-    """Also probe the same model with random weights, fresh or shuffled."""
-    control_task: bool = False
-    """Also train every probe on random labels, to measure selectivity."""
-    mdl: bool = False
-    """Also measure description length by online coding."""
-    examples: NonNegative = 10
-    """Number of targets per task to show: those whose prediction changes most between layers."""
-    bootstrap: Positive = 1000
-    """Number of bootstrap replicates for intervals."""
-    force: Annotated[bool, UNRECORDED] = False
-    """Allow a file to appear in both --train and --eval."""
     progress: PythonOnly = True
     """Show progress."""
 

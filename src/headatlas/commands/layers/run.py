@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,11 +26,14 @@ from headatlas.encoding.span_segments import SpanSegment, TokenTarget, coreferen
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, CorpusError, SettingError
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model
+from headatlas.models.records import describe_model, model_identity
 from headatlas.plugins import packages_of
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.probes.training import FEWEST_SENTENCES
+from headatlas.progress import stage
 from headatlas.results.folder import Results, make_tables, write_tables
 from headatlas.store.reading import Store
 
@@ -70,7 +71,8 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
         networks["random"] = lambda: options.load(options.model, seed=options.seed, random_weights=options.control)
     if complete and not any(_unfinished(run, tasks, weights) for weights in networks):
         return
-    sources = [read_source(family, files, model, options) for family in families(tasks, files)]
+    with stage(f"Reading {', '.join(task.name for task in tasks)}"):
+        sources = [read_source(family, files, model, options) for family in families(tasks, files)]
     sizes = _train_sizes(sources, earlier_tasks, options)
     all_tasks = earlier_tasks | {
         task.name: {"files": hashes, "links": task.links, "train_targets": sizes[task.name]} for task in tasks
@@ -119,13 +121,11 @@ def _run_tasks(
     stores = {part: keep_states(source, part, model, maps / part, options) for part in PARTS}
 
     def make(task: SpanTask) -> Record:
-        started = time.monotonic()
-        data = _read_targets(task, source, sizes[task.name], stores, options)
-        record = TaskRun(task, weights, data, options, run.check_stop).record()
-        for row in record.layer_summary if options.progress else ():
-            about = f"{row['task']}, {row['mix']}, {row['weights']}: micro F1 {100 * row['score']:.1f}"
-            seconds = time.monotonic() - started
-            print(f"{about}, centre of gravity {row['centre_of_gravity']:.2f}, {seconds:.0f} s", file=sys.stderr)
+        with stage(f"Training {task.name} on {weights} weights") as bar:
+            data = _read_targets(task, source, sizes[task.name], stores, options)
+            record = TaskRun(task, weights, data, options, run.check_stop).record()
+            scores = (f"{row['mix']}: micro F1 {100 * row['score']:.1f}" for row in record.layer_summary)
+            bar.advance(note=", ".join(scores))
         return record
 
     for task in tasks:
@@ -255,7 +255,6 @@ def keep_states(source: Source, part: str, model: Model, folder: Path, options: 
         hidden_states=True,
         batch_tokens=options.batch_tokens,
         stack=model.choose_stack(options.attention),
-        progress=options.progress,
     )
 
 

@@ -3,7 +3,7 @@
 from headatlas.commands.shared.entry import Entry
 
 ENTRY = Entry(
-    "Survey",
+    "Scale and storage",
     2,
     "merge.report:report_merge",
     printing="shared.printing:FigureOptions",

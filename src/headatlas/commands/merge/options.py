@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from cyclopts import Parameter
 
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.options import SEVERAL, UNRECORDED, Folder, Options, PythonOnly
+from headatlas.commands.shared.completing import complete_results
+from headatlas.commands.shared.options import MUST_EXIST, SEVERAL, UNRECORDED, Folder, Options, PythonOnly
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -18,11 +19,14 @@ if TYPE_CHECKING:
     from headatlas.store.reading import Store
 
 
+SHARDS = Parameter(metavar="DIR...", completer=complete_results)
+
+
 @dataclass(frozen=True, kw_only=True)
 class MergeOptions(Options):
     """The options of `merge`."""
 
-    shards: Annotated[Sequence[str | Path], SEVERAL, Parameter(metavar="DIR..."), UNRECORDED] = field(kw_only=False)
+    shards: Annotated[Sequence[str | Path], SEVERAL, SHARDS, MUST_EXIST, UNRECORDED] = field(kw_only=False)
     """Folders or URLs of all shards, in any order."""
     out: Folder = "merged"
     """Folder or URL to write to, for example s3://bucket/atlas."""

@@ -24,7 +24,7 @@ from typing import Any
 from headatlas.commands.extract.run import PLACES, Advance, fill_store
 from headatlas.commands.merge.options import MergeOptions
 from headatlas.commands.survey.reopen import blank_studies, check_states, not_installed, read_states, start_studies
-from headatlas.commands.survey.run import make_frames, say_failed
+from headatlas.commands.survey.run import Made, say_failed
 from headatlas.encoding.shards import Shard
 from headatlas.engine.guards import output_folder
 from headatlas.engine.run_folder import STATE, RunFolder, read_manifest
@@ -33,6 +33,7 @@ from headatlas.errors import AtlasError
 from headatlas.files import make_folder, write_atomically
 from headatlas.manifest import Manifest
 from headatlas.models.stacks import HeadShape
+from headatlas.progress import Stage, stage
 from headatlas.remote import fetch_folder, is_url
 from headatlas.results.atlas import EXAMPLES, Atlas
 from headatlas.results.folder import write_tables
@@ -42,6 +43,7 @@ from headatlas.store.reading import Store, open_store
 from headatlas.studies import STUDIES
 from headatlas.studies.state import Arrays
 from headatlas.studies.study import Study
+from headatlas.wording import counted
 
 READERS = 2  # threads that read states ahead of the merge
 NO_SENTENCES = "the sentences of figure 5 need the model, and shards are merged without it."
@@ -54,7 +56,7 @@ def run_merge(options: MergeOptions) -> Atlas | Store | Path:
         if (folders[0] / INDEX).exists():
             stores = [open_store(shard) for shard in folders]
             _check_shards(folders, [(store.index.complete, store.index.settings) for store in stores])
-            return _merge_stores(stores, folder, options.progress)
+            return _merge_stores(stores, folder)
         manifests = [read_manifest(shard) for shard in folders]
         _check_shards(folders, [(manifest.get("complete"), manifest["settings"]) for manifest in manifests])
         with RunFolder(folder, manifests[0]["command"]) as run:
@@ -94,7 +96,9 @@ def _merge_surveys(folders: Sequence[Path], manifests: Sequence[Manifest], run: 
     if missing := not_installed(first):
         raise AtlasError(f"{folders[0]}: the study {missing[0]} is not installed here. Install its package first.")
     run.begin(model=first["model"], shards=[str(shard) for shard in folders])
-    merged = {name: _merge_states(folders, name, first) for name in _state_names(first)}
+    names = _state_names(first)
+    with stage(f"Merging {counted(len(folders), 'shard')}", total=len(names) * len(folders)) as bar:
+        merged = {name: _merge_states(folders, name, first, bar) for name in names}
     for name, of_corpus in merged.items():
         run.checkpoint(name).save(of_corpus, ())
     run.check_stop()
@@ -102,7 +106,8 @@ def _merge_surveys(folders: Sequence[Path], manifests: Sequence[Manifest], run: 
     for corpus in first["corpora"]:
         for name, control in merged.get(f"{corpus}-control", {}).items():
             studies[name].control = control
-    made = make_frames(studies)
+    made = Made()
+    made.add(studies)
     rows = write_tables(run.folder, made.frames, made.declared)
     failures = {name: say_failed(studies[name], failure) for name, failure in made.failures.items()}
     examples = folders[0] / EXAMPLES
@@ -127,7 +132,7 @@ def _state_names(manifest: Manifest) -> list[str]:
     return [*manifest["corpora"], *(f"{corpus}-control" for corpus in manifest["corpora"] if corpus in takers)]
 
 
-def _merge_states(folders: Sequence[Path], name: str, manifest: Manifest) -> dict[str, Study]:
+def _merge_states(folders: Sequence[Path], name: str, manifest: Manifest, bar: Stage) -> dict[str, Study]:
     """Return the studies of one state file with the sums of all shards."""
     corpus = name.removesuffix("-control")
     shape = HeadShape(tuple(manifest["model"]["heads"]))
@@ -138,13 +143,18 @@ def _merge_states(folders: Sequence[Path], name: str, manifest: Manifest) -> dic
         for study_name, study in merged.items():
             shard[study_name].restore(states[study_name])
             study.merge(shard[study_name])
+        bar.advance()
     return merged
 
 
 def _seen_by(name: str, studies: dict[str, Study]) -> dict[str, Study]:
     """The studies of a state file; with random weights, those that show them beside their own results."""
-    controlled = name.endswith("-control")
-    return {study.name: study for study in studies.values() if study.takes_control or not controlled}
+    if not name.endswith("-control"):
+        return studies
+    controls = {study.name: study for study in studies.values() if study.takes_control}
+    for control in controls.values():
+        control.omit_replicates()
+    return controls
 
 
 def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Arrays]]]:
@@ -160,7 +170,7 @@ def _read_ahead(paths: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Arrays]
             yield path, states.result()
 
 
-def _merge_stores(stores: Sequence[Store], out: Path, progress: bool) -> Store:
+def _merge_stores(stores: Sequence[Store], out: Path) -> Store:
     """Copy the numbers of every shard into one store; an unfinished merge resumes."""
     for store in stores:
         store.verify()
@@ -180,7 +190,7 @@ def _merge_stores(stores: Sequence[Store], out: Path, progress: bool) -> Store:
             yield _tensors(stores[place], number, whole)
             advance(len(stores[place].examples[number]))
 
-    return fill_store(out, whole, produce, progress=progress)
+    return fill_store(out, whole, produce)
 
 
 def _order_examples(stores: Sequence[Store]) -> list[tuple[int, int]]:

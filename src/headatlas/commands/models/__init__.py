@@ -2,4 +2,12 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Look", 6, "shared.printing:report_text", arguments="", in_python=False)
+ENTRY = Entry(
+    "Look",
+    6,
+    "shared.printing:report_models",
+    printing="shared.printing:NoOptions",
+    arguments="",
+    in_python=False,
+    light=True,
+)

@@ -21,6 +21,7 @@ def models(_options: ModelsOptions) -> str:
     and encoder-decoders.
 
         headatlas models
+        headatlas survey embedded-mlm
     """
     from headatlas.models.embedded import EMBEDDED
 

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.options import Folder, Options
+from headatlas.commands.shared.options import Options, ResultsFolder
 
 
 @dataclass(frozen=True, kw_only=True)
 class PageOptions(Options):
     """The options of `page`."""
 
-    folder: Folder = field(kw_only=False)
+    folder: ResultsFolder = field(kw_only=False)
     """Folder made by `headatlas survey`, `layers`, `reproduce` or `compare`."""
 
 

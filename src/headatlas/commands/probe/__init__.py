@@ -3,7 +3,7 @@
 from headatlas.commands.shared.entry import Entry
 
 ENTRY = Entry(
-    "Train probes",
+    "Survey",
     1,
     "probe.report:report_probe",
     printing="shared.printing:DrawingOptions",

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from headatlas.commands.probe.head_rows import use_rows
-from headatlas.commands.probe.options import ON_ATTENTION, UNTRAINED, ProbeOptions
+from headatlas.commands.probe.options import ON_NETWORK, UNTRAINED, ProbeOptions
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.treebanks.label_sets import LabelSet
 from headatlas.probes.attachment import Attachment, Predicted, attach, bootstrap_weights, predict, share_interval
@@ -23,6 +23,7 @@ from headatlas.probes.structural import StructuralProbe, structural_scores
 from headatlas.probes.training import Fitted, fit, hold_out
 from headatlas.results.folder import Rows
 from headatlas.statistics.layer_measures import Spread, over_texts, student
+from headatlas.statistics.resampling import bootstrap_units
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,10 @@ class Data:
 
 def jobs_of(options: ProbeOptions, probes: Sequence[str], weights: NetworkWeights) -> list[Job]:
     """List every job over the maps of one network."""
-    reads = (*ON_ATTENTION, "structural")
+
     seeds = [options.seed + number for number in range(options.seeds)]
     return [
-        Job(probe, weights if probe in reads else None, seed)
+        Job(probe, weights if probe in ON_NETWORK else None, seed)
         for probe in probes
         for seed in ([None] if probe in UNTRAINED else seeds)
     ]
@@ -125,14 +126,13 @@ def _selectivity(
     parts = (data.train.words, data.eval.words)
     constant = constant_scores(*parts, draws)
     scores = np.mean(right, axis=1) - constant + mean_constant_score(*parts, options.seed)
-    units = len(attachment.ids)
-    ahead = np.bincount(attachment.sentence, attachment.right - np.mean(right, axis=0), units)
+    ahead = np.bincount(attachment.sentence, attachment.right - np.mean(right, axis=0), len(attachment.ids))
     weights = bootstrap_weights(attachment.ids, options.bootstrap, options.seed)
     total = data.eval.sizes @ weights
     redrawn = (ahead @ weights)[total > 0] / total[total > 0]
     selectivity = float(attachment.right.mean() - scores.mean())
     of_draws = Spread(np.asarray(scores.var(ddof=1) / DRAWS), DRAWS - 1)
-    low, high, _ = student(selectivity, of_draws, over_texts(redrawn, units))
+    low, high, _ = student(selectivity, of_draws, over_texts(redrawn, len(set(bootstrap_units(attachment.ids)))))
     values = {"control_uas": float(scores.mean()), "control_constant": float(constant.mean())}
     return values | {"selectivity": selectivity, "selectivity_low": float(low), "selectivity_high": float(high)}
 

@@ -12,7 +12,18 @@ from headatlas.choices import RandomWeights
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import ModelName, ModelOptions
-from headatlas.commands.shared.options import UNRECORDED, Bounds, Files, Folder, Names, Positive, PythonOnly, list_names
+from headatlas.commands.shared.options import (
+    UNRECORDED,
+    Bounds,
+    Files,
+    Folder,
+    Names,
+    Options,
+    Positive,
+    PythonOnly,
+    ResultsFolder,
+    list_names,
+)
 from headatlas.commands.shared.training import TrainingOptions
 from headatlas.errors import SettingError
 
@@ -22,12 +33,46 @@ if TYPE_CHECKING:
 
 UNTRAINED = ("right_branching", "left_branching", "adjacent_words")
 ON_ATTENTION = ("attention", "attention_words")
+ON_NETWORK = (*ON_ATTENTION, "structural")  # what random weights are a control for
 WITH_WORDS = ("distances_words", "attention_words")
-PROBES = (*UNTRAINED, "distances", "distances_words", *ON_ATTENTION, "structural")
+PROBES = (*UNTRAINED, "distances", "distances_words", *ON_NETWORK)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
+class ProbeTrainingOptions(Options, panel="Training"):
+    """How to train probes of syntax."""
+
+    epochs: Positive = 20
+    """Maximum number of passes over the training sentences. A probe that reaches it is reported."""
+    patience: Positive = 2
+    """Stop after this many passes without a better score on held-out sentences."""
+    rank: Positive = 64
+    """Rank of the structural probe."""
+    batch_sentences: Positive = 32
+    """Sentences per training batch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeStatisticsOptions(Options, panel="Controls and statistics"):
+    """What to compare the scores with, and what to ask of the probes."""
+
+    control: RandomWeights | None = None
+    """Also train the attention and structural probes on the same model with random weights, fresh or shuffled."""
+    control_task: bool = False
+    """Also train every probe on random answers, to measure selectivity."""
+    mdl: bool = False
+    """Also measure description length by online coding, with the first seed."""
+    pair: Names | None = None
+    """Words in pairs, a dependent and its head, such as `the cat`: how the probe attention_words weighs each head for
+    them."""
+    bootstrap: Positive = 1000
+    """Number of bootstrap replicates for intervals."""
+    force: Annotated[bool, UNRECORDED] = False
+    """Allow sentences to appear in both --treebank and --eval."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeOptions(ProbeStatisticsOptions, ProbeTrainingOptions, TrainingOptions, ModelOptions, FormatOptions):
     """The options of `probe`."""
 
     kinds = ("treebank",)
@@ -43,12 +88,9 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     probes: Names | None = None
     """Probes to train: right_branching, left_branching, adjacent_words, distances, distances_words, attention,
     attention_words, structural. Default: all that the inputs support."""
-    pair: Names | None = None
-    """Words in pairs, a dependent and its head, such as `the cat`: how the probe attention_words weighs each head for
-    them."""
-    maps_train: Folder | None = None
+    maps_train: ResultsFolder | None = None
     """Folder of attention maps to train on, saved by `headatlas extract`, instead of a model."""
-    maps_eval: Folder | None = None
+    maps_eval: ResultsFolder | None = None
     """Folder of attention maps to score on."""
     vectors: Annotated[str | Path | None, Parameter(metavar="FILE"), UNRECORDED] = None
     """Word vectors: GloVe text, word2vec text or binary, plain or gzipped. Default: glove-6b-50d, if it is installed
@@ -61,24 +103,6 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
     """Train on at most this many sentences, sampled at random. Default: all."""
     max_tokens: Positive = 128
     """Maximum length of a sentence in tokens, including special tokens. Longer sentences are left out."""
-    control: RandomWeights | None = None
-    """Also train the attention probes on the same model with random weights, fresh or shuffled."""
-    control_task: bool = False
-    """Also train every probe on random answers, to measure selectivity."""
-    mdl: bool = False
-    """Also measure description length by online coding, with the first seed."""
-    bootstrap: Positive = 1000
-    """Number of bootstrap replicates for intervals."""
-    epochs: Positive = 20
-    """Maximum number of passes over the training sentences. A probe that reaches it is reported."""
-    patience: Positive = 2
-    """Stop after this many passes without a better score on held-out sentences."""
-    rank: Positive = 64
-    """Rank of the structural probe."""
-    batch_sentences: Positive = 32
-    """Sentences per training batch."""
-    force: Annotated[bool, UNRECORDED] = False
-    """Allow sentences to appear in both --treebank and --eval."""
     progress: PythonOnly = True
     """Show progress."""
 
@@ -87,8 +111,10 @@ class ProbeOptions(ModelOptions, FormatOptions, TrainingOptions):
         names = list_names(self.probes)
         if names is not None and (unknown := set(names) - set(PROBES)):
             raise SettingError(f"Unknown probe: {', '.join(sorted(unknown))}. Choose from: {', '.join(PROBES)}.")
-        if self.control and not set(ON_ATTENTION) & set(self.chosen):
-            raise SettingError("--control trains attention probes on random weights. Add attention to --probes.")
+        if self.control and not set(ON_NETWORK) & set(self.chosen):
+            raise SettingError(
+                "--control trains attention and structural probes on random weights. Add attention to --probes."
+            )
         if len(self.pairs) * 2 != len(list_names(self.pair) or ()):
             raise SettingError(
                 "--pair has an odd number of words. Give a dependent and its head, such as: --pair the cat"

@@ -7,8 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from headatlas.commands.shared.ending import as_warning, finish, with_omissions
+from headatlas.commands.shared.ending import finish, with_omissions
 from headatlas.commands.shared.printing import DrawingOptions
+from headatlas.commands.shared.report import Item, as_item, as_warning, terminal_width
 from headatlas.results.atlas import Atlas
 from headatlas.results.rendering import render
 from headatlas.studies.findings import Finding
@@ -16,20 +17,20 @@ from headatlas.views.published.views import view_of
 from headatlas.wording import counted, percent
 
 
-def report_probe(results: Atlas, _options: object, printing: DrawingOptions) -> Iterator[str]:
+def report_probe(results: Atlas, _options: object, printing: DrawingOptions) -> Iterator[Item]:
     """Give the scores; draw figures."""
     return finish(results, with_omissions(_probe_report(results), results.manifest), draw=printing.figures, write=None)
 
 
-def _probe_report(results: Atlas) -> Iterator[str]:
+def _probe_report(results: Atlas) -> Iterator[Item]:
     """The scores of all probes, and how far the treebanks limit them."""
-    yield render(view_of(results, "probes"), "terminal").rstrip("\n")
+    yield render(view_of(results, "probes"), "terminal", terminal_width()).rstrip("\n")
     for name, about in results.manifest["corpora"].items():
         if shared := about.get("also_in_train"):
             yield f"--{name}: {shared:,} of {about['sentences']:,} sentences are also in the training data"
         if unknown := about.get("without_vector", {"words": 0})["words"]:
             yield f"--{name}: {unknown:,} of {about['words']:,} words have no vector"
-    yield from (f"  - {sentence}" for sentence in probe_sentences(results.tables))
+    yield from map(as_item, probe_sentences(results.tables))
     yield from map(as_warning, _limited(results.tables["probes"], results.manifest["settings"]["epochs"]))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cache, partial
@@ -12,7 +10,7 @@ from typing import Any
 
 from headatlas.commands.extract.options import extract
 from headatlas.commands.probe.jobs import Data, Job, Record, jobs_of, run_job
-from headatlas.commands.probe.options import ON_ATTENTION, WITH_WORDS, ProbeOptions
+from headatlas.commands.probe.options import ON_NETWORK, WITH_WORDS, ProbeOptions
 from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.treebanks.label_sets import LabelSet, labels_of
@@ -25,6 +23,7 @@ from headatlas.models.model import Model
 from headatlas.probes.batches import Sentences
 from headatlas.probes.training import FEWEST_SENTENCES
 from headatlas.probes.vectors import GLOVE, INSTALL, WordVectors, glove_is_installed, load_vectors
+from headatlas.progress import stage
 from headatlas.results.folder import Results, make_tables, write_tables
 from headatlas.store.index import INDEX
 from headatlas.store.reading import Store, open_store
@@ -72,9 +71,9 @@ def _probe(options: ProbeOptions, run: RunFolder) -> None:
 
     records = _run_jobs(run, options, probes, _weights_of(stores), cache(lambda: read(stores)))
     if options.control:
-        on_attention = tuple(name for name in probes if name in ON_ATTENTION)
+        on_network = tuple(name for name in probes if name in ON_NETWORK)
         read_control = cache(lambda: read(extract_control(options, files, run.folder, stores)))
-        records += _run_jobs(run, options, on_attention, "random", read_control)
+        records += _run_jobs(run, options, on_network, "random", read_control)
     rows = {
         table: [row for record in records for row in getattr(record, table)]
         for table in (field.name for field in fields(Record))
@@ -99,7 +98,7 @@ def _without_states(options: ProbeOptions, stores: Stores) -> dict[str, str]:
         raise SettingError("--control is not available: the maps come from random weights already.")
     if len(stores["train"]) < FEWEST_SENTENCES:
         raise SettingError(
-            f"{len(stores['train'])} sentences are too few to train a probe on: give at least {FEWEST_SENTENCES} with "
+            f"Too few sentences to train a probe on ({len(stores['train'])}). Give at least {FEWEST_SENTENCES} with "
             "--treebank. A useful probe needs thousands."
         )
     if "structural" not in options.chosen or all(store.index.states for store in stores.values()):
@@ -141,10 +140,9 @@ def _run_jobs(
     """Run every job without a record and return all records. The maps are read only if a job is left."""
 
     def make(job: Job) -> Record:
-        begun = time.monotonic()
-        record = run_job(job, read(), options, run.check_stop)
-        if options.progress:
-            print(f"{job.name}: {_summarise(record)}, {time.monotonic() - begun:.0f} s", file=sys.stderr)
+        with stage(f"Training {job.name.replace('_', ' ')}") as bar:
+            record = run_job(job, read(), options, run.check_stop)
+            bar.advance(note=_summarise(record))
         return record
 
     return [run.record_once(job.name, Record, partial(make, job)) for job in jobs_of(options, probes, weights)]
@@ -190,7 +188,7 @@ def extract_control(options: ProbeOptions, files: PartFiles, folder: Path, store
     for part, store in stores.items():
         sample = {name: store.index.settings[name] for name in _OF_THE_SAMPLE}
         maps = folder / MAPS / f"{part}-random"
-        controls[part] = _extract(random_model, options, files[part], maps, False, sample)
+        controls[part] = _extract(random_model, options, files[part], maps, bool(store.index.states), sample)
         if _sentences(controls[part]) != _sentences(store):
             raise SettingError(
                 f"{controls[part].folder}: the control reads other sentences than {store.folder}, so the two cannot "
@@ -209,7 +207,6 @@ def _extract(
         hidden_states=states,
         batch_tokens=options.batch_tokens,
         attention=options.attention,
-        progress=options.progress,
         **sample,
     )
 

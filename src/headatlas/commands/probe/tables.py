@@ -31,7 +31,10 @@ PROBES = Table(  # also Hewitt and Manning 2019; Hewitt and Liang 2019; Voita an
         Value("control_constant", "mean uas of the best constant answer on these tasks", "accuracy"),
         Value("selectivity", "uas less control_uas", "accuracy"),
         *interval(
-            "its 95 % interval, over control tasks and sentences", "selectivity", "selectivity_low", "selectivity_high"
+            "its 95 % interval, over control tasks and documents (sentences, if few)",
+            "selectivity",
+            "selectivity_low",
+            "selectivity_high",
         ),
         Value("mdl_bits", "online code length of the training heads; empty if not run", "bits"),
         Value("uniform_bits", "length of the uniform code of the same heads", "bits"),
@@ -114,7 +117,7 @@ PROBE_RELATION_HEADS = Table(
         Value("offset", "the best fixed offset from the dependent to its head", "place"),
         Value("offset_accuracy", "share of arcs with this offset", "accuracy"),
         Value("lead", "accuracy less offset_accuracy", "accuracy"),
-        *interval("its 95 % interval, over sentences", "lead", "lead_low", "lead_high"),
+        *interval("its 95 % interval, over documents (sentences, if few)", "lead", "lead_low", "lead_high"),
         p_value("that lead is 0, two-sided", "lead_p"),
         p_value("the same, corrected over relations (Holm)", "lead_p_holm"),
         Value("rank", "of the head by accuracy among all heads in both directions, 1 the best", "place"),

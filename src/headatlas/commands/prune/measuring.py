@@ -24,6 +24,7 @@ from headatlas.models.gates import gates_without
 from headatlas.models.head_layouts import AttentionBlock, attention_blocks
 from headatlas.models.model import Model
 from headatlas.models.pruning import Head
+from headatlas.progress import moved
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -68,6 +69,7 @@ def compare_speed(
             break
         for side in sides if number % 2 == 0 else reversed(sides):
             seconds = runs[side]()
+            moved()
             if number:
                 taken[side].append(seconds)
     speed: dict[str, dict[str, float]] = {}

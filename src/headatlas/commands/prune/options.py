@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated
-
-from cyclopts import Parameter
+from typing import TYPE_CHECKING
 
 from headatlas.choices import PruneBy
 from headatlas.commands.ablate.options import ExampleOptions
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import LoadOptions, ModelName
-from headatlas.commands.shared.options import Files, Folder, Names, PythonOnly, list_names
+from headatlas.commands.shared.options import Folder, Heads, PythonOnly, ResultsFolder, Texts, list_names
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -29,18 +27,18 @@ class PruneOptions(ExampleOptions, LoadOptions, FormatOptions):
     an embedded model (run `headatlas models` for a list)."""
     out: Folder = "pruned"
     """Folder to write to."""
-    heads: Annotated[Names | None, Parameter(metavar="LAYER-HEAD...")] = None
+    heads: Heads | None = None
     """Heads to remove, for example 3-1 5-7."""
     by: PruneBy | None = None
     """Remove a share of all heads instead: those with the smallest importance, or those that harm least when ablated
     alone."""
     share: float | None = None
     """Share of all heads to remove, between 0 and 1."""
-    ablation: Folder | None = None
+    ablation: ResultsFolder | None = None
     """Folder of results that `headatlas ablate` found for this model, to choose heads by."""
     task: str | None = None
     """Task of --ablation to choose heads by, if it holds several."""
-    text: Files | None = None
+    text: Texts | None = None
     """Choose heads by their importance for predicting the tokens of this text instead."""
     progress: PythonOnly = True
     """Show progress."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 
 from headatlas.commands.prune.run import PrunedFolder
+from headatlas.commands.shared.report import Item, Written
 from headatlas.manifest import BeforeAndAfter
 from headatlas.views.words.about import left_out
 
@@ -13,7 +13,7 @@ _MOST_NAMED = 12
 _MB = 1e6
 
 
-def report_prune(pruned: PrunedFolder, *_: object) -> Iterator[str]:
+def report_prune(pruned: PrunedFolder, *_: object) -> Iterator[Item]:
     """Say which heads were cut out, what that saves, and where the model is."""
     manifest = pruned.manifest
     model, removed = manifest["model"], manifest["removed"]
@@ -40,7 +40,8 @@ def report_prune(pruned: PrunedFolder, *_: object) -> Iterator[str]:
         yield f"Left out: {', '.join(omitted)}"
     if unused := model.get("unused_tensors"):
         yield f"Not saved, because {manifest['saved_as']} does not have these tensors: {_list_some(unused)}"
-    yield f"\nWrote {pruned.folder}{os.sep} ({manifest['saved_as']})."
+    survey = f"headatlas survey {pruned.folder} --text FILE", "describe the heads that are left"
+    yield Written(pruned.folder, manifest["saved_as"], next=(survey,))
 
 
 def _list_some(names: Sequence[str]) -> str:

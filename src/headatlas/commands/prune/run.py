@@ -27,18 +27,21 @@ from headatlas.corpora.sample import sample_text
 from headatlas.corpora.text import read_text
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import sample_segments
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import others_write
 from headatlas.models.head_layouts import attention_blocks
+from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device, load_model
-from headatlas.models.model import Model, check_length, describe_model, model_identity
+from headatlas.models.model import Model
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import Head, bound_heads, pruned_copy
+from headatlas.models.records import describe_model, model_identity
 from headatlas.models.sources import Pruning
+from headatlas.progress import stage
 from headatlas.results.comparison import open_results
 from headatlas.results.folder import Results
+from headatlas.wording import counted
 
 _CHECKED_INPUTS, _CHECKED_TOKENS = 8, 128
 _ROUNDS, _ENOUGH_SECONDS = 5, 20.0
@@ -91,22 +94,27 @@ def _prune(options: PruneOptions, run: RunFolder) -> None:
             values, about = _importance_on_text(_language_model(model, options), files, options)
             corpora["text"] = {"files": described, **about}
         removed = least_needed(values, bound_heads(blocks), options.share or 0)
-    smaller = pruned_copy(model.network, removed, _identity(model), model.name)
-    batch = _sample(model)
-    difference = check_same(model, smaller, removed, batch)
+    with stage(f"Cutting out {counted(len(removed), 'head')}", total=2) as bar:
+        smaller = pruned_copy(model.network, removed, _identity(model), model.name)
+        bar.advance()
+        batch = _sample(model)
+        difference = check_same(model, smaller, removed, batch)
     run.begin(model=describe_model(model, stack), corpora=corpora)
     with quiet_transformers(), others_write(run.folder):
         smaller.save_pretrained(run.folder)
         model.tokenizer.save_pretrained(run.folder)
     record: Pruning = smaller.headatlas_pruning
+    with stage("Timing both models"):
+        speed = compare_speed(model, smaller, batch, _ROUNDS, _ENOUGH_SECONDS)
+        peak_memory = compare_memory(model.network, smaller, model.inputs(batch))
     run.finish(
         saved_as=type(smaller).__name__,
         removed=[f"{layer}-{head}" for layer, head in removed],
         base=dict(record.base),
         kept_heads=[list(layer) for layer in record.kept_heads],
         **sizes(model, smaller, removed, run.folder),
-        speed=compare_speed(model, smaller, batch, _ROUNDS, _ENOUGH_SECONDS),
-        peak_memory=compare_memory(model.network, smaller, model.inputs(batch)),
+        speed=speed,
+        peak_memory=peak_memory,
         measured_on={"inputs": list(batch.input_ids.shape), "device": str(model.device)},
         difference_from_gating=difference,
     )
@@ -165,7 +173,8 @@ def _importance_on_text(
     prediction = NextToken if model.language_model == "causal" else MaskedLM
     task = prediction.read(model, {"text": files}, options)
     stack = model.default_stack
-    with TokenProgress("importance", sum(batch.size for batch in task.batches), show=options.progress) as bar:
+    description = f"Measuring importance: {counted(len(task.ids), 'example')}"
+    with stage(description, sum(batch.size for batch in task.batches)) as bar:
         means = example_importance(task, stack, bar).mean(0)  # [L, H]
     values = {(layer + 1, head + 1): float(means[layer, head]) for layer, head in model.shapes[stack].places}
     return values, {"task": task.name, **task.about, "left_out": task.left_out}

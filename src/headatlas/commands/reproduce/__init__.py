@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Survey", 3, "reproduce.report:report_reproduce", arguments="PAPER ", resumes=True)
+ENTRY = Entry("Survey", 4, "reproduce.report:report_reproduce", arguments="PAPER ", resumes=True)

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import BatchOptions, LoadOptions, ModelName
-from headatlas.commands.shared.options import Files, Folder, Positive, PythonOnly
+from headatlas.commands.shared.options import Files, Folder, Options, Positive, PythonOnly
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -47,7 +47,21 @@ Another model: --model, such as embedded-mlm, which needs no download.
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReproduceOptions(LoadOptions, BatchOptions, FormatOptions):
+class ProbingOptions(Options, panel="Statistics"):
+    """How much to train and to resample."""
+
+    probe_sentences: Positive | None = None
+    """Train the probes on at most this many sentences, sampled at random. Default: all."""
+    probe_seeds: Positive = 3
+    """Number of seeds to train every probe with."""
+    least_count: Positive = 100
+    """Name the best head only for relations with at least this many words."""
+    bootstrap: Positive = 1000
+    """Number of bootstrap replicates for intervals, and of permutations for tests."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReproduceOptions(ProbingOptions, LoadOptions, BatchOptions, FormatOptions):
     """The options of `reproduce`."""
 
     kinds: ClassVar[tuple[str, ...]] = ("text",)
@@ -70,14 +84,6 @@ class ReproduceOptions(LoadOptions, BatchOptions, FormatOptions):
     """Number of segments to sample from the text."""
     max_tokens: Positive = 128
     """Maximum length of an input in tokens, including special tokens."""
-    probe_sentences: Positive | None = None
-    """Train the probes on at most this many sentences, sampled at random. Default: all."""
-    probe_seeds: Positive = 3
-    """Number of seeds to train every probe with."""
-    least_count: Positive = 100
-    """Name the best head only for relations with at least this many words."""
-    bootstrap: Positive = 1000
-    """Number of bootstrap replicates for intervals, and of permutations for tests."""
     seed: int = 0
     """Seed for samples, masking, training and random weights."""
     progress: PythonOnly = True

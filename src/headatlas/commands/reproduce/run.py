@@ -27,6 +27,7 @@ from headatlas.engine.guards import output_folder
 from headatlas.errors import SettingError
 from headatlas.files import write_text
 from headatlas.probes.vectors import GLOVE, glove_is_installed, load_vectors
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas
 from headatlas.results.folder import Results, add_table
 from headatlas.results.tables import TABLES
@@ -39,7 +40,7 @@ TABLE_3 = ("right_branching", "distances_words", "attention", "attention_words",
 OPTION_OF = {"text": "wikipedia", "treebank": "ptb-dev", "coreference": "conll2012"}
 """The input that each corpus of a survey comes from."""
 KINDS: tuple[RandomWeights, ...] = get_args(RandomWeights)
-SHARED = ("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", "trust_remote_code", "progress")
+SHARED = ("max_tokens", "batch_tokens", "bootstrap", "device", "dtype", "seed", "trust_remote_code")
 """The options that the survey and the probes have too."""
 Files = dict[str, list[Path]]
 """The given files by the names of their options."""
@@ -96,7 +97,8 @@ def run_reproduce(options: ReproduceOptions) -> Atlas:
 
 
 def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
-    files, vectors = read_inputs(options)
+    with stage("Reading all inputs"):
+        files, vectors = read_inputs(options)
     shared: dict[str, Any] = {name: getattr(options, name) for name in SHARED}
     surveying = PaperSurveyOptions(
         options.model,

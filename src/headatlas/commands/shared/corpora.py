@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 from cyclopts import Parameter
 
 from headatlas.choices import SegmentStyle
-from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Files, Options, Pairs
+from headatlas.commands.shared.options import DECIDES_MAPS, UNRECORDED, Files, Options, Pairs, Texts
 from headatlas.engine.corpora import KINDS, Reading
 from headatlas.errors import PluginError, SettingError
 
@@ -35,11 +35,16 @@ def _declared(kind: str, what: str, otherwise: Any) -> Any:
 FORMATS = _formats()
 
 
+_FILES: dict[str, Any] = {"text": Texts}  # where something else than files can be given
+
+
 def _corpus_options() -> type[Options]:
     """Make the group of options that give files: one for each kind of corpus, also of other packages."""
     hints = {
         kind: Annotated[
-            Files | None, Parameter(help=_declared(kind, "help", "Its package cannot be imported.")), DECIDES_MAPS
+            _FILES.get(kind, Files) | None,
+            Parameter(help=_declared(kind, "help", "Its package cannot be imported.")),
+            DECIDES_MAPS,
         ]
         for kind in KINDS
     }
@@ -53,7 +58,7 @@ if TYPE_CHECKING:  # what type checkers and editors see: the kinds that headatla
     class CorpusOptions(Options):
         """The files of each kind of corpus."""
 
-        text: Files | None = None
+        text: Texts | None = None
         treebank: Files | None = None
         coreference: Files | None = None
         keyphrases: Files | None = None
@@ -107,4 +112,4 @@ class SegmentOptions(Options, panel="Corpora"):
 
     segment_style: Annotated[SegmentStyle, DECIDES_MAPS] = "auto"
     """Special tokens: pair is [CLS] A [SEP] B [SEP], single is [CLS] A [SEP]. auto uses pairs if the tokenizer supports
-    them."""
+    them and documents have two lines."""

@@ -12,7 +12,8 @@ from typing import Any, Literal, get_args
 
 from headatlas.plugins import command_folders
 
-Panel = Literal["Start here", "Survey", "Train probes", "Intervene", "Look"]  # in the order of `headatlas --help`
+# In the order of `headatlas --help`.
+Panel = Literal["Start here", "Survey", "Intervene", "Look", "Scale and storage"]
 
 
 @dataclass(frozen=True)
@@ -27,15 +28,17 @@ class Entry:
         arguments: The arguments without a flag, for the usage line.
         resumes: Whether the same command resumes after it was stopped.
         in_python: Whether `headatlas` has the function too, for Python callers.
+        light: Whether it answers at once, without torch.
     """
 
     panel: Panel
     place: int
     report: str
-    printing: str = "shared.printing:NoOptions"
+    printing: str = "shared.printing:ReportOptions"
     arguments: str = "MODEL "
     resumes: bool = False
     in_python: bool = True
+    light: bool = False
 
 
 def list_entries() -> dict[str, Entry]:

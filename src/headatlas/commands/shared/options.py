@@ -12,15 +12,19 @@ the field is the help text. `Options` checks the values itself, so Python and th
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Union, get_args, get_origin, get_type_hints
 
 from cyclopts import CoercionError, Parameter, Token
 
+from headatlas.commands.shared.completing import complete_results
 from headatlas.errors import SettingError
+from headatlas.remote import is_url
 
 if TYPE_CHECKING:
     from headatlas.engine.workers import Workers
@@ -43,8 +47,32 @@ class Bounds:
             raise SettingError(f"{flag} must be at most {self.maximum:g}, not {value}.")
 
 
+@dataclass(frozen=True)
+class HeadNames:
+    """Names of heads, such as 8-10, one by one or with commas between them."""
+
+    def check(self, _flag: str, value: Any) -> None:
+        """Raise SettingError for anything that is not the name of a head."""
+        from headatlas.models.heads import parse_head
+
+        for name in list_names(value) or ():
+            parse_head(name)
+
+
+@dataclass(frozen=True)
+class InPython:
+    """A sentence for `help()` on what Python callers can give besides what the command line takes."""
+
+    text: str
+
+
 def _split_values(_hint: Any, tokens: Sequence[Token]) -> list[str]:
     return [token.value for token in tokens]
+
+
+def _split_files(_hint: Any, tokens: Sequence[Token]) -> list[str | Path]:
+    """Paths and URLs; a string that is neither would be a document, which only Python callers can give."""
+    return [token.value if is_url(token.value) else Path(token.value) for token in tokens]
 
 
 def _split_pairs(_hint: Any, tokens: Sequence[Token]) -> dict[str, str]:
@@ -53,6 +81,7 @@ def _split_pairs(_hint: Any, tokens: Sequence[Token]) -> dict[str, str]:
 
 UNRECORDED = "unrecorded"  # settings() omits such options: they cannot change results, or are recorded in another form
 DECIDES_MAPS = "decides maps"  # such options cannot be combined with attention maps that are already stored
+MUST_EXIST = "must exist"  # such options name files or folders, or their URLs
 SEVERAL = Parameter(n_tokens=-1, consume_multiple=True, converter=_split_values)  # --text a.txt b.txt
 
 Positive = Annotated[int, Bounds(1)]
@@ -60,10 +89,25 @@ NonNegative = Annotated[int, Bounds(0)]
 OnByDefault = Annotated[bool, Parameter(negative_bool="no-")]
 PythonOnly = Annotated[bool, Parameter(parse=False), UNRECORDED]  # a keyword that is not an option of the command line
 Folder = Annotated[str | Path, Parameter(metavar="DIR"), UNRECORDED]
-Files = Annotated[str | Path | Sequence[str | Path], SEVERAL, Parameter(metavar="FILE..."), UNRECORDED]
+RESULTS = Parameter(metavar="DIR", completer=complete_results)
+ResultsFolder = Annotated[str | Path, RESULTS, MUST_EXIST, UNRECORDED]  # of an earlier run
+Files = Annotated[
+    str | Path | Iterable[str | Path],
+    SEVERAL,
+    Parameter(metavar="FILE...", converter=_split_files),
+    MUST_EXIST,
+    UNRECORDED,
+]
+Texts = Annotated[
+    Files, InPython("In Python also the texts themselves: a string, a list, or any iterable of documents.")
+]
+Heads = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="LAYER-HEAD..."), HeadNames(), UNRECORDED]
 Names = Annotated[str | Sequence[str], SEVERAL, Parameter(metavar="NAME..."), UNRECORDED]
 Pairs = Annotated[
-    Mapping[str, str], SEVERAL, Parameter(metavar="KIND=NAME...", converter=_split_pairs, accepts_keys=False)
+    Mapping[str, str],
+    SEVERAL,
+    Parameter(metavar="KIND=NAME...", converter=_split_pairs, accepts_keys=False),
+    InPython("In Python a dictionary."),
 ]
 
 
@@ -119,7 +163,7 @@ class Option:
             if get_origin(part) is Literal and value not in get_args(part):
                 token = Token(keyword=flag, value=str(value))  # the sentence that cyclopts prints in the shell
                 raise SettingError(str(CoercionError(token=token, target_type=part, verbose=False)))
-            if isinstance(part, Bounds):
+            if isinstance(part, Bounds | HeadNames):
                 part.check(flag, value)
 
 
@@ -149,9 +193,25 @@ def list_names(value: str | Sequence[str] | None) -> list[str] | None:
     return [name for word in words for name in word.split(",") if name]
 
 
-def list_given(value: str | Sequence[str]) -> list[str]:
+def list_given(value: str | Path | Sequence[str]) -> list[str]:
     """List the values of an option that takes one or several."""
-    return [value] if isinstance(value, str) else list(value)
+    return [str(value)] if isinstance(value, str | Path) else list(value)
+
+
+def refuse_missing(options: Options) -> None:
+    """Refuse paths that do not exist, in the shell before anything heavy is imported. URLs are fetched later."""
+    from headatlas.remote import is_url
+
+    for option in list_options(type(options)):
+        value = getattr(options, option.name)
+        for place in list_given(value) if MUST_EXIST in flatten(option.hint) and value is not None else ():
+            path = Path(place)
+            if is_url(place) or os.path.lexists(path):
+                continue
+            beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+            near = get_close_matches(path.name, beside, 1)
+            meant = f"Did you mean {path.parent / near[0]}?" if near else "Check the path."
+            raise SettingError(f"{place}: no such file or folder. {meant}")
 
 
 def flatten(hint: Any) -> list[Any]:

@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from headatlas.commands.shared.options import OnByDefault, Options
+from headatlas.wording import counted
+
+if TYPE_CHECKING:
+    from headatlas.commands.shared.report import Written
 
 
 @dataclass(frozen=True, kw_only=True)
 class NoOptions(Options):
-    """For reports without options of their own."""
+    """For commands that print a text or nothing."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class FigureOptions(Options, panel="Output"):
+class ReportOptions(Options, panel="Output"):
+    """How to print the report."""
+
+    quiet: bool = False
+    """Print only the paths of what was written, and errors."""
+    json: bool = False
+    """Print the report as one JSON object: folder, page, tables, findings. Progress goes to standard error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FigureOptions(ReportOptions, panel="Output"):
     """What to write besides tables."""
 
     figures: OnByDefault = True
@@ -24,16 +38,11 @@ class FigureOptions(Options, panel="Output"):
 
 
 @dataclass(frozen=True, kw_only=True)
-class DrawingOptions(Options, panel="Output"):
+class DrawingOptions(ReportOptions, panel="Output"):
     """What to draw besides tables."""
 
     figures: OnByDefault = True
     """Draw figures."""
-
-
-def report_paths(paths: Path | list[Path], *_: object) -> Iterable[str]:
-    """Say where files were written."""
-    return map(str, paths if isinstance(paths, list) else [paths])
 
 
 def report_text(text: str, *_: object) -> Iterable[str]:
@@ -41,12 +50,39 @@ def report_text(text: str, *_: object) -> Iterable[str]:
     return [text.removesuffix("\n")]
 
 
+def report_models(text: str, *_: object) -> Iterable[str]:
+    """List models line by line, so that each is broken where the screen ends, and say what to do with one."""
+    from headatlas.commands.shared.report import next_lines
+
+    steps = ("headatlas survey embedded", "describe its heads"), ("headatlas explore embedded-mlm", "in a browser")
+    return [*text.splitlines(), "", *next_lines(steps)]
+
+
 def report_nothing(*_: object) -> Iterable[str]:
     """Say nothing more."""
     return []
 
 
-def report_shard(_result: object, options: Any, _printing: object) -> Iterable[str]:
+def report_page(page: Path, options: Any, _printing: object) -> Iterable[Written]:
+    """Say where the page is."""
+    from headatlas.commands.shared.report import Written
+
+    yield Written(page, page=page, next=((f"headatlas table {options.folder}", "list the tables behind it"),))
+
+
+def report_figures(figures: list[Path], options: Any, _printing: object) -> Iterable[Written]:
+    """Say where the figures are."""
+    from headatlas.commands.shared.report import Written
+
+    made = f"{counted(len({path.stem for path in figures}), 'figure')}, each as SVG, PNG and PDF"
+    place = figures[0].parent if figures else Path(options.out or options.folder)
+    step = f"headatlas page {options.folder}", "the same results as a page to browse"
+    yield Written(place, made, files=tuple(figures), next=(step,))
+
+
+def report_shard(_result: object, options: Any, _printing: object) -> Iterable[Written]:
     """Say how to merge the shard that was run."""
-    yield f"Shard {options.shard} is done: {options.out}."
-    yield "Next: headatlas merge DIR... --out DIR, when all shards are done"
+    from headatlas.commands.shared.report import Written
+
+    step = "headatlas merge DIR... --out DIR", "when all shards are done"
+    yield Written(options.out, f"shard {options.shard}", next=(step,))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
+from headatlas.encoding.token_texts import token_texts
 from headatlas.encoding.word_segments import FITTING_TOKENS, WordSegment
 from headatlas.engine.corpora import KINDS, Corpus, Gold, Tree
 from headatlas.models.model import Model
@@ -21,18 +22,27 @@ from headatlas.results.example import Example
 from headatlas.store.examples import TokenMaps
 from headatlas.store.reading import Store
 
+MOST_BYTES = 1 << 27  # of the maps of all examples, in float16
 
-def choose_examples(corpora: Mapping[str, Corpus], count: int, seed: int) -> dict[str, list[Segment]]:
-    """Choose up to `count` short segments by corpus: the one that figure 1 shows, then equal shares."""
+
+def choose_examples(corpora: Mapping[str, Corpus], count: int, seed: int, heads: int) -> dict[str, list[Segment]]:
+    """Choose up to `count` short segments by corpus: the one that figure 1 shows, then equal shares.
+
+    Of a model with thousands of heads fewer are chosen: as many as have at most MOST_BYTES of maps.
+    """
     first = next(iter(corpora))
     shown = choose_example(first, corpora[first].segments)
     pools = {kind: _candidates(kind, corpus.segments, seed) for kind, corpus in corpora.items()}
     pools[first] = [segment for segment in pools[first] if segment.id != shown.id]
     chosen: dict[str, list[Segment]] = {kind: [shown] if kind == first else [] for kind in corpora}
-    left = count - 1
+    left, room = count - 1, MOST_BYTES // (2 * heads) - len(shown) ** 2
     while left and any(pools.values()):
         kind = min((kind for kind in pools if pools[kind]), key=lambda kind: len(chosen[kind]))
-        chosen[kind].append(pools[kind].pop())
+        segment = pools[kind].pop()
+        room -= len(segment) ** 2
+        if room < 0:
+            break
+        chosen[kind].append(segment)
         left -= 1
     return chosen
 
@@ -52,9 +62,10 @@ def _candidates(kind: str, segments: Sequence[Segment], seed: int) -> list[Segme
 
 def make_example(model: Model, kind: str, corpus: Corpus, segment: Segment, maps: NDArray[np.floating]) -> Example:
     """Return a segment with its maps, in words and with what the corpus says about them."""
-    tokens = list(model.tokenizer.convert_ids_to_tokens(segment.ids.tolist()))
+    names = list(model.tokenizer.convert_ids_to_tokens(segment.ids.tolist()))
+    tokens = token_texts(names, model.tokenizer)
     if not isinstance(segment, WordSegment):
-        word_of, words = _words(model, tokens, segment.words)
+        word_of, words = _words(model, names, segment.words)
         return _example(tokens, word_of, maps, words, kind, Gold())
     gold = KINDS[kind]().gold(segment, corpus.about)
     return _example(tokens, segment.words.tolist(), maps, segment.text, kind, gold)

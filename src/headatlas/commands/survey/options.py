@@ -11,6 +11,7 @@ from cyclopts import Parameter
 
 from headatlas.choices import Definitions, RandomWeights
 from headatlas.commands.shared.command import command
+from headatlas.commands.shared.completing import complete_studies
 from headatlas.commands.shared.corpora import CorpusOptions, FormatOptions, SegmentOptions
 from headatlas.commands.shared.models import SPREAD, ModelOptions, OptionalModel, RandomWeightsOptions, split_revision
 from headatlas.commands.shared.options import (
@@ -21,6 +22,7 @@ from headatlas.commands.shared.options import (
     Options,
     Positive,
     PythonOnly,
+    ResultsFolder,
     ShardOptions,
     WorkerOptions,
     flag_of,
@@ -39,6 +41,9 @@ else:
 
     class Study:
         """Stands in for the class in signatures: importing it would import torch, which --help must not wait for."""
+
+
+STUDY_NAMES = Parameter(metavar="NAME...", completer=complete_studies)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,16 +82,17 @@ class ExampleOptions(Options, panel="Output"):
     """What to write besides tables."""
 
     examples: Positive = 60
-    """Number of short inputs to save with all their attention maps, for the page."""
+    """Number of short inputs to save with all their attention maps, for the page. Fewer are saved if their maps would
+    take more than 128 MB, as those of thousands of heads do."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChoiceOptions(Options):
     """What to survey, and how much of it."""
 
-    maps: Folder | None = None
+    maps: ResultsFolder | None = None
     """Folder of attention maps saved by `headatlas extract`, to read instead of running a model."""
-    studies: Annotated[str | Sequence[str | Study] | None, SEVERAL, Parameter(metavar="NAME..."), UNRECORDED] = None
+    studies: Annotated[str | Sequence[str | Study] | None, SEVERAL, STUDY_NAMES, UNRECORDED] = None
     """Studies to run:"""
     segments: Annotated[Positive, DECIDES_MAPS] = 1000
     """Number of segments to sample from the text."""
@@ -203,8 +209,10 @@ class SurveyOptions(
 
 def _folder_named_after(source: object) -> str:
     """Name a folder after a model, by its name, path or object, or after a folder of maps."""
-    name, _ = split_revision(str(getattr(source, "name", source)))
-    return f"atlas-{Path(name).name}"
+    if isinstance(source, tuple):
+        source = source[0]  # a network, with its tokenizer
+    name = source if isinstance(source, str | Path) else getattr(source, "name", getattr(source, "name_or_path", ""))
+    return f"atlas-{Path(split_revision(str(name))[0]).name or type(source).__name__}"
 
 
 def _check_object(study: object) -> None:
@@ -236,6 +244,15 @@ def survey(options: SurveyOptions) -> Atlas:
         headatlas survey --maps maps
 
     In Python: headatlas.survey("gpt2", text="wiki.txt", segments=300, out="gpt2")
+
+    >>> import headatlas as ha
+    >>> documents = ["The cat saw its shadow. It ran.", "Nobody came. The dog barked all night."]
+    >>> atlas = ha.survey("embedded", text=documents, studies="positions", out="atlas", progress=False)
+    >>> positions = atlas.tables["positions"]
+    >>> positions.query("offset == -1").nlargest(2, "value")[["layer", "head"]]
+         layer  head
+    6        1     3
+    105      3    12
     """
     from headatlas.commands.survey.run import run_survey  # imported here because it needs torch
 

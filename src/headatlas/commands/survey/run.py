@@ -16,12 +16,14 @@ from headatlas.encoding.segments import Segment
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import ParsedSegment, WordSegment
 from headatlas.engine.corpora import KINDS, Corpus
-from headatlas.engine.job import attempt, describe_failure, is_own
+from headatlas.engine.job import attempt, describe_failure, how_computed, is_own
 from headatlas.engine.run import run_studies
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import CorpusError, PluginError
 from headatlas.models.model import Observable
+from headatlas.models.stacks import HeadShape
 from headatlas.plugins import packages_of
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas, write_examples, write_relation_examples
 from headatlas.results.example import Example, RelationExample
 from headatlas.results.folder import write_tables
@@ -60,31 +62,37 @@ class _Survey:
         corpora = self._read_corpora()
         self.run.begin(model=self.source.about)
         chosen = self._choose_examples(corpora)
-        studies: dict[str, Study] = {}
+        made, names = Made(), list[str]()
         examples: list[Example] = []
-        clear: list[ClearSentences | ClearMentions] = []
-        for kind, corpus in corpora.items():
-            of_kind, failures = configured(self.source, self.options, kind, corpus.about)
-            keepers = self._keepers(corpus, chosen.get(kind, []), of_kind)
-            failures |= self._observe(self.source.observed, corpus.segments, of_kind | keepers, kind)
-            self._skip(of_kind, failures)
-            self._observe_control(kind, corpus, of_kind)
+        clear: list[RelationExample] = []
+        computed_in: dict[str, str] = {}
+        for kind, corpus in corpora.items():  # the sums of one corpus are turned into tables before the next is read
+            studies, failures = configured(self.source, self.options, kind, corpus.about)
+            keepers = self._keepers(corpus, chosen.get(kind, []), studies)
+            failures |= self._observe(self.source.observed, corpus.segments, studies | keepers, kind)
+            self._skip(studies, failures)
+            computed_in[kind] = how_computed(self.source.observed, studies)
+            self._observe_control(kind, corpus, studies)
             examples += self._make_examples(kind, corpus, chosen.get(kind, []), keepers.get(KeptMaps.name))
-            clear += [keeper for keeper in keepers.values() if isinstance(keeper, ClearSentences | ClearMentions)]
-            studies |= of_kind
-        made = make_frames(studies) if self.options.shard is None else Made()
-        self._skip(studies, made.failures)
-        if not studies:
+            if self.options.shard is None:
+                made.add(studies)
+                self._skip(studies, made.failures)
+                clear += clear_examples(keepers.values(), made.frames)
+            names += studies
+        if not names:
             reasons = "; ".join(f"{name}: {why}" for name, why in self.skipped.items())
             raise PluginError(f"None of the chosen studies could run. {reasons}.")
-        rows = self._write_tables(made, clear) if self.options.shard is None else {}
+        rows = write_tables(self.run.folder, made.frames, made.declared) if made.frames else {}
+        if {ClearSentences.best_heads, ClearMentions.best_heads} & rows.keys():
+            write_relation_examples(self.run.folder, clear)
         if isinstance(self.source, StoreSource):
             examples = stored_examples(self.source.store, self.options.examples)
         write_examples(self.run.folder, examples)
         self.run.finish(
             corpora={kind: self._describe(kind, corpus) for kind, corpus in corpora.items()},
+            computed_in=computed_in,
             studies_skipped=self.skipped,
-            plugins=packages_of(STUDIES, studies) | packages_of(KINDS, corpora),
+            plugins=packages_of(STUDIES, names) | packages_of(KINDS, corpora),
             findings=made.findings,
             tables=rows,
         )
@@ -95,7 +103,8 @@ class _Survey:
         corpora: dict[str, Corpus] = {}
         for kind in (kind for kind in KINDS if kind in read_by):
             try:
-                corpora[kind] = self.source.read(kind)
+                with stage(f"Reading the {kind}"):
+                    corpora[kind] = self.source.read(kind)
                 corpora[kind].about["unknown"] = self.source.count_unknown(corpora[kind])
                 if not KINDS.is_own(kind):
                     try_kind(kind, self._describe(kind, corpora[kind]), corpora[kind].segments)
@@ -115,7 +124,8 @@ class _Survey:
         """Choose the inputs to keep, if there is a model that can run on cut ones."""
         if isinstance(self.source, StoreSource):
             return {}
-        return choose_examples(corpora, self.options.examples, self.options.seed)
+        heads = HeadShape(tuple(self.source.about["heads"])).total
+        return choose_examples(corpora, self.options.examples, self.options.seed, heads)
 
     def _keepers(self, corpus: Corpus, chosen: list[Segment], studies: Mapping[str, Study]) -> dict[str, Study]:
         """Make what keeps maps during the pass: of examples that are whole, and of sentences for figure 5."""
@@ -144,15 +154,17 @@ class _Survey:
         whole = {segment.id for segment in self._whole(corpus, chosen)}
         cut = [segment for segment in chosen if segment.id not in whole]
         of_cut = KeptMaps(cut)
-        run_studies(
-            self.source.observed,
-            cut,
-            {KeptMaps.name: of_cut},
-            kinds=self.source.token_kinds,
-            batch_tokens=1,
-            stack=self.source.stack,
-            checkpoint=self.run.checkpoint(f"{kind}-examples"),
-        )
+        if cut:
+            run_studies(
+                self.source.observed,
+                cut,
+                {KeptMaps.name: of_cut},
+                kinds=self.source.token_kinds,
+                batch_tokens=1,
+                stack=self.source.stack,
+                checkpoint=self.run.checkpoint(f"{kind}-examples"),
+                description="Running the examples that were cut",
+            )
         maps = {segment.id: of_cut.maps_of(segment) for segment in cut}
         if isinstance(kept, KeptMaps):
             maps |= {segment.id: kept.maps_of(segment) for segment in chosen if segment.id in whole}
@@ -174,8 +186,7 @@ class _Survey:
             stack=self.source.stack,
             checkpoint=self.run.checkpoint(name),
             workers=options.pool(options.device),
-            description=f"{Path(model.name).name}: {name}",
-            show_progress=options.progress,
+            description=f"Surveying {Path(model.name).name} on the {name}",
         )
 
     def _observe_control(self, kind: str, corpus: Corpus, studies: Mapping[str, Study]) -> None:
@@ -185,6 +196,8 @@ class _Survey:
             return
         blank, _ = configured(self.source, self.options, kind, corpus.about)
         controls = {name: blank[name] for name in takers}
+        for control in controls.values():
+            control.omit_replicates()
         failures = self._observe(self.source.load_control(), corpus.segments, controls, f"{kind}-control")
         for name in takers - failures.keys():
             studies[name].control = controls[name]
@@ -193,18 +206,6 @@ class _Survey:
         for name, failure in failures.items():
             studies.pop(name, None)
             self.skipped[name] = say_failed(self.source.chosen[name], failure)
-
-    def _write_tables(self, made: Made, clear: Sequence[ClearSentences | ClearMentions]) -> dict[str, int]:
-        """Write every table, and clear examples of the best heads; return the number of rows of each table."""
-        rows = write_tables(self.run.folder, made.frames, made.declared)
-        if clear:
-            examples = [
-                RelationExample(**{name: row[name] for name in _OF_EXAMPLE}, **sentence._asdict())
-                for keeper in clear
-                for row, sentence in keeper.clearest(made.frames[keeper.best_heads])
-            ]
-            write_relation_examples(self.run.folder, examples)
-        return rows
 
     def _describe(self, kind: str, corpus: Corpus) -> dict[str, Any]:
         return {"files": self.source.files[kind], **corpus.about, "left_out": corpus.left_out}
@@ -217,7 +218,7 @@ def say_failed(study: Study, failure: str) -> str:
     return f"{origin} failed: {failure}"
 
 
-@dataclass(frozen=True)
+@dataclass
 class Made:
     """What studies make of their sums.
 
@@ -226,25 +227,28 @@ class Made:
         declared: The declarations of these tables.
         findings: What the tables of studies of other packages show, in sentences.
         failures: The studies of other packages that failed, and how.
+        labels: What the studies say about heads.
     """
 
     frames: Frames = field(default_factory=dict)
     declared: dict[str, Table] = field(default_factory=dict)
     findings: dict[str, list[str]] = field(default_factory=dict)
     failures: dict[str, str] = field(default_factory=dict)
+    labels: list[Label] = field(default_factory=list)
+
+    def add(self, studies: Mapping[str, Study]) -> None:
+        """Make every table of some studies, and of all so far what they say together about each head."""
+        self.frames.pop(BEHAVIOURS.name, None)
+        with stage("Estimating intervals", total=len(studies)) as bar:
+            for name, study in studies.items():
+                bar.begin(1, note=name.replace("_", " "))
+                attempt(name, study, self.failures, partial(_make_of_study, study, self))
+                bar.advance()
+        self.frames[BEHAVIOURS.name] = table_of_labels(self.labels)
+        self.declared[BEHAVIOURS.name] = BEHAVIOURS
 
 
-def make_frames(studies: Mapping[str, Study]) -> Made:
-    """Make every table of every study, and what they say together about each head."""
-    made = Made(declared={BEHAVIOURS.name: BEHAVIOURS})
-    labels: list[Label] = []
-    for name, study in studies.items():
-        attempt(name, study, made.failures, partial(_make_of_study, study, made, labels))
-    made.frames[BEHAVIOURS.name] = table_of_labels(labels)
-    return made
-
-
-def _make_of_study(study: Study, made: Made, labels: list[Label]) -> None:
+def _make_of_study(study: Study, made: Made) -> None:
     """Add all that a study makes, or nothing if it fails."""
     tables = {table.name: table for table in study.tables}
     if not is_own(study):
@@ -262,7 +266,17 @@ def _make_of_study(study: Study, made: Made, labels: list[Label]) -> None:
     made.frames.update(conformed)
     made.declared.update(tables)
     made.findings.update({study.name: sentences} if sentences else {})
-    labels.extend(labels_here)
+    made.labels.extend(labels_here)
+
+
+def clear_examples(keepers: Iterable[Study], frames: Frames) -> list[RelationExample]:
+    """The sentences on which the best heads are clearly right."""
+    return [
+        RelationExample(**{name: row[name] for name in _OF_EXAMPLE}, **sentence._asdict())
+        for keeper in keepers
+        if isinstance(keeper, ClearSentences | ClearMentions)
+        for row, sentence in keeper.clearest(frames[keeper.best_heads])
+    ]
 
 
 def try_kind(kind: str, about: Mapping[str, Any], segments: Sequence[Segment]) -> None:

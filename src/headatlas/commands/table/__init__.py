@@ -2,4 +2,12 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Look", 4, "shared.printing:report_text", arguments="DIR NAME ", in_python=False)
+ENTRY = Entry(
+    "Look",
+    1,
+    "shared.printing:report_text",
+    printing="shared.printing:NoOptions",
+    arguments="DIR [NAME] ",
+    in_python=False,
+    light=True,
+)

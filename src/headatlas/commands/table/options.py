@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated
 
@@ -10,25 +10,28 @@ from cyclopts import Parameter
 
 from headatlas.choices import TableFormat
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.options import Folder, Options, Positive
+from headatlas.commands.shared.completing import complete_columns, complete_tables
+from headatlas.commands.shared.options import Options, Positive, ResultsFolder
+
+SORT = Parameter(metavar="COLUMN", allow_leading_hyphen=True, completer=complete_columns)
 
 
 @dataclass(frozen=True, kw_only=True)
 class TableOptions(Options):
     """The options of `table`."""
 
-    folder: Folder = field(kw_only=False)
+    folder: ResultsFolder = field(kw_only=False)
     """Folder made by `headatlas survey` or another command that writes tables."""
-    name: str = field(kw_only=False)
-    """A table, such as positions or entropy. dependencies, coreference and probes are shown with the published figures
-    beside them."""
+    name: Annotated[str | None, Parameter(completer=complete_tables)] = field(default=None, kw_only=False)
+    """A table, such as positions or entropy, or findings. dependencies, coreference and probes are shown with the
+    published figures beside them. Omit it to list all tables."""
     format: TableFormat | None = None
     """How to write it. Default: as the suffix of --out says, else terminal."""
     out: Annotated[str | Path | None, Parameter(metavar="FILE")] = None
     """File to write to (.txt, .csv, .md, .tex) instead of the screen."""
     rows: Positive | None = None
     """Show at most this many rows."""
-    sort: Annotated[str | None, Parameter(metavar="COLUMN", allow_leading_hyphen=True)] = None
+    sort: Annotated[str | None, SORT] = None
     """Column to sort by: numbers from the largest, text from A. -COLUMN reverses the order."""
     raw: bool = False
     """Show dependencies, coreference and probes as plain tables, with a row for every head."""
@@ -41,6 +44,7 @@ def table(options: TableOptions) -> str:
     CSV holds the words of a corpus as they are. Import it into a spreadsheet as text: a word that begins with = would
     be taken for a formula.
 
+        headatlas table atlas
         headatlas table atlas positions --sort value --rows 10
         headatlas table atlas dependencies --out table1.tex
         headatlas table atlas dependencies --raw --format csv > every_head.csv
@@ -50,11 +54,17 @@ def table(options: TableOptions) -> str:
     from headatlas.files import write_text
     from headatlas.results.comparison import open_results
     from headatlas.results.rendering import choose_format, render
-    from headatlas.views.published.views import view_of
+    from headatlas.views.published.views import list_tables, view_of
 
     out = None if options.out is None else Path(options.out)
     chosen = choose_format(options.format, out)
-    view = view_of(open_results(options.folder), options.name, raw=options.raw).chosen(options.sort, options.rows)
+    results = open_results(options.folder)
+    if options.name is None:
+        next_step = f"Next: headatlas table {options.folder} NAME"
+        view = replace(list_tables(results), notes=(next_step,))
+    else:
+        view = view_of(results, options.name, raw=options.raw)
+    view = view.chosen(options.sort, options.rows)
     if out is None:
         columns = shutil.get_terminal_size(fallback=(0, 0)).columns
         return render(view, chosen, columns or None)

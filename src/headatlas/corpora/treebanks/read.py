@@ -66,9 +66,11 @@ def _detect(path: Path) -> str:
                 continue
             if line.count("\t") == COLUMNS - 1:
                 return _conllu_or_conllx(path, [row for _, row in block if not row.startswith("#")])
+            if len(line.split()) == COLUMNS:
+                return "conllu"  # whose reader says what is wrong with blanks between columns
             raise CorpusError(
                 f"is in none of the known formats: {', '.join(TREEBANK_FORMATS[1:])}. Convert it, "
-                "or name its format to see what is wrong with the line.",
+                "or name its format with --format treebank=NAME to see what is wrong with the line.",
                 path,
                 number,
             )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headatlas.corpora.files import name_files
 from headatlas.corpora.sample import sample_text
-from headatlas.corpora.text import TextFormat, read_text
+from headatlas.corpora.text import TextFormat, has_two_lines, read_text
 from headatlas.engine.corpora.kind import Corpus, CorpusKind, Reading
 from headatlas.wording import counted
 
@@ -31,13 +31,16 @@ class Text(CorpusKind):
         from headatlas.encoding.common_tokens import common_tokens
         from headatlas.encoding.segments import sample_segments
 
+        layout, style = reading.format_of("text"), reading.segment_style
+        if style == "auto" and not has_two_lines(read_text(files, layout)):
+            style = "single"  # no document has two lines to make a pair of
         sample = sample_segments(
-            read_text(files, reading.format_of("text")),
+            read_text(files, layout),
             tokenizer,
             count=reading.segments,
             max_tokens=reading.max_tokens,
             seed=reading.seed,
-            style=reading.segment_style,
+            style=style,
             zero_token_types=reading.definitions == "code",
         )
         about = {

@@ -1,4 +1,4 @@
-"""The CPU kernels of `received` and `key_measures`: every map is read once, a row at a time."""
+"""The CPU kernels of `add_received` and `key_measures`: every map is read once, a row at a time."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from headatlas.statistics.kernels import Flags, Floats, Integers
 from headatlas.statistics.kernels.threads import numba_threads
 
 SMALL = 100_000  # numbers; less work than this is not worth a second thread
-FORMS = 4  # mean and max over all rows, over text rows
 _TINY = np.finfo(np.float32).tiny
 
 
-def received_cpu(weights: Tensor, mask: Tensor, text: Tensor, causal: bool) -> Tensor:
-    """Attention received by each token: [B, H, FORMS, T] float32."""
+def add_received_cpu(sums: Tensor, weights: Tensor, row: int, column: int, lengths: Tensor, text: Tensor) -> None:
+    """Add the rows of a tile to the sums [S, H, 4, T] float32; see `statistics.received.add_received`."""
     maps = weights.detach().to(torch.float32).contiguous().numpy()
-    out = np.zeros((*maps.shape[:2], FORMS, maps.shape[-1]), dtype=np.float32)
     with numba_threads(maps.size >= SMALL):
-        _received(maps, mask.sum(1).numpy(), text.numpy(), causal, out)
-    return torch.from_numpy(out)
+        _received(maps, row, column, lengths.numpy(), text.numpy(), sums.numpy())
 
 
 def key_measures_cpu(scores: Tensor, key: Tensor, other: Tensor, least_share: float) -> Tensor:
@@ -34,29 +31,20 @@ def key_measures_cpu(scores: Tensor, key: Tensor, other: Tensor, least_share: fl
 
 
 @njit(parallel=True, cache=True)  # type: ignore[untyped-decorator]
-def _received(maps: Floats, lengths: Integers, text: Flags, causal: bool, out: Floats) -> None:
-    heads = maps.shape[1]
+def _received(maps: Floats, first: int, low: int, lengths: Integers, text: Flags, out: Floats) -> None:
+    heads, rows, columns = maps.shape[1:]
     for task in prange(maps.shape[0] * heads):
         batch, head = task // heads, task % heads
         n = lengths[batch]
-        of_head = out[batch, head]
-        for i in range(n):
-            row = maps[batch, head, i, :n]
-            place = 2 if text[batch, i] else 0  # special rows apart from those of text, put together below
-            total, most = of_head[place], of_head[place + 1]
-            for j in range(n):
+        width = max(min(columns, n - low), 0)
+        for i in range(first, min(first + rows, n)):
+            row = maps[batch, head, i - first]
+            form = 2 if text[batch, i] else 0
+            total = out[batch, head, form, low : low + width]
+            most = out[batch, head, form + 1, low : low + width]
+            for j in range(width):
                 total[j] += row[j]
                 most[j] = row[j] if row[j] > most[j] else most[j]  # max() minds NaN, which takes one at a time
-        rows_of_all, rows_of_text = n, np.int64(0)
-        for i in range(n):
-            rows_of_text += text[batch, i]
-        for j in range(n):
-            of_head[0, j] = (of_head[0, j] + of_head[2, j]) / max(rows_of_all, 1)
-            of_head[1, j] = max(of_head[1, j], of_head[3, j])
-            of_head[2, j] /= max(rows_of_text, 1)
-            if causal:  # row j is the last that does not see token j + 1
-                rows_of_all -= 1
-                rows_of_text -= text[batch, j]
 
 
 @njit(parallel=True, cache=True)  # type: ignore[untyped-decorator]

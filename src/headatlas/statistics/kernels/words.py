@@ -1,4 +1,4 @@
-"""The CPU kernels of `word_attention` and `predictions`: a map of a sentence fits the cache, so each is read once.
+"""The CPU kernels of `add_word_rows` and `predictions`: a map of a sentence fits the cache, so each is read once.
 
 A sentence's maps are so small that the fixed cost of tensor operations outweighs their work many times. Sums are
 taken in the order of the tokens, so a sentence's numbers do not depend on the batch it came with.
@@ -15,17 +15,15 @@ from headatlas.statistics.kernels import Bits, Flags, Floats, Integers
 from headatlas.statistics.kernels.threads import numba_threads
 
 SMALL = 2_000_000  # numbers; less work than this, about a millisecond, is not worth a second thread
-_MEAN, _FIRST, _MAX = 0, 1, 2
-_MODES = {"mean": _MEAN, "first": _FIRST, "max": _MAX}
 
 
-def word_attention_cpu(weights: Tensor, index: Tensor, size: int, how: str) -> Tensor:
-    """Attention between words: [B, H, size, size] float32. weights: [B, H, Q, K] on the CPU, any float type."""
+def add_word_rows_cpu(
+    sums: Tensor, weights: Tensor, row: int, column: int, rows: Tensor, words: Tensor, how: str
+) -> None:
+    """Add the rows of a tile to the sums [S, H, N, W] float32; see `statistics.words.add_word_rows`."""
     maps = weights.detach().to(torch.float32).contiguous().numpy()
-    out = np.zeros((*maps.shape[:2], size, size), dtype=np.float32)
     with numba_threads(maps.size >= SMALL):
-        _all_maps(maps, index.numpy(), _MODES[how], out)
-    return torch.from_numpy(out)
+        _all_maps(maps, row, column, rows.numpy(), words.numpy(), how == "max", sums.numpy())
 
 
 def predictions_cpu(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
@@ -38,49 +36,42 @@ def predictions_cpu(maps: Tensor, candidates: Tensor) -> tuple[Tensor, Tensor]:
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]
-def _one_map(weights: Floats, slots: Integers, mode: int, room: Floats, tokens_of: Integers, out: Floats) -> None:
-    """One head's map [Q, K] to [W, W]. slots: the word of each token, W where none; room: for [W + 1] numbers."""
-    size = len(out)
-    tokens_of[:] = 0
-    for i in range(len(slots)):
-        word = slots[i]
-        if word == size or (mode == _FIRST and tokens_of[word]):
+def _one_map(weights: Floats, rows: Integers, slots: Integers, largest: bool, room: Floats, out: Floats) -> None:
+    """Add rows [R, C] of one head's map to [N, W]. slots: the word of each column, W where none; room: for [W + 1]."""
+    size = out.shape[1]
+    for i in range(len(rows)):
+        if rows[i] < 0:
             continue
-        tokens_of[word] += 1
         room[:] = 0
         row = weights[i]
         for j in range(len(slots)):
             room[slots[j]] += row[j]
-        row_out = out[word]
-        if mode == _MAX:
+        row_out = out[rows[i]]
+        if largest:
             for other in range(size):
                 row_out[other] = max(row_out[other], room[other])
         else:
             for other in range(size):
                 row_out[other] += room[other]
-    for word in range(size):
-        scale = np.float32(tokens_of[word]) if mode == _MEAN else np.float32(1)
-        if mode == _MAX:
-            scale = out[word].sum()
-        if scale != 1 and scale != 0:
-            out[word] /= scale
 
 
 @njit(cache=True, parallel=True)  # type: ignore[untyped-decorator]
-def _all_maps(weights: Floats, index: Integers, mode: int, out: Floats) -> None:
-    size = out.shape[2]
+def _all_maps(
+    weights: Floats, first: int, low: int, rows: Integers, words: Integers, largest: bool, out: Floats
+) -> None:
+    size, high = out.shape[3], low + weights.shape[3]
     for segment in prange(weights.shape[0]):
-        tokens = 0
-        for place in range(index.shape[1]):
-            if index[segment, place] >= 0:
-                tokens = place + 1
-        slots = np.empty(tokens, dtype=np.int64)
-        for place in range(tokens):
-            slots[place] = index[segment, place] if index[segment, place] >= 0 else size
-        tokens_of = np.empty(size, dtype=np.int64)
+        last = low
+        for place in range(low, high):
+            if words[segment, place] >= 0:
+                last = place + 1
+        slots = np.empty(last - low, dtype=np.int64)
+        for place in range(low, last):
+            slots[place - low] = words[segment, place] if words[segment, place] >= 0 else size
+        of_tile = rows[segment, first : first + weights.shape[2]]
         room = np.empty(size + 1, dtype=np.float32)
         for head in range(weights.shape[1]):
-            _one_map(weights[segment, head], slots, mode, room, tokens_of, out[segment, head])
+            _one_map(weights[segment, head], of_tile, slots, largest, room, out[segment, head])
 
 
 @njit(cache=True)  # type: ignore[untyped-decorator]

@@ -5,7 +5,6 @@ And the causal test: one line per relation, the head found for it beside other h
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import product
 
 import numpy as np
@@ -25,6 +24,7 @@ from headatlas.views.figures.style import (
     INK,
     LOOKS,
     VERMILLION,
+    Picture,
     drawable,
     styled,
 )
@@ -42,11 +42,11 @@ ORDERS = {
 
 
 @styled
-def ablation_figure(ablation: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def ablation_figure(ablation: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """The change of each task's first measure without each head; framed if p < 0.01, corrected for all heads."""
     first = ablation.groupby("task", sort=False)["measure"].first()
     frames = [rows[rows["measure"] == first[str(task)]] for task, rows in ablation.groupby("task", sort=False)]
-    figure, all_axes = heat_grid(frames)
+    figure, all_axes = heat_grid(frames, ax=ax)
     for axes, rows in zip(all_axes, frames, strict=True):
         values, p_values = by_head(rows, "change"), by_head(rows, "p_value")
         whole = float(rows["score"].iloc[0] - rows["change"].iloc[0])
@@ -59,10 +59,10 @@ def ablation_figure(ablation: pd.DataFrame, _labels: Mapping[str, str] | None = 
 
 
 @styled
-def importance_figure(importance: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def importance_figure(importance: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """Each head's importance: the mean absolute gradient of the loss with respect to its gate."""
     frames = [rows for _, rows in importance.groupby("task", sort=False)]
-    figure, all_axes = heat_grid(frames)
+    figure, all_axes = heat_grid(frames, ax=ax)
     for axes, rows in zip(all_axes, frames, strict=True):
         values = by_head(rows, "value")
         heat_map(axes, values, "Blues", from_zero(values), f"{rows['task'].iloc[0]}: importance, mean |∂L/∂gate|")
@@ -70,10 +70,10 @@ def importance_figure(importance: pd.DataFrame, _labels: Mapping[str, str] | Non
 
 
 @styled
-def sets_figure(set_changes: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def sets_figure(set_changes: pd.DataFrame) -> Figure:
     """Each head as a point: the change without it on one set of a task and on another, a panel per measure."""
     panels = [rows for _, rows in set_changes.groupby(["set_a", "set_b", "measure"], sort=False)]
-    figure = Figure(figsize=(3.4, 3.1 * len(panels)), layout="constrained")
+    figure = Picture(figsize=(3.4, 3.1 * len(panels)), layout="constrained")
     for axes, rows in zip(figure.subplots(len(panels), 1, squeeze=False)[:, 0], panels, strict=True):
         for line in (axes.axhline, axes.axvline):
             line(0, color=FAINT, linewidth=0.7)
@@ -88,7 +88,7 @@ def sets_figure(set_changes: pd.DataFrame, _labels: Mapping[str, str] | None = N
 
 
 @styled
-def causal_figure(causal: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def causal_figure(causal: pd.DataFrame) -> Figure:
     """How much more the loss rises in each relation than outside it, without its head and without others.
 
     One panel per end that is hidden and way of removing. The line is the 95 % interval of the difference between the
@@ -100,7 +100,7 @@ def causal_figure(causal: pd.DataFrame, _labels: Mapping[str, str] | None = None
     ]
     order = causal.groupby("relation")["lead"].mean().sort_values(kind="stable").index
     height = 0.9 + 0.19 * len(order)
-    figure = Figure(figsize=(1.6 + 2.9 * len(kinds), 0.5 + height * len(ends)), layout="constrained")
+    figure = Picture(figsize=(1.6 + 2.9 * len(kinds), 0.5 + height * len(ends)), layout="constrained")
     all_axes = figure.subplots(len(ends), len(kinds), squeeze=False, sharex=True)
     for axes, (end, kind, rows) in zip(all_axes.ravel(), panels, strict=True):
         _relations(axes, rows.set_index("relation").reindex([name for name in order if name in set(rows["relation"])]))
@@ -140,13 +140,13 @@ def _relations(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 @styled
-def removal_figure(removal_curve: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def removal_figure(removal_curve: pd.DataFrame) -> Figure:
     """The first measure of each task; with several tasks, a last panel compares what each keeps of its score."""
     first = removal_curve.groupby("task", sort=False)["measure"].first()
     tasks = [removal_curve.query("task == @task and measure == @measure") for task, measure in first.items()]
     several = len(tasks) > 1
     panels = len(tasks) + several
-    figure = Figure(figsize=(4.6, 2.5 * panels), layout="constrained")
+    figure = Picture(figsize=(4.6, 2.5 * panels), layout="constrained")
     all_axes: list[Axes] = list(figure.subplots(panels, 1, squeeze=False)[:, 0])
     for axes, rows in zip(all_axes, tasks, strict=False):
         _orders(axes, rows)

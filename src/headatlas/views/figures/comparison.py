@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 
 from headatlas.results.comparison import Comparison
 from headatlas.views.figures.heat_maps import by_head, from_zero, heat_grid, heat_map
-from headatlas.views.figures.style import BLUE, FAINT, INK, VERMILLION, drawable, families_for, single_panel, styled
-from headatlas.views.words.comparison import SIGNIFICANT, SURFACE, names_of, relations_by, significant
+from headatlas.views.figures.style import BLUE, FAINT, INK, VERMILLION, Picture, drawable, single_panel, styled
+from headatlas.views.words.comparison import SIGNIFICANT, SURFACE, significant
 
 Array = NDArray[np.float64]
 DIVERGENCE = "Jensen-Shannon divergence (nats)"
@@ -25,40 +26,41 @@ _LONGEST_NAME = 34
 _ROW_INCHES = 0.19
 
 
-def comparison_figures(comparison: Comparison) -> Iterator[tuple[str, Figure]]:
-    """Draw every figure that the comparison has data for, with the stem of its file."""
-    tables, names = comparison.tables, names_of(comparison.manifest)
+def comparison_figures(comparison: Comparison, **looks: Any) -> Iterator[tuple[str, Figure]]:
+    """Draw every figure that the comparison has data for, with the stem of its file. looks: as figures take them."""
+    tables = comparison.tables
     if "head_matches" in tables:
         if tables["head_matches"]["own"].notna().any():
-            yield "heads_moved", heads_moved_figure(tables["head_matches"], names)
-        yield "head_matches", head_matches_figure(tables["cross_distances"], tables["head_matches"], names)
+            yield "heads_moved", heads_moved_figure(comparison, **looks)
+        yield "head_matches", head_matches_figure(comparison, **looks)
     differences = tables["differences"]
     if (differences["scope"] == "best").any():
-        yield "best_heads", best_heads_figure(differences, names, relations_by(comparison.manifest))
+        yield "best_heads", best_heads_figure(comparison, **looks)
     if ((differences["scope"] == "head") & differences["table"].isin([table for table, _, _ in SURFACE])).any():
-        yield "surface", surface_figure(differences, names)
+        yield "surface", surface_figure(comparison, **looks)
 
 
 @styled
-def heads_moved_figure(head_matches: pd.DataFrame, names: tuple[str, str]) -> Figure:
+def heads_moved_figure(head_matches: pd.DataFrame, names: tuple[str, str], ax: Axes | None = None) -> Figure:
     """Layers by heads: the distance of the two heads in each place."""
     rows = head_matches.dropna(subset=["layer_a", "own"]).astype({"layer_a": int, "head_a": int})
     rows = rows.rename(columns={"layer_a": "layer", "head_a": "head"})
-    figure, (axes,) = heat_grid([rows])
+    figure, (axes,) = heat_grid([rows], ax=ax)
     values = by_head(rows, "own")
     title = f"{' against '.join(drawable(name, _LONGEST_NAME) for name in names)}, head by head"
-    heat_map(axes, values, "viridis", from_zero(values), "", label=DIVERGENCE)
-    axes.set_title(title, loc="left", family=families_for(names))
+    heat_map(axes, values, "viridis", from_zero(values), title, label=DIVERGENCE)
     return figure
 
 
 @styled
-def head_matches_figure(cross_distances: pd.DataFrame, head_matches: pd.DataFrame, names: tuple[str, str]) -> Figure:
+def head_matches_figure(
+    cross_distances: pd.DataFrame, head_matches: pd.DataFrame, names: tuple[str, str], ax: Axes | None = None
+) -> Figure:
     """All distances of heads of A (down) and of B (across), in the order of layers, with the matched pairs marked."""
     wide = cross_distances.pivot(index=["layer_a", "head_a"], columns=["layer_b", "head_b"], values="value")
     places_a, places_b = ({place: number for number, place in enumerate(axis)} for axis in (wide.index, wide.columns))
     height = float(np.clip(4.2 * len(places_a) / len(places_b), 2.4, 7.5))
-    figure, axes = single_panel(5.2, height + 0.5)
+    figure, axes = single_panel(5.2, height + 0.5, ax)
     image = axes.imshow(wide.to_numpy(), cmap="viridis", vmin=0, aspect="auto", interpolation="nearest")
     matched = head_matches.dropna(subset=["layer_a", "layer_b"])
     across = [places_b[place] for place in zip(matched["layer_b"], matched["head_b"], strict=True)]
@@ -81,9 +83,8 @@ def head_matches_figure(cross_distances: pd.DataFrame, head_matches: pd.DataFram
         ticks(middles[::step], [str(layers[first]) for first in firsts[::step]])
     axes.tick_params(length=0)
     axes.spines[:].set_visible(False)
-    families = families_for(names)
-    axes.set_ylabel(f"layer of {drawable(names[0], _LONGEST_NAME)}", family=families)
-    axes.set_xlabel(f"layer of {drawable(names[1], _LONGEST_NAME)}", family=families)
+    axes.set_ylabel(f"layer of {drawable(names[0], _LONGEST_NAME)}")
+    axes.set_xlabel(f"layer of {drawable(names[1], _LONGEST_NAME)}")
     axes.legend(loc="lower left", bbox_to_anchor=(0, 1), borderaxespad=0.2, handletextpad=0.2)
     figure.colorbar(image, ax=axes, label=DIVERGENCE, shrink=0.8, aspect=28)
     return figure
@@ -97,7 +98,7 @@ def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str], column:
     """
     rows = _best_rows(differences, column)
     places = np.arange(len(rows), dtype=np.float64)
-    figure = Figure(figsize=(6.4, 0.9 + _ROW_INCHES * len(rows)), layout="constrained")
+    figure = Picture(figsize=(6.4, 0.9 + _ROW_INCHES * len(rows)), layout="constrained")
     both, change = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     for end, shift, colour, marker in (("a", -0.17, BLUE, "o"), ("b", 0.17, VERMILLION, "s")):
         label = f"{end.upper()}: {drawable(names['ab'.index(end)], _LONGEST_NAME)}"
@@ -108,7 +109,7 @@ def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str], column:
         values, low, high = (rows.loc[chosen, name].to_numpy() for name in ("difference", "low", "high"))
         _dots(change, values, low, high, places[chosen], INK, "D", "", face)
     change.axvline(0, color=FAINT, linewidth=0.8, zorder=0)
-    both.set_yticks(places, rows["shown"], family=families_for(rows["shown"]))
+    both.set_yticks(places, rows["shown"])
     both.set_ylim(len(rows) - 0.5, -0.5)
     both.set_xlim(0, 1)
     leads = (rows["column"] == "lead").any()
@@ -119,7 +120,7 @@ def best_heads_figure(differences: pd.DataFrame, names: tuple[str, str], column:
         axes.grid(axis="y", color=FAINT, alpha=0.25, linewidth=0.4)
         axes.tick_params(axis="y", length=0)
         axes.spines["left"].set_visible(False)
-    figure.legend(loc="outside upper left", ncols=2, handletextpad=0.3, prop={"family": families_for(names)})
+    figure.legend(loc="outside upper left", ncols=2, handletextpad=0.3)
     return figure
 
 
@@ -132,7 +133,7 @@ def surface_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
         rows = heads[(heads["table"] == table) & (heads["measure"] == measure)].dropna(subset="difference")
         if len(rows):
             panels.append((table, title, rows))
-    figure = Figure(figsize=(0.9 + 1.9 * len(panels), 2.4), layout="compressed")
+    figure = Picture(figsize=(0.9 + 1.9 * len(panels), 2.4), layout="compressed")
     last = max((int(rows["layer_a"].max()) for _, _, rows in panels), default=1)
     colours = colormaps["viridis"].resampled(last)
     for axes, (table, title, rows) in zip(figure.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
@@ -155,8 +156,8 @@ def surface_figure(differences: pd.DataFrame, names: tuple[str, str]) -> Figure:
         bar.ax.tick_params(length=0)
     filled = f"(filled: the difference is significant, corrected p < {SIGNIFICANT})"
     name = drawable(names[0], _LONGEST_NAME)
-    figure.supxlabel(f"{name}\n{filled}", fontsize="medium", family=families_for(names))
-    figure.supylabel(drawable(names[1], _LONGEST_NAME), fontsize="medium", family=families_for(names))
+    figure.supxlabel(f"{name}\n{filled}", fontsize="medium")
+    figure.supylabel(drawable(names[1], _LONGEST_NAME), fontsize="medium")
     return figure
 
 

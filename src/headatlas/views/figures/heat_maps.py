@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from headatlas.views.figures.style import INK
+from headatlas.views.figures.style import INK, Picture, points, stacked_panels
 
 Array = NDArray[np.float64]
 _CELL_INCHES = 0.36
@@ -21,14 +21,16 @@ _LOW_CELL_INCHES = 0.24
 _MOST_NUMBERED = 16  # heads per layer; in wider maps the numbers would not fit their cells
 
 
-def heat_grid(frames: Sequence[pd.DataFrame], columns: int = 1) -> tuple[Figure, list[Axes]]:
-    """A figure with room for one heat map per frame, in rows of `columns`."""
+def heat_grid(frames: Sequence[pd.DataFrame], columns: int = 1, ax: Axes | None = None) -> tuple[Figure, list[Axes]]:
+    """A figure with room for one heat map per frame, in rows of `columns`; or a panel of another, for one map."""
+    if ax is not None:
+        return stacked_panels(len(frames), 0, 0, ax)
     layers, heads = (max(int(rows[side].max()) for rows in frames) for side in ("layer", "head"))
     cell = _CELL_INCHES if heads <= _MOST_NUMBERED and columns == 1 else _LOW_CELL_INCHES
     lines = len(frames) // columns
     size = (0.6 + columns + cell * heads * columns, (0.8 + _LOW_CELL_INCHES * layers) * lines)
     least = 4.2 if columns == 1 else 7.0
-    figure = Figure(figsize=(max(least, size[0]), size[1]), layout="constrained")
+    figure = Picture(figsize=(max(least, size[0]), size[1]), layout="constrained")
     return figure, list(figure.subplots(lines, columns, squeeze=False).ravel())
 
 
@@ -100,4 +102,4 @@ def _number(axes: Axes, values: Array, colours: Colormap, norm: Normalize) -> No
         dark = 0.3 * red + 0.59 * green + 0.11 * blue < 0.5
         rounded = f"{value:.{decimals}f}".replace("-0.", "-.").removeprefix("0")
         text = rounded if rounded.strip("-.0") else "0"
-        axes.text(head, layer, text, ha="center", va="center", fontsize=5.5, color="white" if dark else INK)
+        axes.text(head, layer, text, ha="center", va="center", fontsize=0.69 * points(), color="white" if dark else INK)

@@ -16,13 +16,14 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from headatlas.studies.labels import MOSTLY
 from headatlas.studies.positions import NEXT, PREVIOUS
-from headatlas.studies.token_kinds import KIND_NAMES
+from headatlas.studies.token_kinds import FIRST, KIND_NAMES
 from headatlas.tables import EXPECTED
-from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, families_for, say, styled
+from headatlas.views.figures.style import BLUE, FAINT, GREEN, PURPLE, VERMILLION, drawable, say, stacked_panels, styled
 
 _KIND_LOOKS = {
     "cls": (BLUE, "o"),
     "sep": (VERMILLION, "s"),
+    "first": (VERMILLION, "o"),
     "period_comma": (GREEN, "^"),
     "other": (PURPLE, "D"),
     "sep_to_sep": (PURPLE, "D"),
@@ -47,7 +48,9 @@ class Series:
 
 
 @styled
-def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
+def token_kinds_figure(
+    token_kinds: pd.DataFrame, labels: Mapping[str, str] | None = None, ax: Axes | None = None
+) -> Figure:
     """Figure 2: attention to the separators and punctuation above; below, where the attention to `[SEP]` comes from.
 
     A dashed line of its colour is at what uniform attention would give each kind.
@@ -55,12 +58,13 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
     `labels` names the model's tokens, such as `{"cls": "<s>", "sep": "</s>"}`. A kind the model lacks is left out.
     """
     names = {**KIND_NAMES, **(labels or {})}
-    names = {"sep_to_sep": f"{names['sep']} → {names['sep']}", "other_to_sep": f"other → {names['sep']}", **names}
+    names |= {"sep_to_sep": f"{names['sep']} → {names['sep']}", "other_to_sep": f"other → {names['sep']}"}
+    names["first"] = FIRST.target
     panels = [
         _series(token_kinds, "kind", {kind: (names[kind], *_KIND_LOOKS[kind]) for kind in kinds})
-        for kinds in (("cls", "sep", "period_comma"), ("sep_to_sep", "other_to_sep"))
+        for kinds in (("cls", "sep", "first", "period_comma"), ("sep_to_sep", "other_to_sep"))
     ]
-    figure, drawn = _panels(panels, token_kinds)
+    figure, drawn = _panels(panels, token_kinds, ax)
     for axes, series in drawn:
         _draw(axes, series, "mean attention", most=1.0)
         for group in series if EXPECTED in token_kinds else ():
@@ -70,7 +74,7 @@ def token_kinds_figure(token_kinds: pd.DataFrame, labels: Mapping[str, str] | No
 
 
 @styled
-def positions_figure(positions: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def positions_figure(positions: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """Figure 2 of section 3.1: attention to the previous, current and next token, with a line at one half."""
     looks = {
         PREVIOUS.key: (PREVIOUS.label, BLUE, "^"),
@@ -78,31 +82,33 @@ def positions_figure(positions: pd.DataFrame, _labels: Mapping[str, str] | None 
         NEXT.key: (NEXT.label, VERMILLION, "s"),
     }
     series = _series(positions, "offset", looks)
-    figure, ((axes, _),) = _panels([series], positions)
+    figure, ((axes, _),) = _panels([series], positions, ax)
     axes.axhline(MOSTLY, color=FAINT, linewidth=0.7, linestyle=DASHED, zorder=0)
     _draw(axes, series, "mean attention", most=1.0, least_top=0.55)
     return figure
 
 
 @styled
-def gradients_figure(gradients: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
+def gradients_figure(
+    gradients: pd.DataFrame, labels: Mapping[str, str] | None = None, ax: Axes | None = None
+) -> Figure:
     """Figure 3: how much the loss would change with the attention to each kind of token."""
     names = {**KIND_NAMES, **(labels or {})}
     looks = {kind: (names[kind], *_KIND_LOOKS[kind]) for kind in KIND_NAMES}
     series = _series(gradients, "kind", looks)
-    figure, ((axes, _),) = _panels([series], gradients)
+    figure, ((axes, _),) = _panels([series], gradients, ax)
     _draw(axes, series, "mean |∂L/∂a|")
     return figure
 
 
 @styled
-def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = None) -> Figure:
+def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = None, ax: Axes | None = None) -> Figure:
     """Figure 4: how broadly each head attends, from all tokens and from `[CLS]`, beside uniform attention."""
     names = {**KIND_NAMES, **(labels or {})}
     renamed = entropy.rename(columns={"nats": "value"})
     looks = {"all": ("from all tokens", BLUE, "o"), "cls": (f"from {names['cls']}", VERMILLION, "s")}
     panels = [_series(renamed, "source", {source: looks[source]}) for source in ("all", "cls")]
-    figure, drawn = _panels(panels, entropy)
+    figure, drawn = _panels(panels, entropy, ax)
     for axes, series in drawn:
         uniform = max((float(group.points["uniform_nats"].mean()) for group in series), default=math.nan)
         _draw(axes, series, "entropy (nats)", least_top=0.0 if math.isnan(uniform) else 1.12 * uniform)
@@ -122,16 +128,18 @@ def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = Non
 
 
 def _series(frame: pd.DataFrame, column: str, looks: Mapping[Any, tuple[str, str, str]]) -> list[Series]:
-    """The series that have any value, in the order of `looks` (label, colour, marker)."""
+    """The series that have any value but 0, such as the next token of causal models, in the order of `looks`."""
     valued = frame[frame["value"].notna()]
     candidates = [
         Series(drawable(label, _LONGEST_LABEL), valued[valued[column] == key], colour, marker)
         for key, (label, colour, marker) in looks.items()
     ]
-    return [group for group in candidates if len(group.points)]
+    return [group for group in candidates if group.points["value"].any()]
 
 
-def _panels(panels: Sequence[list[Series]], frame: pd.DataFrame) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
+def _panels(
+    panels: Sequence[list[Series]], frame: pd.DataFrame, ax: Axes | None
+) -> tuple[Figure, list[tuple[Axes, list[Series]]]]:
     """A figure as wide as its layers need, with panels under one another that share the layer axis.
 
     A panel without series is left out, but for one if none has any.
@@ -140,9 +148,9 @@ def _panels(panels: Sequence[list[Series]], frame: pd.DataFrame) -> tuple[Figure
     layers = np.arange(1, int(frame["layer"].max()) + 1) if len(frame) else np.arange(1, 2)
     width = min(9.5, max(4.2, 1.4 + 0.25 * len(layers)))
     height = _PANEL_INCHES + 0.1 * (width - 4.2)
-    figure = Figure(figsize=(width, 0.55 + (height + 0.2) * len(shown)), layout="constrained")
-    figure.get_layout_engine().set(h_pad=0.05, hspace=0.06)  # type: ignore[union-attr, call-arg]
-    all_axes: list[Axes] = list(figure.subplots(len(shown), 1, sharex=True, squeeze=False)[:, 0])
+    figure, all_axes = stacked_panels(len(shown), width, 0.55 + (height + 0.2) * len(shown), ax)
+    if ax is None:
+        figure.get_layout_engine().set(h_pad=0.05, hspace=0.06)  # type: ignore[union-attr, call-arg]
     ticks = _thinned(layers)
     for axes in all_axes:
         axes.set_xlim(layers[0] - 0.6, layers[-1] + 0.6)
@@ -176,7 +184,6 @@ def _draw(axes: Axes, series: Sequence[Series], label: str, *, most: float = mat
         borderaxespad=0.3,
         columnspacing=1.2,
         handlelength=1.7,
-        prop={"family": families_for(group.label for group in series)},
     )
 
 

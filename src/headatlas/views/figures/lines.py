@@ -21,12 +21,14 @@ from numpy.typing import NDArray
 
 from headatlas.encoding.template import SPECIAL
 from headatlas.errors import SettingError
-from headatlas.results.example import RelationExample
+from headatlas.results.example import Example, RelationExample
 from headatlas.studies.clear_mentions import DIRECTION as MENTION_TO_ANTECEDENT
 from headatlas.studies.coreference_findings import AMONG
 from headatlas.studies.coreference_findings import labels as coreference_labels
 from headatlas.studies.dependency_findings import above
-from headatlas.views.figures.style import FONT_POINTS, INK, VERMILLION, drawable, families_for, styled, width_in_ems
+from headatlas.views.figures.fonts import width_in_ems
+from headatlas.views.figures.style import TOKEN, VERMILLION, Picture, drawable, ink, points, styled
+from headatlas.views.words.patterns import characteristic_heads
 
 Weights = NDArray[np.floating[Any]]
 
@@ -36,14 +38,12 @@ VISIBLE = 0.15  # of the attention on each true pair
 LONGEST_TOKEN = 16
 MAPS_A_ROW = 4
 
-_PITCH_INCHES = 0.15
+_PITCHES = 1.35  # from one token to the next, in sizes of type
 _LINES_INCHES = 0.95
-_LETTER_INCHES = 0.62 * FONT_POINTS / 72
 _NARROWEST_INCHES = 2.1
 _BOLDER = 1.12
 _BESIDE_RED_LINES = "#606060"
 _TALLEST_INCHES = 200.0
-_POINTS_A_PITCH = FONT_POINTS / _PITCH_INCHES
 _WHO = {
     "dependent_to_head": "{relation} dependents attend to their heads",
     "head_to_dependent": "heads attend to their {relation} dependents",
@@ -82,7 +82,7 @@ class Panel:
         return [drawable(self.tokens[index], LONGEST_TOKEN) for index in self.shown]
 
 
-def attention_lines(axes: Axes, panel: Panel, font_points: float = FONT_POINTS) -> LineCollection:
+def attention_lines(axes: Axes, panel: Panel, font_points: float | None = None) -> LineCollection:
     """Draw lines from the left column (attending) to the right (attended), the darker the more attention.
 
     Hidden tokens leave no gap. Lines under 1 % are not drawn.
@@ -93,7 +93,7 @@ def attention_lines(axes: Axes, panel: Panel, font_points: float = FONT_POINTS) 
     for start, end in panel.red_lines:
         is_red[start, end] = True
     visible = np.ix_(shown, shown)
-    lines = _lines(weights[visible], is_red[visible], _BESIDE_RED_LINES if panel.red_lines else "black")
+    lines = _lines(weights[visible], is_red[visible], _BESIDE_RED_LINES if panel.red_lines else ink())
     axes.add_collection(lines, autolim=False)
     axes.set_xlim(-0.04, 1.04)
     axes.set_ylim(max(1, len(shown)) - 0.5, -0.5)
@@ -102,7 +102,6 @@ def attention_lines(axes: Axes, panel: Panel, font_points: float = FONT_POINTS) 
         (-0.05, "right", {*panel.red, *(start for start, _ in panel.red_lines)}),
         (1.05, "left", {*panel.red, *(end for _, end in panel.red_lines)}),
     )
-    families = families_for(texts)
     for row, (index, text) in enumerate(zip(shown, texts, strict=True)):
         for x, side, chosen in sides:
             axes.text(
@@ -112,8 +111,8 @@ def attention_lines(axes: Axes, panel: Panel, font_points: float = FONT_POINTS) 
                 ha=side,
                 va="center_baseline",
                 fontsize=font_points,
-                family=families,
-                color=VERMILLION if index in chosen else INK,
+                gid=TOKEN,
+                color=VERMILLION if index in chosen else ink(),
                 weight="bold" if index in chosen else "normal",
                 parse_math=False,
             )
@@ -132,6 +131,7 @@ def _lines(weights: Weights, is_red: NDArray[np.bool_], usual: str) -> LineColle
     return LineCollection(list(segments.astype(float)), colors=colours, linewidths=1.1, capstyle="round")
 
 
+@styled
 def attention_lines_figure(
     tokens: Sequence[str],
     maps: Sequence[tuple[str, Weights]],
@@ -140,11 +140,16 @@ def attention_lines_figure(
     hidden: Collection[int] = frozenset(),
 ) -> Figure:
     """Several heads side by side over the same tokens, each under its caption (figure 1)."""
-    return panels_figure([Panel(caption, tokens, weights, red, hidden=hidden) for caption, weights in maps])
+    return _panels_figure([Panel(caption, tokens, weights, red, hidden=hidden) for caption, weights in maps])
 
 
 @styled
 def panels_figure(panels: Sequence[Panel]) -> Figure:
+    """Heads side by side, each over its own tokens, in even rows of at most four, each as high as it needs."""
+    return _panels_figure(panels)
+
+
+def _panels_figure(panels: Sequence[Panel]) -> Figure:
     """Heads side by side, each over its own tokens, in even rows of at most four, each as high as it needs."""
     if not panels:
         raise SettingError("A figure of attention lines needs at least one head.")
@@ -152,32 +157,33 @@ def panels_figure(panels: Sequence[Panel]) -> Figure:
     columns = math.ceil(len(panels) / rows)
     in_rows = [panels[first : first + columns] for first in range(0, len(panels), columns)]
     lengths = [max(1, *(len(panel.shown) for panel in row)) for row in in_rows]
-    pitch = min(_PITCH_INCHES, _TALLEST_INCHES / sum(lengths))
-    points = _POINTS_A_PITCH * pitch
+    letter = points()
+    pitch = min(_PITCHES * letter / 72, _TALLEST_INCHES / sum(lengths))
+    shown = 72 * pitch / _PITCHES  # points of the tokens
     bolder = _BOLDER if any(panel.red or panel.red_lines for panel in panels) else 1
     widest = max([2.0, *(width_in_ems(text) for panel in panels for text in panel.texts)])
-    panel_inches = max(_NARROWEST_INCHES, _LINES_INCHES + 2 * widest * points / 72 * bolder + 0.3)
+    panel_inches = max(_NARROWEST_INCHES, _LINES_INCHES + 2 * widest * shown / 72 * bolder + 0.3)
     captions = [[_wrapped(panel.caption, panel_inches) for panel in row] for row in in_rows]
     heights = [
-        length * pitch + (1 + max(caption.count("\n") for caption in row)) * FONT_POINTS * 1.3 / 72 + 0.25
+        length * pitch + (1 + max(caption.count("\n") for caption in row)) * letter * 1.3 / 72 + 0.25
         for length, row in zip(lengths, captions, strict=True)
     ]
-    figure = Figure(figsize=(columns * panel_inches, sum(heights)), layout="constrained")
+    figure = Picture(figsize=(columns * panel_inches, sum(heights)), layout="constrained")
     figure.get_layout_engine().set(w_pad=0.08, h_pad=0.05)  # type: ignore[union-attr, call-arg]
     grid = figure.add_gridspec(rows, columns, height_ratios=lengths)
     for r, row in enumerate(in_rows):
         for c, panel in enumerate(row):
             axes = figure.add_subplot(grid[r, c])
-            attention_lines(axes, panel, points)
+            attention_lines(axes, panel, shown)
             axes.set_ylim(lengths[r] - 0.5, -0.5)
-            axes.set_title(captions[r][c], parse_math=False, family=families_for([captions[r][c]]), pad=5)
+            axes.set_title(captions[r][c], parse_math=False, pad=5)
     return figure
 
 
 def _wrapped(caption: str, inches: float) -> str:
     """A caption in lines that fit over its panel."""
     unbroken = drawable(caption, 400).replace(" %", "\N{NO-BREAK SPACE}%")
-    return textwrap.fill(unbroken, width=max(12, int(inches / _LETTER_INCHES) - 2))
+    return textwrap.fill(unbroken, width=max(12, int(inches / (0.62 * points() / 72)) - 2))
 
 
 def clearest(examples: Sequence[RelationExample], tables: Mapping[str, pd.DataFrame]) -> list[RelationExample]:
@@ -213,9 +219,24 @@ def _faintest(example: RelationExample) -> float:
     return min(float(example.weights[(head, word) if turned else (word, head)]) for word, head in example.pairs)
 
 
-def relations_figure(examples: Sequence[RelationExample]) -> Figure:
-    """Figure 5: the examples side by side, in even rows of at most four."""
-    return panels_figure([relation_panel(example) for example in examples])
+@styled
+def relations_figure(clear_examples: Sequence[RelationExample]) -> Figure:
+    """Figure 5: heads on sentences in which they find a relation, side by side, in even rows of at most four."""
+    return _panels_figure([relation_panel(example) for example in clear_examples])
+
+
+@styled
+def heads_figure(
+    example: Example | None, tables: Mapping[str, pd.DataFrame], labels: Mapping[str, str] | None = None
+) -> Figure:
+    """Figure 1: the characteristic heads on the words of one input."""
+    chosen = characteristic_heads(tables, labels)
+    if example is None or not chosen:
+        raise SettingError("There is nothing to draw in figure 1: no example, or no head that does something clear.")
+    units, texts = units_of(example.tokens, example.word_of, example.words)
+    maps = np.stack([example.maps[head.layer - 1, head.head - 1] for head in chosen])
+    weights = between_units(maps, units, len(texts))
+    return _panels_figure([Panel(head.caption, texts, of) for head, of in zip(chosen, weights, strict=True)])
 
 
 def relation_panel(example: RelationExample) -> Panel:

@@ -25,8 +25,8 @@ from headatlas.views.figures.style import (
     ORANGE,
     PURPLE,
     VERMILLION,
+    Picture,
     drawable,
-    families_for,
     say,
     single_panel,
     styled,
@@ -44,10 +44,10 @@ Side = tuple[str, Mapping[str, pd.DataFrame]]
 
 
 @styled
-def probe_scores_figure(probes: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def probe_scores_figure(probes: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """Table 3 as bars with 95 % intervals, one point per seed, and the published scores as diamonds."""
     frame = compare_probes(probes, "").frame[::-1].reset_index(drop=True)
-    figure, axes = single_panel(6.0, 0.6 + 0.3 * len(frame))
+    figure, axes = single_panel(6.0, 0.6 + 0.3 * len(frame), ax)
     places = np.arange(len(frame))
     colours = [GREEN if measure == "uuas" else BLUE for measure in frame["measure"]]
     axes.barh(places, 100 * frame["score"], color=colours, alpha=0.75, height=0.62)
@@ -69,10 +69,10 @@ def probe_scores_figure(probes: pd.DataFrame, _labels: Mapping[str, str] | None 
 
 
 @styled
-def probe_weights_figure(weights: pd.DataFrame, _labels: Mapping[str, str] | None = None) -> Figure:
+def probe_weights_figure(probe_weights: pd.DataFrame) -> Figure:
     """What each head contributes to the scores of true arcs, mean over seeds."""
-    networks = set(weights["weights"])
-    shown = weights[weights["weights"] == ("pretrained" if "pretrained" in networks else "random")]
+    networks = set(probe_weights["weights"])
+    shown = probe_weights[probe_weights["weights"] == ("pretrained" if "pretrained" in networks else "random")]
     probes = [name for name in ("attention", "attention_words") if name in set(shown["probe"])]
     figure, all_axes = heat_grid([shown] * 2 * len(probes), columns=2)
     means = shown.groupby(["probe", "direction", "layer", "head"], as_index=False)["contribution"].mean()
@@ -85,19 +85,28 @@ def probe_weights_figure(weights: pd.DataFrame, _labels: Mapping[str, str] | Non
 
 
 @styled
-def probe_layers_figure(probes: pd.DataFrame) -> Figure:
-    """How well distances and depths learned from each layer's states recover the tree, with 95 % intervals."""
-    figure, axes = single_panel(5.0, 2.6)
+def probe_layers_figure(probes: pd.DataFrame, ax: Axes | None = None) -> Figure:
+    """How well distances and depths learned from each layer's states recover the tree, with 95 % intervals.
+
+    Thin lines without marks: the same network with random weights.
+    """
+    figure, axes = single_panel(5.0, 2.6, ax)
     looks = {
         "structural_distance": ("uuas", "edges found (UUAS)", "distances, Spearman", BLUE, "o"),
         "structural_depth": ("root_accuracy", "roots found", "depths, Spearman", VERMILLION, "s"),
     }
     for name, (measure, label, rank, colour, marker) in looks.items():
-        means = probes[probes["probe"] == name].groupby("layer")[[measure, "low", "high", "spearman"]].mean() * 100
+        rows = probes[probes["probe"] == name]
+        random = rows[rows["weights"] == "random"].groupby("layer")[measure].mean() * 100
+        means = rows[rows["weights"] != "random"].groupby("layer")[[measure, "low", "high", "spearman"]].mean() * 100
+        if means.empty:
+            continue
         layer = means.index.to_numpy(dtype=float)
         axes.fill_between(layer, means["low"], means["high"], color=colour, alpha=0.2, linewidth=0)
         axes.plot(layer, means[measure], color=colour, marker=marker, markersize=3.5, label=label)
         axes.plot(layer, means["spearman"], color=colour, linewidth=0.9, linestyle=(0, (4, 3)), label=rank)
+        if len(random):
+            axes.plot(layer, random, color=colour, linewidth=0.6, label=f"{label}, random weights")
     adjacent = probes.loc[probes["probe"] == "adjacent_words", "uuas"]
     if len(adjacent):
         axes.axhline(
@@ -107,21 +116,6 @@ def probe_layers_figure(probes: pd.DataFrame) -> Figure:
     axes.set_ylabel("%, and correlation in hundredths")
     axes.legend(loc="lower right", bbox_to_anchor=(1, 1), borderaxespad=0, ncols=2)
     return figure
-
-
-def layer_figures(tables: Mapping[str, pd.DataFrame]) -> dict[str, Figure]:
-    """Every figure that the tables of `headatlas layers` allow, by its file's stem."""
-    if "layer_mix" not in tables:
-        return {}
-    figures = {
-        "layers_figure2_mix": layer_mix_figure([("", tables)]),
-        "layers_scores": layer_scores_figure(tables["layer_mix"]),
-    }
-    if "layer_examples" in tables:
-        figures["layers_figure3_examples"] = layer_examples_figure(tables["layer_examples"])
-    if "head_mix" in tables:
-        figures["layers_heads"] = head_mix_figure(tables["head_mix"])
-    return figures
 
 
 @styled
@@ -135,7 +129,7 @@ def layer_mix_figure(sides: Sequence[Side]) -> Figure:
     tasks = list(dict.fromkeys(task for mix in mixes for task in mix["task"]))
     widths = [max(2.2, 0.22 * mix["layer"].nunique()) for mix in mixes]
     size = (1.2 + sum(widths) + 1.25 * len(sides), 0.9 + 0.72 * len(tasks))
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Picture(figsize=size, layout="constrained")
     grid = figure.subplots(len(tasks), len(sides), squeeze=False, sharex="col", width_ratios=widths)
     for column, ((name, _), mix, summary) in enumerate(zip(sides, mixes, summaries, strict=True)):
         for row, task in enumerate(tasks):
@@ -143,7 +137,7 @@ def layer_mix_figure(sides: Sequence[Side]) -> Figure:
             rows = mix[mix["task"] == task].sort_values("layer")
             if column == 0:
                 label = drawable(task, _LONGEST_TASK)
-                axes.set_ylabel(label, rotation=0, ha="right", va="center", family=families_for([label]))
+                axes.set_ylabel(label, rotation=0, ha="right", va="center")
             _draw_mix(axes, rows, summary.loc[task] if task in summary.index else None)
         grid[0, column].set_title(drawable(name, 40) if name else "")
         grid[-1, column].set_xlabel("layer (0: embeddings)")
@@ -200,9 +194,9 @@ def _draw_mix(axes: Axes, rows: pd.DataFrame, summary: pd.Series[float] | None) 
 
 
 @styled
-def layer_scores_figure(layer_mix: pd.DataFrame) -> Figure:
+def layer_scores_figure(layer_mix: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """Scores of probes that see layers 0 to l, with 95 % intervals: of layers, of heads, and of random weights."""
-    figure, axes = single_panel(5.6, 3.4)
+    figure, axes = single_panel(5.6, 3.4, ax)
     looks = {"layers": ("-", "o"), "heads": ((0, (4, 2)), "s")}
     tasks = list(dict.fromkeys(layer_mix["task"]))
     for place, task in enumerate(tasks):
@@ -230,11 +224,11 @@ def layer_scores_figure(layer_mix: pd.DataFrame) -> Figure:
 
 
 @styled
-def layer_examples_figure(examples: pd.DataFrame) -> Figure:
+def layer_examples_figure(layer_examples: pd.DataFrame) -> Figure:
     """Figure 3: targets whose decision changes over the layers; blue the right label, orange its strongest rival."""
-    chosen = examples[examples["rank"] <= _EXAMPLES_PER_TASK].sort_values("rank", kind="stable")
+    chosen = layer_examples[layer_examples["rank"] <= _EXAMPLES_PER_TASK].sort_values("rank", kind="stable")
     groups = [rows for _, rows in chosen.groupby(["rank", "task"], sort=False)][:_MOST_EXAMPLES]
-    figure = Figure(figsize=(6.4, 1.05 * len(groups) + 0.3), layout="constrained")
+    figure = Picture(figsize=(6.4, 1.05 * len(groups) + 0.3), layout="constrained")
     all_axes = figure.subplots(len(groups), 1, squeeze=False, sharex=True)[:, 0]
     for axes, rows in zip(all_axes, groups, strict=True):
         first = rows.iloc[0]
@@ -242,7 +236,7 @@ def layer_examples_figure(examples: pd.DataFrame) -> Figure:
         axes.bar(layer - 0.2, rows["probability"], width=0.38, color=BLUE, label=drawable(first["label"], 26))
         axes.bar(layer + 0.2, rows["rival_probability"], width=0.38, color=ORANGE, label=drawable(first["rival"], 26))
         text = _around(str(first["text"]))
-        axes.set_title(f"{first['task']}: {text}", loc="left", fontsize="small", family=families_for([text]))
+        axes.set_title(f"{first['task']}: {text}", loc="left", fontsize="small")
         axes.set_ylim(0, 1)
         axes.set_yticks([0, 1])
         axes.set_xticks(layer)

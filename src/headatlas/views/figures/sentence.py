@@ -14,6 +14,7 @@ from torch import Tensor
 from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL, pair_frame, require_fast
+from headatlas.encoding.token_texts import token_texts
 from headatlas.errors import SettingError
 from headatlas.models.model import Model
 from headatlas.models.stacks import Stack
@@ -56,7 +57,7 @@ def read_sentence(model: Model, text: str, pair: str | None = None) -> Sentence:
     longest = model.longest_input
     if longest is not None and len(ids) > longest:
         raise SettingError(f"The text has {len(ids)} tokens, and {model.name} reads at most {longest}. Shorten it.")
-    tokens = tuple(model.tokenizer.convert_ids_to_tokens(ids.tolist()))
+    tokens = tuple(token_texts(model.tokenizer.convert_ids_to_tokens(ids.tolist()), model.tokenizer))
     unit = _units(encoded, texts)
     in_frame = [SPECIAL if place in special else number for place, number in enumerate(unit.tolist())]
     types = np.asarray(encoded["token_type_ids"], dtype=np.uint8)

@@ -17,65 +17,101 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 
+from headatlas.results.distances import distance_matrix
 from headatlas.statistics.clusters import order_of, tree_of
-from headatlas.views.figures.style import FAINT, INK, LOOKS, drawable, families_for, say, single_panel, styled
+from headatlas.views.figures.head_names import name_heads
+from headatlas.views.figures.style import (
+    FAINT,
+    INK,
+    LOOKS,
+    Picture,
+    drawable,
+    figure_of,
+    say,
+    single_panel,
+    styled,
+)
+from headatlas.wording import counted
 
 _UNPLACED = 0  # the cluster of heads that have no place
 _PANEL_INCHES = 3.4
 _TALLEST_INCHES = 14.0
-_MOST_NAMES = 400  # heads, up to which a tree can name them
+_MOST_LEAVES = 400  # heads, up to which a tree has a line for each
+_BRANCHES = 100  # of the tree of more heads: each leaf stands for as many heads as are beside it
+_MOST_ROWS = 1024  # of the picture of all distances, which has no more dots; of more heads, neighbours are averaged
 _LONGEST_LABEL = 28
 
 
 @styled
-def head_map_figure(head_map: pd.DataFrame, labels: Mapping[tuple[int, int], str] | None = None) -> Figure:
-    """Figure 6: the heads in the plane, coloured by layer, and beside it by `labels` of (layer, head), if given."""
+def head_map_figure(
+    head_map: pd.DataFrame, roles: Mapping[tuple[int, int], str] | None = None, ax: Axes | None = None
+) -> Figure:
+    """Figure 6: the heads in the plane, coloured by layer, and beside it by the roles of (layer, head), if given.
+
+    Heads that have a role are named, as far as their names fit. With `ax`, only the last of the two is drawn.
+    """
     placed = head_map[head_map["x"].notna()]
-    panels = 1 if labels is None else 2
-    figure = Figure(figsize=(0.7 + panels * _PANEL_INCHES, _PANEL_INCHES + 0.35), layout="constrained")
+    if ax is not None:
+        if roles is None:
+            _by_layer(ax, placed, len(head_map) - len(placed))
+        else:
+            _by_label(ax, placed, roles)
+        return figure_of(ax)
+    panels = 1 if roles is None else 2
+    figure = Picture(figsize=(0.7 + panels * _PANEL_INCHES, _PANEL_INCHES + 0.35), layout="constrained")
     left, *right = figure.subplots(1, panels, squeeze=False)[0]
     _by_layer(left, placed, len(head_map) - len(placed))
     for axes in right:
-        _by_label(axes, placed, labels or {})
+        _by_label(axes, placed, roles or {})
     return figure
 
 
 @styled
-def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
-    """The tree of clusters, nearest heads first, in the colours of the map's clusters; joints between them are grey."""
+def head_tree_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame, ax: Axes | None = None) -> Figure:
+    """The tree of clusters, nearest heads first, in the colours of the map's clusters; joints between them are grey.
+
+    Of a large model it shows only the uppermost branches, each with the number of its heads.
+    """
     names, distances, clusters = _placed(head_distances, head_map)
     if len(names) < 2:
-        return _nothing()
-    root = np.sqrt(distances)
-    tree = tree_of(root, ordered=True)
+        return _nothing(ax)
+    whole = len(names) <= _MOST_LEAVES
+    tree = tree_of(np.sqrt(distances), ordered=whole)
     looks, of_node = _cluster_colours(clusters), _clusters_of_nodes(tree, clusters)
-    drawn = dendrogram(tree, no_plot=True, link_color_func=lambda node: looks[of_node[node]])
-    inches = min(_TALLEST_INCHES, 0.5 + 0.1 * len(names))
-    figure, axes = single_panel(4.6, max(1.6, inches))
+    shape: dict[str, Any] = {} if whole else {"truncate_mode": "lastp", "p": _BRANCHES}
+    drawn = dendrogram(tree, no_plot=True, link_color_func=lambda node: looks[of_node[node]], **shape)
+    leaves = [
+        names[leaf] if leaf < len(names) else f"{tree[leaf - len(names), 3]:.0f} heads" for leaf in drawn["leaves"]
+    ]
+    inches = min(_TALLEST_INCHES, 0.5 + 0.1 * len(leaves))
+    figure, axes = single_panel(4.6, max(1.6, inches), ax)
     lines = [list(zip(x, y, strict=True)) for x, y in zip(drawn["dcoord"], drawn["icoord"], strict=True)]
     axes.add_collection(LineCollection(lines, colors=drawn["color_list"], linewidths=0.8))
     axes.set_xlim(0, 1.04 * float(tree[:, 2].max() or 1))
-    axes.set_ylim(10 * len(names), 0)
-    axes.set_xlabel("mean distance √JS where joined")
+    axes.set_ylim(10 * len(leaves), 0)
+    axes.set_xlabel(
+        "mean distance √JS where joined" + ("" if whole else f"; {len(names):,} heads in {len(leaves)} branches")
+    )
     axes.spines["left"].set_visible(False)
-    named = drawn["leaves"] if len(names) <= _MOST_NAMES else []
-    letter = min(7.0, 0.85 * 72 * (inches - 0.5) / len(names))  # points of type that fit beside each leaf
-    axes.set_yticks(5 + 10 * np.arange(len(named)), [names[leaf] for leaf in named], fontsize=letter)
+    letter = min(7.0, 0.85 * 72 * (inches - 0.5) / len(leaves))  # points of type that fit beside each leaf
+    axes.set_yticks(5 + 10 * np.arange(len(leaves)), leaves, fontsize=letter)
     axes.tick_params(axis="y", length=0, pad=2)
-    for text, leaf in zip(axes.get_yticklabels(), drawn["leaves"], strict=False):
-        text.set_color(looks[int(clusters[leaf])])
+    for text, leaf in zip(axes.get_yticklabels(), drawn["leaves"], strict=True):
+        text.set_color(looks[of_node[leaf]])
     return figure
 
 
 @styled
-def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) -> Figure:
+def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame, ax: Axes | None = None) -> Figure:
     """All distances, similar heads side by side, with lines between the clusters and their numbers at the side."""
     names, distances, clusters = _placed(head_distances, head_map)
     if len(names) < 2:
-        return _nothing()
-    order = order_of(tree_of(np.sqrt(distances), ordered=True))
-    figure, axes = single_panel(4.9, 4.2)
-    image = axes.imshow(distances[np.ix_(order, order)], cmap="viridis", interpolation="nearest", vmin=0)
+        return _nothing(ax)
+    order = order_of(tree_of(np.sqrt(distances), ordered=len(names) <= _MOST_LEAVES))
+    figure, axes = single_panel(4.9, 4.2, ax)
+    extent = (-0.5, len(order) - 0.5, len(order) - 0.5, -0.5)
+    shown = _averaged(distances[np.ix_(order, order)])
+    image = axes.imshow(shown, cmap="viridis", interpolation="nearest", vmin=0, extent=extent)
     edges = [0, *(np.flatnonzero(np.diff(clusters[order])) + 1), len(order)]
     for edge in edges[1:-1]:
         axes.axhline(edge - 0.5, color="white", linewidth=0.8)
@@ -85,11 +121,22 @@ def head_distances_figure(head_distances: pd.DataFrame, head_map: pd.DataFrame) 
     axes.set_xticks([])
     axes.tick_params(axis="y", length=0)
     axes.set_ylabel("cluster")
-    axes.set_xlabel(f"{len(order)} heads")
+    axes.set_xlabel(f"{len(order):,} heads")
     axes.spines[:].set_visible(False)
     how = ", summed over tokens" if np.nanmax(distances) > np.log(2) else ""
     figure.colorbar(image, ax=axes, label=f"Jensen-Shannon divergence{how} (nats)", shrink=0.8, aspect=28)
     return figure
+
+
+def _averaged(distances: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Distances in the order that is shown, means of neighbouring rows and columns where there are too many to show."""
+    step = -(-len(distances) // _MOST_ROWS)
+    if step == 1:
+        return distances
+    firsts = np.arange(0, len(distances), step)
+    sizes = np.diff([*firsts, len(distances)])
+    sums = np.add.reduceat(np.add.reduceat(distances, firsts, axis=0), firsts, axis=1)
+    return np.asarray(sums / np.outer(sizes, sizes))
 
 
 def _by_layer(axes: Axes, placed: pd.DataFrame, left_out: int) -> None:
@@ -118,8 +165,11 @@ def _by_label(axes: Axes, placed: pd.DataFrame, labels: Mapping[tuple[int, int],
         points = placed[label_of == label]
         name = drawable(label, _LONGEST_LABEL)
         axes.scatter(points["x"], points["y"], c=colour, marker=marker, label=name, **_point(len(placed)))
-    font = {"family": families_for(ranked)}
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0, handletextpad=0.2, prop=font)
+    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), borderaxespad=0, handletextpad=0.2)
+    rank = label_of.map({label: place for place, (label, _) in enumerate(by_frequency)})
+    rarest_first = [int(row) for row in np.argsort(-rank.to_numpy(float), kind="stable") if label_of.notna().iloc[row]]
+    if unnamed := name_heads(axes, placed, rarest_first):
+        axes.set_title(f"by what they do (no room for {counted(unnamed, 'name')})", loc="left")
 
 
 def _plane(axes: Axes, placed: pd.DataFrame, title: str) -> None:
@@ -138,17 +188,6 @@ def _point(heads: int) -> dict[str, Any]:
     return {"s": float(np.clip(4000 / max(1, heads), 6, 26)), "linewidths": 0.3, "edgecolors": "white", "alpha": 0.9}
 
 
-def distance_matrix(head_distances: pd.DataFrame) -> tuple[list[tuple[int, int]], NDArray[np.float64]]:
-    """The heads in their order, as layer and head from 1, and their distances [H, H], symmetric, 0 on the diagonal."""
-    a, b = (list(zip(head_distances[f"layer_{end}"], head_distances[f"head_{end}"], strict=True)) for end in "ab")
-    heads = sorted({(int(layer), int(head)) for layer, head in (*a, *b)})
-    place = {head: number for number, head in enumerate(heads)}
-    matrix = np.zeros((len(heads), len(heads)))
-    rows, columns = ([place[head] for head in end] for end in (a, b))
-    matrix[rows, columns] = matrix[columns, rows] = head_distances["value"]
-    return heads, matrix
-
-
 def _placed(
     head_distances: pd.DataFrame, head_map: pd.DataFrame
 ) -> tuple[list[str], NDArray[np.float64], NDArray[np.int64]]:
@@ -158,7 +197,7 @@ def _placed(
     clusters = np.array([cluster.get(head, _UNPLACED) for head in heads], dtype=np.int64)
     placed = np.flatnonzero(clusters != _UNPLACED)
     names = [f"{heads[place][0]}-{heads[place][1]}" for place in placed]
-    return names, matrix[np.ix_(placed, placed)], clusters[placed]
+    return names, matrix if len(placed) == len(heads) else matrix[np.ix_(placed, placed)], clusters[placed]
 
 
 def _cluster_colours(clusters: Iterable[int]) -> dict[int, str]:
@@ -177,8 +216,8 @@ def _clusters_of_nodes(tree: NDArray[np.float64], clusters: NDArray[np.int64]) -
     return nodes
 
 
-def _nothing() -> Figure:
-    figure, axes = single_panel(3, 1.5)
+def _nothing(ax: Axes | None) -> Figure:
+    figure, axes = single_panel(3, 1.5, ax)
     axes.axis("off")
     say(axes)
     return figure

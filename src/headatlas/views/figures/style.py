@@ -3,26 +3,30 @@
 from __future__ import annotations
 
 import functools
-import logging
+import inspect
+import re
+import textwrap
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from io import BytesIO
 from pathlib import Path
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, cast
 
 import matplotlib.style
-from matplotlib import font_manager
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ft2font import FT2Font
 from matplotlib.text import Text
+from matplotlib.ticker import FixedFormatter
 
-from headatlas.errors import SettingError, printable
+from headatlas.errors import SettingError
 from headatlas.files import make_folder, write_atomically, xml_text
-
-P = ParamSpec("P")
-R = TypeVar("R")
+from headatlas.progress import moved
+from headatlas.results.folder import Results
+from headatlas.views.figures.fonts import FONT, FONT_POINTS, fall_back, warn_about_glyphs
 
 # Okabe and Ito (2008): distinct for every common kind of colour vision.
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -32,60 +36,46 @@ COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 LOOKS = tuple(zip(COLOURS * 8, "os^DvPX*" * 7, strict=True))
 """Colours with markers, in the order in which series take them."""
 
-FONT = "DejaVu Sans"
-FONT_POINTS = 8.0
+TOKEN = "token"  # the id of texts that a model read
 FORMATS = ("svg", "png", "pdf")
 PNG_DPI = 200
+_SCREEN_DPI = 120
+_LONGEST_TITLE, _TITLE_LINES = 90, 1.7
 
-_RC: dict[str, Any] = {
+HOUSE = "headatlas"
+Style = str | Path | Mapping[str, Any] | None
+"""Ours where the user has set nothing; one of matplotlib's; settings; or None: nothing but what the user has set."""
+
+_LOOKS: dict[str, Any] = {
     "font.family": FONT,
-    "font.size": FONT_POINTS,
     "text.color": INK,
-    "text.parse_math": False,
-    "axes.titlesize": FONT_POINTS,
     "axes.edgecolor": INK,
     "axes.labelcolor": INK,
     "axes.linewidth": 0.6,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "xtick.labelsize": FONT_POINTS - 1,
-    "ytick.labelsize": FONT_POINTS - 1,
     "xtick.color": INK,
     "ytick.color": INK,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "xtick.minor.width": 0.4,
-    "legend.fontsize": FONT_POINTS - 0.5,
     "legend.frameon": False,
+}
+_SIZES = {  # in parts of font.size, so that everything grows with it
+    "axes.titlesize": 1.0,
+    "xtick.labelsize": 0.875,
+    "ytick.labelsize": 0.875,
+    "legend.fontsize": 0.9375,
+    "figure.titlesize": 1.0,
+}
+_NEEDED: dict[str, Any] = {
+    "text.parse_math": False,  # words of texts are neither mathematics
+    "text.usetex": False,  # nor TeX
     "svg.fonttype": "none",
     "svg.hashsalt": "headatlas",
     "pdf.fonttype": 42,
 }
-
-# Tried in this order, where installed, for characters that DejaVu lacks.
-_FALLBACK_FONTS = (
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans SC",
-    "PingFang SC",
-    "Hiragino Sans",
-    "Apple SD Gothic Neo",
-    "Microsoft YaHei",
-    "Yu Gothic",
-    "Malgun Gothic",
-    "WenQuanYi Zen Hei",
-    "Noto Emoji",
-    "Symbola",
-    "Noto Sans Devanagari",
-    "Noto Sans Thai",
-    "Arial Unicode MS",
-    "Nirmala UI",
-    "Unifont",
-)
-
-_MOST_NAMED = 12  # characters that a warning names
-_warned: set[str] = set()  # characters that a warning has named already
-_log = logging.getLogger(__name__)
+_FONTS = ("font.family", "font.sans-serif", "font.serif", "font.monospace", "font.cursive", "font.fantasy")
 
 _NO_DATE: dict[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
 _SHOWN_AS = {"\n": "⏎", "\r": "↵", "\t": "⇥"}
@@ -93,27 +83,199 @@ _BIDI_CONTROLS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u20
 
 
 @contextmanager
-def house_style() -> Iterator[None]:
-    """Our settings on top of matplotlib's defaults, whatever the user's matplotlibrc says."""
-    with matplotlib.style.context(["default", _RC]):
+def applied(style: Style = HOUSE) -> Iterator[None]:
+    """Draw in a style. Ours changes only what the user has not set, in matplotlibrc or in rcParams."""
+    with matplotlib.rc_context():
+        settings: Any = matplotlib.rcParams
+        if style == HOUSE:
+            settings.update(_house_settings())
+        elif style is not None:
+            try:
+                matplotlib.style.use(style if isinstance(style, str | Path) else dict(style))
+            except OSError as error:
+                known = ", ".join([HOUSE, *matplotlib.style.available])
+                raise SettingError(f"There is no style {style}. Choose from: {known}.") from error
+        settings.update(_NEEDED)
         yield
 
 
-def styled(draw: Callable[P, R]) -> Callable[P, R]:
-    """Run a drawing function in the house style."""
+def _house_settings() -> dict[str, Any]:
+    """Our settings, without those that the user has changed."""
+    now: Any = matplotlib.rcParams
+    default: Any = matplotlib.rcParamsDefault
+    points = now["font.size"] if now["font.size"] != default["font.size"] else FONT_POINTS
+    ours = _LOOKS | {"font.size": points} | {name: share * points for name, share in _SIZES.items()}
+    changed = {name for name in ours if now[name] != default[name]}
+    changed |= {"font.family"} if any(now[name] != default[name] for name in _FONTS) else set()
+    return {name: value for name, value in ours.items() if name not in changed}
+
+
+def points() -> float:
+    """The size of type, while a figure is drawn."""
+    return float(matplotlib.rcParams["font.size"])
+
+
+def ink() -> str:
+    """The colour of type, while a figure is drawn: light on dark styles."""
+    return str(matplotlib.rcParams["text.color"])
+
+
+def styled(draw: Callable[..., Figure]) -> Callable[..., Figure]:
+    """Make a drawing function one for people: it takes results, or tables, and what its figure should look like.
+
+    The parameters of the drawing function are tables by name, or facts that `headatlas.views.figures.facts` finds.
+    If it has a parameter `ax`, it can draw into a panel of another figure.
+    """
+    signature = inspect.signature(draw)
 
     @functools.wraps(draw)
-    def draw_in_style(*args: P.args, **kwargs: P.kwargs) -> R:
-        with house_style():
-            return draw(*args, **kwargs)
+    def drawn(*data: Any, **options: Any) -> Figure:
+        looks = Looks(**{name: options.pop(name) for name in [*options] if name in _LOOK_NAMES})
+        if looks.ax is not None and "ax" not in signature.parameters:
+            raise SettingError(f"{draw.__name__} draws several panels, so it takes no ax. Omit ax.")
+        title = ""
+        if len(data) == 1 and isinstance(data[0], Results | str | Path):
+            from headatlas.views.figures.facts import facts_for, open_data, title_of  # which need this module
 
-    return draw_in_style
+            results = open_data(data[0])
+            title = title_of(results, signature.parameters)
+            data, options = (), facts_for(results, signature.parameters, draw.__name__) | options
+        into = {} if looks.ax is None else {"ax": looks.ax}
+        return looks.draw(functools.partial(draw, *data, **options, **into), title)
+
+    drawn.__doc__ = f"{inspect.getdoc(draw)}\n\n{_explain(signature)}"
+    looks = [field for field in fields(Looks) if field.name != "ax" or "ax" in signature.parameters]
+    keywords = [inspect.Parameter(look.name, inspect.Parameter.KEYWORD_ONLY, default=look.default) for look in looks]
+    given = inspect.Parameter("results", inspect.Parameter.POSITIONAL_ONLY)
+    vars(drawn)["__signature__"] = inspect.Signature([given, *keywords], return_annotation="Figure")
+    return drawn
 
 
-def single_panel(width: float, height: float) -> tuple[Figure, Axes]:
-    """Make a figure with one plot; sizes are in inches."""
-    figure = Figure(figsize=(width, height), layout="constrained")
-    return figure, figure.subplots()
+@dataclass(frozen=True)
+class Looks:
+    """What a figure should look like; see `_EXPLAINED`."""
+
+    ax: Axes | None = None
+    title: str | None = None
+    size: tuple[float, float] | None = None
+    style: Style = HOUSE
+    words: Mapping[str, str] | None = None
+
+    def draw(self, draw: Callable[[], Figure], title: str = "") -> Figure:
+        """Draw a figure, give it a title, and fonts for all of its texts. title: the one that it has by default."""
+        if self.ax is not None and self.size is not None:
+            raise SettingError("The size is that of your own figure. Omit size, or omit ax.")
+        with applied(self.style), quiet_about_glyphs():
+            before: set[Artist] = set()
+            if self.ax is not None:
+                before = {*figure_of(self.ax).findobj(Text), *figure_of(self.ax).axes} - {self.ax}
+            figure = draw()
+            if self.ax is not None and self.title:
+                self.ax.set_title(self.title, loc="left", pad=_height_above(self.ax))
+            elif self.ax is None and (self.title or (title and self.title is None and not figure.get_suptitle())):
+                _set_title(figure, drawable(self.title or title, _LONGEST_TITLE))
+            if self.size is not None:
+                figure.set_size_inches(self.size)
+            texts = [text for text in figure.findobj(Text) if text not in before and text.get_text()]
+            axes = [axes for axes in figure.axes if axes not in before]
+            if self.words:
+                translate(texts, axes, self.words)
+            fall_back(texts, axes)
+        return figure
+
+
+def _set_title(figure: Figure, title: str) -> None:
+    """Write a title over a figure, which grows by it; over its legend, if one stands above all panels."""
+    width, height = figure.get_size_inches()
+    figure.set_size_inches(width, height + _TITLE_LINES * points() / 72)
+    if figure.legends:
+        figure.legends[0].set_title(title)
+        figure.legends[0].set_alignment("left")
+    else:
+        figure.suptitle(title, x=0.01, ha="left")
+
+
+def _height_above(axes: Axes) -> float:
+    """How much room a title leaves to the panel below it, in points: a legend may stand there."""
+    figure_of(axes).draw_without_rendering()
+    legend, top = axes.get_legend(), axes.get_window_extent().y1
+    above = legend.get_window_extent().y1 - top if legend is not None and legend.get_window_extent().y0 >= top else 0
+    return float(matplotlib.rcParams["axes.titlepad"] + 72 * above / figure_of(axes).dpi)
+
+
+_EXPLAINED = {
+    "ax": "Draw into this panel of a figure of your own, which is returned.",
+    "title": "The title. Default: the model and its corpus, if results are given. Pass an empty text for none.",
+    "size": "Width and height in inches.",
+    "style": 'The style: "headatlas" changes only what you have not set in rcParams; one of matplotlib\'s, or settings '
+    "of your own; None for nothing but what you have set.",
+    "words": "Words to write instead of others, for labels in another language.",
+}
+_LOOK_NAMES = frozenset(_EXPLAINED)
+
+
+def _explain(signature: inspect.Signature) -> str:
+    """The Args section of a figure: its tables, then the looks that all figures share."""
+    tables = [name for name in signature.parameters if name != "ax"]
+    given = f"results: Results, such as an atlas, or their folder. Or what is drawn: {', '.join(tables)}."
+    looks = [f"{name}: {text}" for name, text in _EXPLAINED.items() if name != "ax" or "ax" in signature.parameters]
+    wrap = functools.partial(textwrap.fill, width=100, initial_indent=" " * 4, subsequent_indent=" " * 8)
+    return "\n".join(["Args:", *map(wrap, [given, *looks]), "", "Returns:", "    The figure."])
+
+
+def translate(texts: Iterable[Text], all_axes: Iterable[Axes], words: Mapping[str, str]) -> None:
+    """Replace words in labels, the longest first. Tokens stay as the model reads them."""
+    phrases = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+    pattern = re.compile(rf"(?<!\w)(?:{phrases})(?!\w)")
+
+    def replaced(text: str) -> str:
+        return pattern.sub(lambda found: words[found[0]], text)
+
+    for text in texts:
+        if text.get_gid() != TOKEN:
+            text.set_text(replaced(text.get_text()))
+    for axis in (axis for axes in all_axes for axis in (axes.xaxis, axes.yaxis)):
+        formatter = axis.get_major_formatter()
+        if isinstance(formatter, FixedFormatter):
+            formatter.seq = list(map(replaced, formatter.seq))
+
+
+def label_words(figure: Figure) -> list[str]:
+    """The texts of a figure that `words` may replace, each once, in the order in which they are drawn."""
+    figure.draw_without_rendering()
+    texts = [text.get_text() for text in figure.findobj(Text) if text.get_gid() != TOKEN and text.get_visible()]
+    return [text for text in dict.fromkeys(texts) if re.search(r"[^\W\d]", text)]
+
+
+def single_panel(width: float, height: float, ax: Axes | None = None) -> tuple[Figure, Axes]:
+    """Make a figure with one plot, or take a panel of another; sizes are in inches."""
+    figure, (axes,) = stacked_panels(1, width, height, ax)
+    return figure, axes
+
+
+def stacked_panels(count: int, width: float, height: float, ax: Axes | None = None) -> tuple[Figure, list[Axes]]:
+    """Make a figure with plots under one another that share the x axis, or take a panel of another if one is enough."""
+    if ax is None:
+        figure = Picture(figsize=(width, height), layout="constrained")
+        return figure, list(figure.subplots(count, 1, sharex=True, squeeze=False)[:, 0])
+    if count > 1:
+        raise SettingError(f"This figure has {count} panels with these data, and one ax is given. Omit ax.")
+    return figure_of(ax), [ax]
+
+
+def figure_of(axes: Axes) -> Figure:
+    """The figure of a panel, also of one in a figure within a figure."""
+    return cast(Figure, axes.figure).figure
+
+
+class Picture(Figure):
+    """A figure that a notebook shows, also if pyplot has not been imported there."""
+
+    def _repr_png_(self) -> bytes:
+        content = BytesIO()
+        with applied(None), quiet_about_glyphs():
+            self.savefig(content, format="png", dpi=_SCREEN_DPI)
+        return content.getvalue()
 
 
 def say(axes: Axes, text: str = "no values") -> None:
@@ -128,11 +290,12 @@ def save_figure(figure: Figure, stem: Path, formats: Sequence[str] = FORMATS) ->
     make_folder(stem.parent)
     paths = []
     if set(formats) - {"svg"}:  # an SVG keeps its characters, for the viewer's fonts
-        _warn_about_glyphs(text.get_text() for text in figure.findobj(Text))
+        warn_about_glyphs(text.get_text() for text in figure.findobj(Text))
     for name in formats:
         path = stem.with_name(f"{stem.name}.{name}")
-        with house_style(), _quiet_about_glyphs():
+        with applied(None), quiet_about_glyphs():
             write_atomically(path, functools.partial(_save, figure, name))
+        moved()
         paths.append(path)
     return paths
 
@@ -154,11 +317,12 @@ def _save(figure: Figure, name: str, path: Path) -> None:
 
 
 @contextmanager
-def _quiet_about_glyphs() -> Iterator[None]:
-    """Silence matplotlib's warning for each missing glyph: `_warn_about_glyphs` names all of them at once."""
+def quiet_about_glyphs() -> Iterator[None]:
+    """Silence matplotlib's warning for each missing glyph: `warn_about_glyphs` names all of them at once."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         warnings.filterwarnings("ignore", message=r"Matplotlib currently does not support")
+        warnings.filterwarnings("ignore", message=r"constrained_layout not applied")  # a legend of very many labels
         yield
 
 
@@ -184,75 +348,3 @@ def _visible(character: str) -> str:
     if category in ("Cs", "Zl", "Zp") or character in _BIDI_CONTROLS or ord(character) & 0xFFFE == 0xFFFE:
         return "\N{REPLACEMENT CHARACTER}"
     return character
-
-
-def width_in_ems(text: str) -> float:
-    """How wide a text is in units of the font size; a character that DejaVu lacks counts as a full square."""
-    return sum(_advance(character) for character in text)
-
-
-@functools.cache
-def _advance(character: str) -> float:
-    if ord(character) not in _font_characters():
-        return 1.0
-    font = FT2Font(font_manager.findfont(FONT))
-    font.set_size(FONT_POINTS, 72)
-    return float(font.load_char(ord(character)).linearHoriAdvance / 65536 / FONT_POINTS)
-
-
-def families_for(texts: Iterable[str]) -> list[str]:
-    """DejaVu, followed by installed fonts that have the characters it lacks."""
-    return [FONT, *_fallbacks(_beyond_font(texts))[0]]
-
-
-def _beyond_font(texts: Iterable[str]) -> frozenset[str]:
-    """Characters that need another font than DejaVu."""
-    known = _font_characters()
-    return frozenset(character for text in texts for character in text if ord(character) not in known) - {"\n"}
-
-
-def _warn_about_glyphs(texts: Iterable[str]) -> None:
-    """Say once which characters no installed font has."""
-    _, lacking = _fallbacks(_beyond_font(texts))
-    new = sorted(lacking - _warned)
-    _warned.update(new)
-    if new:
-        more = f" and {len(new) - _MOST_NAMED} more" if len(new) > _MOST_NAMED else ""
-        _log.warning(
-            "No installed font has %s%s: boxes are drawn in their place. Install one that has them, such as Noto Sans "
-            "CJK for Chinese, Japanese and Korean or Noto Emoji, or write .svg, which keeps the characters.",
-            " ".join(map(printable, new[:_MOST_NAMED])),
-            more,
-        )
-
-
-@functools.cache
-def _fallbacks(characters: frozenset[str]) -> tuple[tuple[str, ...], frozenset[str]]:
-    """Installed fonts that have these characters, the preferred ones first, and the characters that none has."""
-    left, chosen = set(characters), []
-    if left:
-        installed = sorted(set(font_manager.get_font_names()) - {FONT})
-        for name in (*(name for name in _FALLBACK_FONTS if name in installed), *installed):
-            if covered := {character for character in left if ord(character) in _characters_of(name)}:
-                chosen.append(name)
-                left -= covered
-            if not left:
-                break
-    return tuple(chosen), frozenset(left)
-
-
-@functools.cache
-def _characters_of(name: str) -> frozenset[int]:
-    """The characters a font has glyphs for; none if it cannot be read, or has only boxes (Last Resort)."""
-    if name.startswith("Last Resort"):
-        return frozenset()
-    path = next((font.fname for font in font_manager.fontManager.ttflist if font.name == name), "")
-    try:
-        return frozenset(font_manager.get_font(path).get_charmap())
-    except (OSError, RuntimeError, ValueError):
-        return frozenset()
-
-
-@functools.cache
-def _font_characters() -> frozenset[int]:
-    return frozenset(font_manager.get_font(font_manager.findfont(FONT)).get_charmap())

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
-import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
 from headatlas.errors import AtlasError, PluginError, first_line
 from headatlas.files import own_subfolder
 from headatlas.plugins import OWN
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison, open_results
 from headatlas.results.folder import Results
@@ -20,42 +21,78 @@ from headatlas.results.naming import short_name
 from headatlas.results.tables import TABLES
 from headatlas.views.figures import lines, probes
 from headatlas.views.figures.comparison import comparison_figures
-from headatlas.views.figures.style import FORMATS, save_figure
-from headatlas.views.words.patterns import characteristic_heads, main_labels
+from headatlas.views.figures.facts import special_names, title_of
+from headatlas.views.figures.style import FORMATS, Looks, save_figure
+from headatlas.views.words.patterns import characteristic_heads
 
 
-def write_figures(results: Results, folder: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
-    """Write every figure that the results have data for, by default to their `figures` folder."""
+def write_figures(
+    results: Results, folder: Path | None = None, formats: Sequence[str] = FORMATS, **looks: Any
+) -> list[Path]:
+    """Write every figure that the results have data for.
+
+    Args:
+        results: An atlas, a comparison, or what another command returned.
+        folder: Where to write; by default the folder `figures` of the results.
+        formats: Any of svg, png and pdf.
+        **looks: What all figures take: `title`, `size`, `style`, `words`; see `headatlas.figures`.
+
+    Returns:
+        The files.
+    """
     folder = own_subfolder(results.folder, "figures") if folder is None else folder
-    drawn = comparison_figures(results) if isinstance(results, Comparison) else _figures(results)
-    return [path for stem, figure in drawn for path in save_figure(figure, folder / stem, formats)]
+    drawn = comparison_figures(results, **looks) if isinstance(results, Comparison) else _figures(results, **looks)
+    paths = []
+    with stage("Drawing figures") as bar:
+        for stem, figure in drawn:
+            bar.begin(1, note=stem)
+            paths += save_figure(figure, folder / stem, formats)
+            bar.advance()
+    return paths
 
 
-def _figures(results: Results) -> Iterator[tuple[str, Figure]]:
+def _figures(results: Results, **looks: Any) -> Iterator[tuple[str, Figure]]:
     """Draw each figure that the tables have data for in turn, with the stem of its file."""
     tables = results.tables
-    special_tokens = results.manifest.get("model", {}).get("special_tokens", {})
-    labels = {kind: token for kind, token in special_tokens.items() if token}  # the model's names for [CLS] and [SEP]
     if isinstance(results, Atlas):
-        if (heads := heads_figure(results, labels)) is not None:
-            yield "figure1_heads", heads
-        if examples := lines.clearest(results.relation_examples, tables):
-            yield "figure5_relations", lines.relations_figure(examples)
+        if results.example is not None and characteristic_heads(tables, special_names(results)):
+            yield "figure1_heads", lines.heads_figure(results, **looks)
+        if lines.clearest(results.relation_examples, tables):
+            yield "figure5_relations", lines.relations_figure(results, **looks)
     if "head_map" in tables:
-        yield from _similarity_figures(tables)
+        from headatlas.views.figures import similarity  # imports scipy, which is slow
+
+        yield "figure6_head_map", similarity.head_map_figure(results, **looks)
+        yield "head_tree", similarity.head_tree_figure(results, **looks)
+        yield "head_distances", similarity.head_distances_figure(results, **looks)
     if "probes" in tables and tables["probes"]["probe"].eq("structural_distance").any():
-        yield "probe_layers", probes.probe_layers_figure(tables["probes"])
-    yield from probes.layer_figures(tables).items()
+        yield "probe_layers", probes.probe_layers_figure(results, **looks)
+    for table, stem, draw in _OF_LAYERS:
+        if table in tables:
+            yield stem, draw(results, **looks)
     for name in tables:
         if name in TABLES and (figure := TABLES[name].figure):
-            yield figure[0], _draw(figure[1], tables[name], labels)
+            yield figure[0], _draw(figure[1], name, results, looks)
 
 
-def _draw(place: str, table: pd.DataFrame, labels: Mapping[str, str]) -> Figure:
+_OF_LAYERS = (
+    ("layer_mix", "layers_figure2_mix", probes.layer_mix_figure),
+    ("layer_mix", "layers_scores", probes.layer_scores_figure),
+    ("layer_examples", "layers_figure3_examples", probes.layer_examples_figure),
+    ("head_mix", "layers_heads", probes.head_mix_figure),
+)
+
+
+def _draw(place: str, name: str, results: Results, looks: dict[str, Any]) -> Figure:
     """Draw a table with the function that it declares, named as "module:function"."""
     module, _, function = place.partition(":")
     try:
-        figure: Figure = getattr(import_module(module), function)(table, labels)
+        draw = getattr(import_module(module), function)
+        if module.startswith(f"{OWN}."):
+            figure: Figure = draw(results, **looks)
+            return figure
+        drawn = partial(draw, results.tables[name], special_names(results))
+        return Looks(**looks).draw(drawn, title_of(results, [name]))
     except Exception as error:
         if module.startswith(f"{OWN}."):
             raise
@@ -63,7 +100,6 @@ def _draw(place: str, table: pd.DataFrame, labels: Mapping[str, str]) -> Figure:
             f"{place} cannot draw its table ({type(error).__name__}: {first_line(error)}). "
             "Mend or uninstall its package."
         ) from error
-    return figure
 
 
 def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
@@ -75,27 +111,4 @@ def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Se
         sides.append((short_name(results.manifest["model"]), results.tables))
     return save_figure(
         probes.layer_mix_figure(sides), (out or own_subfolder(folder, "figures")) / "layers_figureA3_beside", formats
-    )
-
-
-def _similarity_figures(tables: Mapping[str, pd.DataFrame]) -> Iterator[tuple[str, Figure]]:
-    """Figure 6, the tree of the clusters, and all distances."""
-    from headatlas.views.figures import similarity  # imports scipy, which is slow
-
-    distances, head_map = tables["head_distances"], tables["head_map"]
-    yield "figure6_head_map", similarity.head_map_figure(head_map, main_labels(tables["behaviours"]))
-    yield "head_tree", similarity.head_tree_figure(distances, head_map)
-    yield "head_distances", similarity.head_distances_figure(distances, head_map)
-
-
-def heads_figure(atlas: Atlas, labels: Mapping[str, str] | None = None) -> Figure | None:
-    """Figure 1: the characteristic heads on the words of the example; None if either is missing."""
-    chosen, example = characteristic_heads(atlas.tables, labels), atlas.example
-    if example is None or not chosen:
-        return None
-    units, texts = lines.units_of(example.tokens, example.word_of, example.words)
-    maps = np.stack([example.maps[head.layer - 1, head.head - 1] for head in chosen])
-    captions = [head.caption for head in chosen]
-    return lines.attention_lines_figure(
-        texts, list(zip(captions, lines.between_units(maps, units, len(texts)), strict=True))
     )

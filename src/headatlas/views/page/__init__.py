@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from headatlas.files import write_text
+from headatlas.progress import stage
 from headatlas.results.atlas import Atlas
 from headatlas.results.comparison import Comparison
 from headatlas.results.folder import Results
 from headatlas.views.page.assemble import assemble
 from headatlas.views.page.content import comparison_content, page_content
 from headatlas.views.page.maps import add_examples
+from headatlas.views.page.seen import add_seen
 
 LARGEST_PAGE = 3_000_000  # bytes: small enough to mail
 
@@ -23,7 +25,8 @@ LARGEST_PAGE = 3_000_000  # bytes: small enough to mail
 def write_page(results: Results) -> Path:
     """Write DIR/index.html from the tables, and of an atlas from its examples too."""
     path = results.folder / "index.html"
-    write_text(path, page_html(results))
+    with stage("Writing the page"):
+        write_text(path, page_html(results))
     return path
 
 
@@ -38,5 +41,6 @@ def full_content(results: Results, largest: int = LARGEST_PAGE) -> dict[str, Any
     """Everything on the page, with as many of an atlas's examples as fit into `largest` bytes, but at least one."""
     content = page_content(results)
     if isinstance(results, Atlas):
-        add_examples(content, results, largest - len(assemble(content).encode()))
+        shown = add_examples(content, results, largest - len(assemble(content).encode()))
+        add_seen(content, results, shown)
     return content

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import math
 import re
 import zlib
 from collections.abc import Container, Mapping
@@ -21,13 +20,15 @@ from scipy.linalg import orthogonal_procrustes
 
 from headatlas.choices import FromTokens
 from headatlas.results.comparison import Comparison
+from headatlas.results.distances import distance_matrix
 from headatlas.results.folder import Results
 from headatlas.results.naming import heads_in_layers, model_named, short_name
 from headatlas.results.tables import TABLES
 from headatlas.results.view import View
 from headatlas.tables import ONE_HEAD, Key, Table, Value
+from headatlas.views.page.opening import brief_lead, opening_content, resting_content, rounded
 from headatlas.views.published.views import comparisons
-from headatlas.views.words.about import common_tokens, corpora_read, left_out, unknown_warnings
+from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
 from headatlas.views.words.comparison import (
     comparison_findings,
     comparison_warnings,
@@ -36,7 +37,8 @@ from headatlas.views.words.comparison import (
     not_compared,
     relations_by,
 )
-from headatlas.views.words.findings import findings
+from headatlas.views.words.findings import all_findings
+from headatlas.wording import counted
 
 CAVEATS = (
     "Much attention to [SEP], or to the first token of a causal model, is often a way of attending to nothing: the "
@@ -65,8 +67,8 @@ COMPARISON_CAVEATS = (
     "Attention shows where a head looks, not what the model uses. Two heads that attend alike may still do different "
     "things with what they see.",
 )
-DIGITS = 5  # significant ones; the files in tables/ have all
-MOST_ROWS = 50_000
+MOST_ROWS = 50_000  # of a table
+ROWS_PER_HEAD = 30  # of a table of heads, if that is more: 12 relations in both directions, and what they share
 NEAREST = 6  # nearest heads listed for each head
 SMALL, FAST = 6, 1  # levels: for a file, and for an answer while a user waits
 
@@ -78,15 +80,15 @@ def page_content(atlas: Results) -> dict[str, Any]:
     heads = heads_in_layers(model)
     distances = "head_distances"
     about_model = model_content(model)
+    found = all_findings(atlas)
     return about_model | {
         "views": _views_of(atlas.tables),
         "lead": f"{heads} ({model['class']}), on {'; '.join(corpora_read(manifest))}.",
         "words_from": words_from(manifest),
-        "findings": [
-            *unknown_warnings(manifest),
-            *map(str, findings(atlas.tables, manifest.get("findings"))),
-            *common_tokens(manifest),
-        ],
+        "brief": brief_lead(manifest),
+        "warnings": unknown_warnings(manifest),
+        "findings": list(map(str, found)),
+        **opening_content(atlas.tables, found, about_model["heads"], about_model["special"]),
         "caveats": [*CAVEATS, *(LAYER_CAVEATS if "layer_mix" in atlas.tables else ())],
         "notes": [
             f"Seed {manifest['settings']['seed']}. Tables with all digits are in the folder tables.",
@@ -110,6 +112,7 @@ def model_content(model: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "name": short_name(model) if local else model_named(model),
         "heads": list(model["heads"]),
+        "heads_per_key": model.get("heads_per_key", 1),
         "special": {kind: token for kind, token in model.get("special_tokens", {}).items() if token},
         "views": [],
         "words_from": "mean",
@@ -190,6 +193,7 @@ def _side(name: str, model: Mapping[str, Any], tables: Mapping[str, pd.DataFrame
     about_model = model_content(model)
     return about_model | {
         "name": name,
+        "resting": resting_content(tables, about_model["special"]),
         "tables": {table: packed_table(table, frame, about_model["special"]) for table, frame in slim.items()},
     }
 
@@ -198,8 +202,8 @@ def _measured_on(distances: Mapping[str, Any]) -> list[str]:
     if "skipped" in distances:
         return []
     return [
-        f"Heads are matched by how they attend to the same {distances['segments']:,} segments "
-        f"({distances['tokens']:,} tokens)."
+        f"Heads are matched by how they attend to the same {counted(distances['segments'], 'segment')} "
+        f"({counted(distances['tokens'], 'token')})."
     ]
 
 
@@ -214,7 +218,7 @@ def packed_table(name: str, frame: pd.DataFrame, special: Mapping[str, str]) -> 
     if table is None or not all(key.name in frame for key in table.keys):  # foreign, or of another version
         table = _undeclared(name, frame)
     meanings = {column.name: column.about for column in table.columns}
-    shown = frame.head(MOST_ROWS)
+    shown = frame.head(_rows_shown(table, frame))
     columns = [_column(shown[column]) for column in shown]
     return {
         "about": table.question,
@@ -227,6 +231,18 @@ def packed_table(name: str, frame: pd.DataFrame, special: Mapping[str, str]) -> 
         "shown": len(shown),
         "packed": pack(json.dumps(columns, separators=(",", ":"), ensure_ascii=False).encode()),
     }
+
+
+def _rows_shown(table: Table, frame: pd.DataFrame) -> int:
+    """How many rows the page holds. Of a table that measures heads, no key such as a relation is cut in the middle."""
+    if len(frame) <= MOST_ROWS or table.rows != "heads":
+        return min(len(frame), MOST_ROWS)
+    most = max(MOST_ROWS, ROWS_PER_HEAD * len(frame[["layer", "head"]].drop_duplicates()))
+    if len(frame) <= most or not table.measures or not table.own_keys:
+        return min(len(frame), most)
+    keys = frame[list(table.own_keys)].head(most + 1)
+    begins = [np.flatnonzero((keys[key] != keys[key].shift()).to_numpy())[-1] for key in keys]
+    return int(min(begins)) or most
 
 
 def _undeclared(name: str, frame: pd.DataFrame) -> Table:
@@ -289,20 +305,14 @@ def _whole(word: str | None) -> int | str | None:
 
 def nearest_heads(distances: pd.DataFrame) -> dict[str, list[list[Any]]]:
     """The nearest heads of each head ("layer-head") as [layer, head, distance], from the table head_distances."""
-    known = distances.dropna(subset="value").sort_values("value", kind="stable")
-    ends = [known[column].tolist() for column in ("layer_a", "head_a", "layer_b", "head_b")]
+    heads, matrix = distance_matrix(distances)
+    np.fill_diagonal(matrix, np.nan)
     nearest: dict[str, list[list[Any]]] = {}
-    for layer_a, head_a, layer_b, head_b, value in zip(*ends, known["value"].tolist(), strict=True):
-        for layer, head, other in ((layer_a, head_a, (layer_b, head_b)), (layer_b, head_b, (layer_a, head_a))):
-            near = nearest.setdefault(f"{layer}-{head}", [])
-            if len(near) < NEAREST:
-                near.append([*other, rounded(value)])
+    for (layer, head), row in zip(heads, matrix, strict=True):
+        order = np.argsort(row, kind="stable")[:NEAREST]  # missing ones come last
+        near = [[*heads[other], rounded(row[other])] for other in order if not np.isnan(row[other])]
+        nearest |= {f"{layer}-{head}": near} if near else {}
     return nearest
-
-
-def rounded(value: float) -> float | None:
-    """A number with five significant digits; None for NaN and infinity, which JSON does not have."""
-    return float(f"{value:.{DIGITS}g}") if math.isfinite(value) else None
 
 
 def _column(values: pd.Series[Any]) -> list[Any] | dict[str, Any]:

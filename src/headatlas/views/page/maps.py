@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from headatlas.encoding.template import SPECIAL
+from headatlas.progress import moved
 from headatlas.results.atlas import Atlas
 from headatlas.results.example import Example
 from headatlas.statistics.words import NO_PREDICTION, FromTokens, predictions, word_attention
@@ -29,21 +30,28 @@ MOST_EXAMPLES = 60
 SEPARATOR_BYTES = 2  # between two examples in the page
 
 
-def add_examples(content: dict[str, Any], atlas: Atlas, room: int) -> None:
-    """Add as many examples to the content as fit into `room` bytes, at least one, taking the corpora in turn."""
+def add_examples(content: dict[str, Any], atlas: Atlas, room: int) -> list[Example]:
+    """Add as many examples to the content as fit into `room` bytes, at least one, taking the corpora in turn.
+
+    Returns:
+        The examples that were added, in their order.
+    """
     heads = atlas.manifest["model"]["heads"]
     how = words_from(atlas.manifest)
     chosen: list[tuple[int, dict[str, Any]]] = []
     for place in _in_turn(atlas.examples)[:MOST_EXAMPLES]:
         packed = packed_example(atlas.examples[place], heads, how)
+        moved()
         room -= sum(map(_size, packed.values())) + SEPARATOR_BYTES
         if room < 0 and chosen:
             break
         chosen.append((place, packed))
-    content["examples"] = [packed for _, packed in sorted(chosen, key=lambda pair: pair[0])]
+    chosen.sort(key=lambda pair: pair[0])
+    content["examples"] = [packed for _, packed in chosen]
     content["examples_kept"] = len(atlas.examples)
     if any("key" in packed for packed in content["examples"]):
         content["views"].insert(-1, "weights")  # what marked words receive, before the tables
+    return [atlas.examples[place] for place, _ in chosen]
 
 
 def packed_example(
@@ -61,14 +69,14 @@ def packed_example(
     }
     if example.tree is not None:
         packed["tree"] = {name: list(values) for name, values in vars(example.tree).items()}
-        packed["predictions"] = pack(_bytes(tree_predictions(_word_maps(example, np.concatenate(layers), how))))
+        packed["predictions"] = pack(_bytes(tree_predictions(word_maps(example, np.concatenate(layers), how))))
     if example.key:
         packed["key"] = list(example.key)
     if example.mentions:
         packed["mentions"] = [vars(mention) for mention in example.mentions]
         packed["antecedents"] = antecedents(example.mentions)
         packed["predictions"] = pack(
-            _bytes(mention_predictions(_word_maps(example, np.concatenate(layers), how), example))
+            _bytes(mention_predictions(word_maps(example, np.concatenate(layers), how), example))
         )
     return packed
 
@@ -91,7 +99,7 @@ def mention_predictions(words: Tensor, example: Example) -> NDArray[np.int64]:
     return chosen
 
 
-def _word_maps(example: Example, maps: NDArray[np.float32], how: FromTokens) -> Tensor:
+def word_maps(example: Example, maps: NDArray[np.float32], how: FromTokens) -> Tensor:
     """Attention between words, without special tokens: [heads, words, words]."""
     index = np.asarray(example.word_of)
     special = index == SPECIAL

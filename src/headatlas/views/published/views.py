@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import Any
 
 import pandas as pd
@@ -12,6 +13,7 @@ from headatlas.results.folder import Results
 from headatlas.results.naming import model_named
 from headatlas.results.tables import TABLES
 from headatlas.results.view import Column, View, plain_view
+from headatlas.studies.findings import Finding
 from headatlas.views.published.compare import (
     OTHERS,
     Cells,
@@ -21,6 +23,7 @@ from headatlas.views.published.compare import (
     make_view,
 )
 from headatlas.views.published.tables import source
+from headatlas.views.words.findings import all_findings
 
 COMPARED = {
     "dependencies": ("treebank", ("dependency_best",)),
@@ -33,6 +36,7 @@ _MADE_BY = {
     "layers": ("no layers were probed", "headatlas layers {} --train TRAIN --eval DEV --out DIR"),
 }
 """Command -> why its tables are missing, and how to make them."""
+FINDINGS = "findings"  # printed like a table
 _DECIMALS = {"%": 1, "nats": 2}  # by unit
 RANDOM, _MET = "random weights", " *"
 _COLUMNS: Cells = {
@@ -54,8 +58,39 @@ def comparisons(atlas: Results) -> list[View]:
     return [view_of(atlas, name) for name in COMPARED if all(table in atlas.tables for table in COMPARED[name][1])]
 
 
+def list_tables(results: Results) -> View:
+    """The tables of a folder, each with its number of rows and the question that it answers."""
+    said = {FINDINGS: len(all_findings(results))}
+    rows = (said if said[FINDINGS] else {}) | results.manifest.get("tables", {})
+    questions = {name: TABLES[name].question for name in TABLES} | {FINDINGS: "What do the tables show, in sentences?"}
+    frame = pd.DataFrame(
+        [(name, number, questions.get(name, "")) for name, number in rows.items()], columns=["table", "rows", "about"]
+    )
+    return plain_view(frame, results.title)
+
+
+def findings_view(results: Results) -> View:
+    """Every finding with its whole evidence; as CSV with its numbers apart."""
+    found = [one if isinstance(one, Finding) else Finding(one.removesuffix(".")) for one in all_findings(results)]
+    if not found:
+        raise AtlasError(_why_not(results, FINDINGS))
+    records = [
+        one.record()
+        | {
+            "heads": " ".join(f"{layer}-{head}" for layer, head in one.heads),
+            "rivals": "; ".join(f"{name} {value:.4g}" for name, value in one.rivals.items()),
+            "evidence": "; ".join(one.evidence),
+        }
+        for one in found
+    ]
+    cells = tuple((one.study, str(one)) for one in found)
+    return View(pd.DataFrame(records), (Column("study"), Column("finding")), cells, (results.title,))
+
+
 def view_of(atlas: Results, name: str, raw: bool = False) -> View:
     """A table to print. Those in COMPARED, and `reproduction`, are set beside the paper's unless `raw`."""
+    if name == FINDINGS:
+        return findings_view(atlas)
     compared = name in COMPARED and not raw
     for needed in COMPARED[name][1] if compared else (name,):
         if needed not in atlas.tables:
@@ -80,6 +115,8 @@ def _why_not(atlas: Results, name: str) -> str:
     if name == "reproduction":
         return f"{atlas.folder}: this folder has no reproduction. Make one with: headatlas reproduce clark2019"
     made = TABLES.made.get(name)
+    if made and (skipped := atlas.manifest.get("studies_skipped", {}).get(made.study)):
+        return f"{atlas.folder}: there is no table {name}, because the study {made.study} was not run: {skipped}"
     if made and made.corpus:
         what = made.corpus if made.corpus in ("text", "treebank") else f"text with {made.corpus}"
         surveyed = made.corpus in atlas.manifest.get("corpora", {})
@@ -88,7 +125,9 @@ def _why_not(atlas: Results, name: str) -> str:
     else:
         reason, command = _MADE_BY.get(made.command if made else "", ("", ""))
     if not reason or "model" not in atlas.manifest:
-        return f"{atlas.folder}: this folder has no table {name}. It has: {', '.join(atlas.tables)}."
+        near = get_close_matches(name, list(atlas.tables), 1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        return f"{atlas.folder}: this folder has no table {name}.{meant} It has: {', '.join(atlas.tables)}."
     make = command.format(atlas.manifest["model"]["name"])
     return f"{atlas.folder}: {reason}, so the table {name} is missing. Make it with: {make}"
 

@@ -190,9 +190,10 @@ def _labels(table: pd.DataFrame) -> Iterator[str]:
             changed.append(f"{label} {a} and {b}")
     same = table["label"].nunique() - len(changed)
     if changed:
-        yield f"Heads per label, in A and in B: {', '.join(changed)}; the same number for {same} other labels."
+        others = f"the same number for {counted(same, 'other label')}"
+        yield f"Heads per label, in A and in B: {', '.join(changed)}; {others}."
     else:
-        yield f"A and B have the same number of heads for each of {same} labels."
+        yield f"A and B have the same number of heads for {counted(same, 'label')}."
 
 
 def significant(rows: pd.DataFrame) -> pd.DataFrame:

@@ -50,10 +50,10 @@ from headatlas.encoding.masking import IGNORED
 from headatlas.encoding.segments import document_of
 from headatlas.encoding.shards import Shard
 from headatlas.encoding.word_segments import WordSegment
-from headatlas.engine.progress import TokenProgress
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
 from headatlas.errors import CorpusError
 from headatlas.models.model import Model
+from headatlas.progress import stage
 from headatlas.statistics.paired import holm, paired_changes
 from headatlas.statistics.places import Choice, joint_places
 from headatlas.statistics.resampling import FEWEST_DOCUMENTS
@@ -82,7 +82,7 @@ def run_causal(model: Model, files: Mapping[str, list[Path]], options: AblateOpt
             if enough:
                 tested.append((relation, enough))
         sizes = [_count_tokens(corpus, ends) for _, ends in tested]
-        with TokenProgress(f"causal: {corpus.name}", sum(sizes), show=options.progress) as bar:
+        with stage(f"Removing heads: causal, {corpus.name}", sum(sizes)) as bar:
             for number, ((relation, ends), size) in enumerate(zip(tested, sizes, strict=True)):
                 if shard is None or shard.holds(relation.name):
                     of_relation = pieces.part(f"{corpus.name}-{number:04}")

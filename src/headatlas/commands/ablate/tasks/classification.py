@@ -29,6 +29,7 @@ from headatlas.corpora.sampling import draw
 from headatlas.encoding.batches import plan_batches
 from headatlas.errors import CorpusError, ModelError, SettingError
 from headatlas.models.model import Model
+from headatlas.progress import stage
 
 WEIGHT_OF_DATA = 0.01  # scikit-learn's C: with standardised features its usual 1 overfits on hundreds of examples
 _MOST_ROUNDS = 1000
@@ -113,6 +114,14 @@ class Classification(Task):
         classes = torch.cat([batch.targets["classes"] for batch in self.batches])
         return (classes == classes.mode().values).double()
 
+    def tokens_read(self, examples: ExampleBatch) -> Tensor | None:
+        if self._head is None:  # what the checkpoint's own classifier reads is not known
+            return None
+        tokens: Tensor = examples.inputs["attention_mask"].bool()
+        if self._head.pooling == "first":
+            tokens = tokens & (torch.arange(tokens.shape[1], device=tokens.device) == 0)
+        return tokens
+
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Cross-entropy: [E]."""
         return cross_entropy(self._logits(examples), examples.targets["classes"], reduction="none")
@@ -168,13 +177,14 @@ def train_head(
         )
     segments, _ = encode_texts(model, [text.texts for text in texts], max_tokens)
     features = torch.zeros(len(texts), model.network.config.get_text_config().hidden_size)
-    with torch.inference_mode():
+    with torch.inference_mode(), stage("Training a classifier", total=len(segments)) as bar:
         for indices in plan_batches(segments, batch_tokens):
             batch = {
                 name: part.to(model.device) if isinstance(part, Tensor) else part
                 for name, part in pad_texts(model, segments, indices).items()
             }
             features[indices] = features_of(model, batch, pooling).float().cpu()
+            bar.advance(len(indices))
     scaler = StandardScaler().fit(features.numpy())
     labels = [classes.index(text.label) for text in texts]
     fitted = LogisticRegression(C=WEIGHT_OF_DATA, max_iter=_MOST_ROUNDS).fit(scaler.transform(features.numpy()), labels)

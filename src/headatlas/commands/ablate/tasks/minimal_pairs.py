@@ -70,6 +70,9 @@ class MinimalPairs(Task):
         """One half for every pair: [E]."""
         return torch.full((len(self.ids),), 0.5, dtype=torch.float64)
 
+    def tokens_read(self, examples: ExampleBatch) -> Tensor:
+        return examples.targets["labels"] != IGNORED
+
     def losses(self, examples: ExampleBatch) -> Tensor:
         """softplus(-margin): [E]."""
         return softplus(-self._margins(examples))

@@ -39,9 +39,11 @@ from headatlas.models.stacks import Stack
 from headatlas.probes.attention import AttentionProbe
 from headatlas.probes.batches import IGNORED, ProbeBatch, Sentences
 from headatlas.probes.training import TrainingSettings, fit, hold_out
+from headatlas.progress import moved, stage
 from headatlas.statistics.words import word_attention_torch
 from headatlas.store.stored_model import stored_sentences
 from headatlas.store.word_maps import unit_index
+from headatlas.wording import counted
 
 
 class _Known(NamedTuple):
@@ -59,9 +61,7 @@ class ProbeParsing(Task):
     needs = NEEDS[name]
     measures = ("uas", "log_likelihood")
     like_loss = "log_likelihood"
-    replayable = False
     _known: _Known
-    why_not_replayable = "the probe reads the maps of all layers, so all are run"
 
     @classmethod
     def read(cls, model: Model, files: Mapping[str, list[Path]], options: AblateOptions, scratch: Path) -> ProbeParsing:
@@ -76,12 +76,14 @@ class ProbeParsing(Task):
             max_tokens=options.max_tokens,
             batch_tokens=options.batch_tokens,
             format={"treebank": options.format_of("treebank")},
-            progress=options.progress,
         )
         sentences = Sentences(store, None, model.device)
         train, held_out = hold_out(len(sentences), options.seed)
         heads = store.index.shape.total
-        probe, fitted = fit(lambda: AttentionProbe(heads), sentences, train, held_out, TrainingSettings(), options.seed)
+        with stage(f"Training the probe: {counted(len(train), 'sentence')}"):
+            probe, fitted = fit(
+                lambda: AttentionProbe(heads), sentences, train, held_out, TrainingSettings(), options.seed, tick=moved
+            )
         known = _Known(
             frozenset(name for example in store.examples for name in example.relations or ()),
             labels_of(stored_sentences(store)).punct,
@@ -121,6 +123,7 @@ class ProbeParsing(Task):
     ) -> None:
         self._probe = probe.to(model.device).eval().requires_grad_(False)
         self._gates: Gates | None = None
+        self._whole_maps: list[Tensor] = []  # between words, of each layer of the latest pass with every head
         passed_over = np.isin(relations, sorted(punctuation))
         scored = [segment for segment in segments if not passed_over[segment.relations].all()]
         if not scored:
@@ -145,12 +148,21 @@ class ProbeParsing(Task):
     @contextmanager
     def removing(self, gates: Gates, stack: Stack) -> Iterator[None]:
         """Within this context the probe reads each map times its head's gate, too."""
+        with self.replaying(gates), super().removing(gates, stack):
+            yield
+
+    @contextmanager
+    def replaying(self, gates: Gates) -> Iterator[None]:
+        """Within this context the probe reads each map times its head's gate, those before from the latest pass."""
         self._gates = gates
         try:
-            with super().removing(gates, stack):
-                yield
+            yield
         finally:
             self._gates = None
+
+    def tokens_read(self, examples: ExampleBatch) -> Tensor:
+        """None: the last that is read are the maps of the last layer."""
+        return torch.zeros_like(examples.inputs["input_ids"], dtype=torch.bool)
 
     def losses(self, examples: ExampleBatch) -> Tensor:
         """Mean negative log-likelihood of each sentence's true heads: [E]."""
@@ -174,14 +186,19 @@ class ProbeParsing(Task):
         """Over the other words and ROOT: [E, W, W + 1]."""
         heads, units = examples.targets["heads"], examples.targets["units"]
         words = heads.shape[1]
-        layers: list[Tensor] = []
+        seen: list[Tensor] = []
 
         def see(_module: torch.nn.Module, weights: Tensor, _mask: Tensor | None) -> None:
-            seen = self._gates.gated_maps(len(layers), weights) if self._gates else weights
-            layers.append(word_attention_torch(seen, units, words + 2, "mean"))  # [CLS] and [SEP] are the last units
+            seen.append(word_attention_torch(weights, units, words + 2, "mean"))  # [CLS] and [SEP] are the last units
 
         with observing(self.model.network, see):
             self.model.network.base_model(**examples.inputs)
+        if self._gates is None:
+            self._whole_maps = layers = seen
+        else:  # a replay does not attend in the layers before
+            before = self._whole_maps[: self.model.shapes[self.model.default_stack].layers - len(seen)]
+            layers = [maps.repeat(len(examples) // len(maps), 1, 1, 1) for maps in before] + seen
+            layers = [self._gates.gated_maps(layer, maps) for layer, maps in enumerate(layers)]
         maps = torch.cat(layers, 1).permute(0, 2, 3, 1).float()  # [E, W + 2, W + 2, A]
         special = torch.cat([maps[:, :words, words:], maps[:, words:, :words].transpose(1, 2)], 2)
         sizes = (heads != IGNORED).sum(1)

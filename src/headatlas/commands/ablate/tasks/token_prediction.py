@@ -76,6 +76,9 @@ class TokenPrediction(Task):
         """Mean log-likelihood and share right: [E, 2]."""
         return self._outcome(examples)
 
+    def tokens_read(self, examples: ExampleBatch) -> Tensor:
+        return examples.targets["labels"] != IGNORED
+
     def commonest_answer(self) -> Tensor:
         """The share of each segment's predicted tokens that are the commonest of all: [E]."""
         labels = [batch.targets["labels"] for batch in self.batches]

@@ -147,7 +147,7 @@ class Translation(Task):
         sizes = [2 + 2 * self._metrics["bleu"].max_ngram_order]
         shares = []
         for place, metric in enumerate(self._metrics.values()):
-            counts, score = np.split(scores, sizes, axis=-1)[place], _scorer(metric)
+            counts, score = np.split(scores, sizes, axis=-1)[place], scorer(metric)
             if plain is None:
                 shares.append(jackknife_shares(counts, score))
             else:
@@ -155,6 +155,6 @@ class Translation(Task):
         return np.stack(shares, axis=-1)
 
 
-def _scorer(metric: Any) -> Callable[[Floats], float]:
+def scorer(metric: Any) -> Callable[[Floats], float]:
     """A metric as a function of the counts of a corpus."""
     return lambda counts: float(metric._compute_score_from_stats([int(count) for count in counts]).score)

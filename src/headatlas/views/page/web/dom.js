@@ -48,7 +48,7 @@ export function picture({ width, height }, label, attributes = {}) {
   return svg("svg", { ...common, "aria-label": label, ...attributes });
 }
 
-/** @param {string} text @param {() => unknown} click @param {Attributes} attributes */
+/** @param {string} text @param {(event: MouseEvent) => unknown} click @param {Attributes} attributes */
 export function button(text, click, attributes = {}) {
   return element("button", { type: "button", text, on: { click }, ...attributes });
 }
@@ -122,4 +122,9 @@ export function visible(text) {
     .replace(/[\u0000-\u001f\u007f\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffe\uffff]/g, "\ufffd")
     .replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, "\ufffd");
   return shown.trim() ? shown : "␣";
+}
+
+/** A number and its sign of percent stay on one line. @param {string} text */
+export function unbroken(text) {
+  return text.replace(/(\d) %/g, "$1\u00a0%");
 }

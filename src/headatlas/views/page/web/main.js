@@ -8,12 +8,14 @@ import { Comparison } from "./data/comparison.js";
 import { strongest } from "./data/measures.js";
 import { firstMeasure } from "./data/measures.js";
 import { button, element } from "./dom.js";
+import { keepHistory, moveByKeys } from "./navigation.js";
 import { Store } from "./store.js";
 import { currentTheme, keepTheme, palette, watchTheme } from "./theme.js";
-import { attachTip } from "./tip.js";
+import { attachTip, tip } from "./tip.js";
 import { createCard } from "./views/card.js";
 import { differencesView } from "./views/differences.js";
 import { gridView } from "./views/grid.js";
+import { createKeyHelp } from "./views/key-help.js";
 import { layersView } from "./views/layers.js";
 import { liveView } from "./views/live.js";
 import { mapView } from "./views/map.js";
@@ -37,7 +39,9 @@ const VIEWS = [
   layersView,
   weightsView,
 ];
-const LEAST = 420; // pixels of a view, either way
+const LEAST = { width: 280, height: 420 }; // pixels of a view
+const PADDING = 48; // pixels beside a view, both sides together
+const STAYING = new Set(["head", "other", "pinned"]); // changes after which a note is still true
 const PAUSE = 80; // milliseconds after the last change of the window's size
 
 async function start() {
@@ -56,14 +60,19 @@ async function start() {
       atlas.examples.findIndex((example) => example.corpus !== "text"),
     ),
     unit: "words",
-    special: true,
+    sink: true,
+    several: "one",
+    chosen: [],
     measure: atlas.colour ?? first?.id ?? "",
     show: "values",
     table: "",
     among: "",
     scope: "",
     direction: "better",
-    pinned: null,
+    pinned: [],
+    text: "",
+    only: "",
+    card: false,
     theme: currentTheme(),
   };
   const store = new Store(shown, {
@@ -83,8 +92,8 @@ function build(atlas, store, views) {
   const page = /** @type {HTMLElement} */ (document.getElementById("page"));
   const main = element("main", { id: "main", tabindex: -1 });
   const size = () => ({
-    width: Math.max(LEAST, main.clientWidth - 48),
-    height: Math.max(LEAST, window.innerHeight - main.offsetTop - 84),
+    width: Math.max(LEAST.width, main.clientWidth - PADDING),
+    height: Math.max(LEAST.height, window.innerHeight - main.offsetTop - 84),
   });
   const common = { store, size, palette: () => palette(store.shown.theme) };
   const context = { ...common, atlas };
@@ -93,8 +102,9 @@ function build(atlas, store, views) {
   const panels = new Map();
   const tabs = views.map(({ name, title }) => {
     const attributes = { role: "tab", id: `tab-${name}`, "aria-controls": "main" };
-    return button(title, () => store.change({ view: name }), attributes);
+    return button(title, (event) => choose(name, event), attributes);
   });
+  const keys = createKeyHelp();
   const bar = { role: "tablist", "aria-label": "Views", class: "tabs", on: { keydown: moveTab } };
   const theme = button("", () => switchTheme(store), { class: "theme" });
   const { name } = atlas.content;
@@ -111,13 +121,15 @@ function build(atlas, store, views) {
       ),
       element("nav", bar, ...tabs),
       createSearch(context),
+      button("?", keys.toggle, { class: "help", "aria-label": "Keys" }),
       theme,
     ),
-    element("div", { class: "columns" }, main, card.node),
+    element("div", { class: "columns" }, main, Object.keys(atlas.content.tables).length > 0 && card.node),
+    keys.node,
   );
   attachTip(page);
   watchTheme((now) => store.change({ theme: now }));
-  window.addEventListener("hashchange", () => location.hash !== store.link() && store.follow(location.hash));
+  moveByKeys(store, atlas, main);
   let waiting = 0;
   window.addEventListener("resize", () => {
     clearTimeout(waiting);
@@ -128,6 +140,15 @@ function build(atlas, store, views) {
   function skip(event) {
     event.preventDefault();
     main.focus();
+  }
+
+  /**
+   * Show a view. If it was chosen by pointer, arrow keys move between heads from there.
+   * @param {string} view @param {MouseEvent} event
+   */
+  function choose(view, event) {
+    store.change({ view });
+    if (event.detail) main.focus();
   }
 
   /** @param {KeyboardEvent} event */
@@ -154,6 +175,9 @@ function build(atlas, store, views) {
     theme.textContent = otherTheme === "light" ? "Light" : "Dark";
     theme.setAttribute("aria-label", `Switch to ${otherTheme} colours`);
     const panel = panelOf(now.view);
+    if ([...changed].some((name) => !STAYING.has(name))) tip(null, null);
+    page.dataset.view = now.view;
+    page.classList.toggle("opened", now.card);
     if (changed.has("view")) {
       tabs.forEach((tab, place) => {
         const selected = views[place].name === now.view;
@@ -166,9 +190,9 @@ function build(atlas, store, views) {
     }
     card.update(now, changed);
     await panel.update(now, changed);
-    const link = store.link();
-    if (location.hash !== link && location.protocol !== "about:") history.replaceState(null, "", link);
   }
+
+  keepHistory(store);
   store.listen(show);
   show(store.shown, new Set(["view", "head", "theme"])).then(() => {
     performance.mark("first-view");

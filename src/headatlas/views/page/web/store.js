@@ -30,7 +30,7 @@ export class Store {
     /** @type {Set<string>} */
     const changed = new Set();
     parts = this.known.complete?.(parts) ?? parts;
-    if ("example" in parts && parts.example !== this.shown.example) parts = { pinned: null, ...parts };
+    if ("example" in parts && parts.example !== this.shown.example) parts = { pinned: [], ...parts };
     for (const [name, value] of Object.entries(parts)) {
       if (value !== undefined && this.shown[/** @type {keyof Shown} */ (name)] !== value) changed.add(name);
     }
@@ -41,18 +41,30 @@ export class Store {
 
   /** The part of the address that leads back to what is shown. */
   link() {
-    const { view, head, other, side, example, unit, measure, table, among, scope } = this.shown;
+    const { view, head, other, side, example, unit, measure, show, table, among, scope, only } = this.shown;
+    const values = view === "grid" && show === "values";
     return formatLink({
       head: side === 1 ? "" : this.known.heads.name(head),
       other: side === 1 ? this.known.others?.name(other) : "",
       view,
-      example: view === "sentence" || view === "grid" ? example + 1 : "",
+      example: ["overview", "sentence", "grid"].includes(view) && this.known.examples ? example + 1 : "",
       unit: view === "sentence" && unit === "tokens" ? unit : "",
-      measure: (view === "grid" && this.shown.show === "values") || view === "sides" ? measure : "",
+      measure: values || view === "sides" ? measure : "",
+      show: view === "grid" && !values ? show : "",
+      only: view === "overview" ? only : "",
       among: view === "differences" ? among : "",
       scope: view === "differences" ? scope : "",
       table: view === "tables" ? table : "",
+      with: view === "sentence" || view === "live" ? this.#together() : "",
+      text: view === "live" ? this.shown.text : "",
     });
+  }
+
+  /** The heads that are shown with the head of the link: "layer", or their names. */
+  #together() {
+    const { several, chosen } = this.shown;
+    if (several === "several") return chosen.map((head) => this.known.heads.name(head)).join(" ");
+    return several === "layer" ? several : "";
   }
 
   /** Follow a link; whatever it names that does not exist is ignored. @param {string} hash */
@@ -70,7 +82,13 @@ export class Store {
     if (Number.isInteger(example) && example >= 0 && example < examples) change.example = example;
     if (parts.unit === "tokens" || parts.unit === "words") change.unit = parts.unit;
     if (parts.measure) Object.assign(change, { measure: parts.measure, show: "values" });
+    else if (parts.show === "maps") change.show = "maps";
+    if (parts.only || parts.view === "overview") change.only = parts.only ?? "";
     for (const name of /** @type {const} */ (["table", "among", "scope"])) if (parts[name]) change[name] = parts[name];
+    if (parts.text) change.text = parts.text;
+    const chosen = (parts.with ?? "").split(" ").map((name) => heads.parse(name));
+    if (parts.with === "layer") change.several = "layer";
+    else if (parts.with && chosen.every((index) => index >= 0)) Object.assign(change, { several: "several", chosen });
     this.change(change);
   }
 }

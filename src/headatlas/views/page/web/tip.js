@@ -9,10 +9,13 @@ export function attachTip(page) {
   page.append(note);
 }
 
-/** Show lines of text beside the pointer, or hide the note. @param {MouseEvent} event @param {string[]|null} lines */
+/**
+ * Show lines of text beside the pointer or another point of the window, or hide the note.
+ * @param {{clientX: number, clientY: number}|null} event @param {string[]|null} lines
+ */
 export function tip(event, lines) {
-  note.hidden = !lines;
-  if (!lines) return;
+  note.hidden = !lines || !event;
+  if (!lines || !event) return;
   note.replaceChildren(...lines.map((text, place) => element("div", { text, class: place ? "" : "first" })));
   const { innerWidth, innerHeight } = window;
   const [width, height] = [note.offsetWidth, note.offsetHeight];

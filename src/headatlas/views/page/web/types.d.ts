@@ -19,10 +19,16 @@ interface Content {
   name: string;
   views: string[];
   heads: number[];
+  heads_per_key: number; // heads that share their keys and values
   special: Special;
   words_from: string;
   lead: string;
+  brief?: string; // the lead in one line
+  warnings?: string[];
   findings: string[];
+  leading?: Finding[];
+  resting?: Resting;
+  seen?: number[]; // by head, the example in which it is seen best
   caveats: string[];
   notes: string[];
   tables: Record<string, PackedTable>;
@@ -35,6 +41,39 @@ interface Content {
   relations_by?: string;
   differences?: Record<string, DeclaredDifferences>;
   sides?: Content[];
+}
+
+/** A sentence with its numbers apart; null where there is none. */
+interface Finding {
+  claim: string;
+  text: string; // all of it
+  base: string; // interval and baselines, in words
+  study: string;
+  unit: string;
+  value: number | null;
+  low: number | null;
+  high: number | null;
+  most: number | null;
+  rivals: Record<string, number>; // what it has to beat
+  heads: [layer: number, head: number][];
+  evidence: string[];
+  layers?: number[]; // the same of every layer
+  example?: number; // where it is seen
+  pair?: Pair; // two words of that example
+}
+
+interface Pair {
+  from: string;
+  to: string;
+  ahead: boolean; // whether the word that is attended to comes later
+}
+
+/** From which share of their attention on heads are said to rest, on what, and the labels that say the same. */
+interface Resting {
+  least: number;
+  on: string;
+  first: boolean; // whether the first token is such a place, whatever it is
+  labels: string[];
 }
 
 interface Special {
@@ -124,21 +163,34 @@ interface Live {
   predicts: "masked" | "causal" | null;
   removable: boolean;
   most_tokens: number;
+  limited_by_maps: boolean; // whether the model could read more tokens
+  text: string | null; // to show first
 }
 
 interface Answer {
   example: PackedExample;
   words: string[];
   predictions: Prediction[];
+  overall: { kl: number; places: number; changed: number } | null;
+}
+
+/** What some layers' heads do to the tokens that are followed, each removed or cut alone. */
+interface Effects {
+  layers: [first: number, last: number];
+  targets: string[];
+  before: number; // mean log probability of the targets
+  log_probabilities: number[]; // the same without each head
+  kl: number[];
 }
 
 /** What the model predicts at one place, with all heads (`before`) and without those removed (`after`). */
 interface Prediction {
   place: number;
   word: number; // -1 for the token after the text
-  before: [token: string, probability: number][];
-  after: [token: string, probability: number][];
-  own: { token: string; before: number; after: number; rank_before: number; rank_after: number } | null;
+  before: [token: string, probability: number, id: number][];
+  after: [token: string, probability: number, id: number][];
+  own: { token: string; id: number; before: number; after: number; rank_before: number; rank_after: number } | null;
+  kl: number; // of before from after, in nats
 }
 
 /** One number for every head, NaN where there is none. Measures that share a scale have the same `limits`. */
@@ -163,6 +215,7 @@ interface BestHead {
   layer: number;
   head: number;
   said: string;
+  lead: number; // over the best fixed offset
   measure?: string;
 }
 
@@ -225,14 +278,19 @@ interface Shown {
   side: number;
   example: number;
   unit: string;
-  special: boolean;
+  sink: boolean; // whether the first token and special tokens are shown
+  several: string; // one head, several, or a whole layer at once
+  chosen: number[]; // heads shown with `head`, if several
   measure: string;
   show: string;
   table: string;
   among: string;
   scope: string;
   direction: string;
-  pinned: Focus;
+  pinned: NonNullable<Focus>[];
+  text: string; // typed in the live view
+  only: string; // roles, states and heads that are singled out, with commas between
+  card: boolean; // whether the card is open in the overview
   theme: string;
 }
 

@@ -3,15 +3,17 @@
 export class AskError extends Error {}
 
 /**
+ * @template [A=Answer]
  * @param {{token: string}} live what the page was given to ask with
  * @param {object} question
+ * @param {string} path what kind of question it is
  * @param {(path: string, options: RequestInit) => Promise<Response>} fetcher
- * @returns {Promise<Answer>}
+ * @returns {Promise<A>}
  */
-export async function ask({ token }, question, fetcher = fetch) {
+export async function ask({ token }, question, path = "/api/ask", fetcher = fetch) {
   let response;
   try {
-    response = await fetcher("/api/ask", {
+    response = await fetcher(path, {
       method: "POST",
       headers: { "Content-Type": "application/json", "X-Headatlas-Token": token },
       body: JSON.stringify(question),

@@ -4,6 +4,7 @@ import { Frame, unpackColumn } from "./frames.js";
 import { behavioursOf, bestHeads } from "./head-facts.js";
 import { Heads } from "./heads.js";
 import { measuresOf } from "./measures.js";
+import { headRoles } from "./roles.js";
 
 /** Decode base64 and zlib with the browser's own means. @param {string} text */
 async function unpack(text) {
@@ -17,6 +18,8 @@ export class Atlas {
   sides = undefined;
   /** What views colour heads by at first, if not by a measure. @type {string|undefined} */
   colour = undefined;
+  /** Whether a survey looked for labels, so that a head without one has none. */
+  labelled = false;
   /** The views that show a measure and a behaviour. */
   views = { measure: "grid", behaviour: "map" };
 
@@ -37,6 +40,8 @@ export class Atlas {
     this.behaviours = [];
     /** @type {Map<string, BestHead>} */
     this.best = new Map();
+    /** @type {import("./roles.js").HeadRole[]} */
+    this.roles = [];
   }
 
   /** Unpack the tables and collect what they say of each head. @returns {Promise<this>} */
@@ -48,6 +53,8 @@ export class Atlas {
     this.measureOf = new Map(this.measures.map((measure) => [measure.id, measure]));
     this.behaviours = behavioursOf(this.frames, this.heads);
     this.best = bestHeads(this.frames, this.measureOf);
+    this.roles = headRoles(this);
+    this.labelled = !this.sides && this.frames.has("behaviours");
     return this;
   }
 

@@ -130,3 +130,43 @@ export function mentionVerdicts(mentions, antecedents, predictions, head) {
     return [{ mention, word: mentions[mention].head, gold, predicted, right: gold.includes(said) }];
   });
 }
+
+/**
+ * The pairs that a head is known for, by place of the word that attends times the number of units plus that of the
+ * other: gold pairs of its relations, antecedents, or neighbours.
+ * @param {PackedExample|Example} example @param {Unit[]} units
+ * @param {import("./roles.js").HeadRole} head @param {Map<string, BestHead>} best
+ * @returns {Map<number, string>}
+ */
+export function fittingPairs({ tree, mentions, antecedents }, units, { labels }, best) {
+  /** @type {Map<number, string>} */
+  const fits = new Map();
+  const placeOf = new Map(units.map(({ word }, place) => [word, place]));
+  /** @param {number|undefined} from @param {number|undefined} to @param {string} why */
+  const add = (from, to, why) => {
+    if (from !== undefined && to !== undefined && from !== to) fits.set(from * units.length + to, why);
+  };
+  const names = labels.map(({ label }) => label);
+  tree?.heads.forEach((head, word) => {
+    const relation = tree.relations[word];
+    if (head < 0 || !names.includes(relation)) return;
+    const [dependent, governor] = [placeOf.get(tree.counts_as[word]), placeOf.get(head)];
+    const reversed = best.get(relation)?.direction === "head_to_dependent";
+    add(reversed ? governor : dependent, reversed ? dependent : governor, relation);
+  });
+  if (names.includes("coreference")) {
+    antecedents?.forEach((before, mention) => {
+      for (const other of before) {
+        add(placeOf.get(mentions?.[mention].head ?? -1), placeOf.get(mentions?.[other].head ?? -1), "antecedent");
+      }
+    });
+  }
+  for (const [name, step] of /** @type {[string, number][]} */ ([
+    ["previous token", -1],
+    ["next token", 1],
+  ])) {
+    if (!names.includes(name)) continue;
+    units.forEach((_, place) => units[place + step] && add(place, place + step, name));
+  }
+  return fits;
+}

@@ -43,6 +43,7 @@ export function bestHeads(frames, measureOf) {
       layer: row.layer,
       head: row.head,
       said: percent(row.held_out ?? row.accuracy),
+      lead: (row.held_out ?? row.accuracy) - (row.baseline ?? 0),
       measure: measureOf.has(measure) ? measure : undefined,
     });
   }
@@ -170,7 +171,7 @@ export function describeHead({ heads, measureOf, behaviours }, index, measureId)
 }
 
 /** Whether a row of the behaviours says how a head attends, and not what it does. @param {unknown} kind */
-function isState(kind) {
+export function isState(kind) {
   return kind === "state";
 }
 
@@ -197,4 +198,22 @@ function rowsOf(frame, heads, index) {
   const { layer, head } = heads.at(index);
   const [layers, numbers] = [frame.get("layer"), frame.get("head")];
   return frame.where((row) => layers[row] === layer && numbers[row] === head);
+}
+
+/**
+ * The relations for which the best head is furthest above the best fixed offset; none for findings of other studies.
+ * @param {Atlas} atlas @param {string} study @param {number} most
+ * @returns {Scored[]}
+ */
+export function relationLeads({ frames }, study, most) {
+  const frame = frames.get("dependency_best");
+  if (study !== "dependencies" || !frame?.has("relation", "accuracy", "baseline")) return [];
+  return frame
+    .records()
+    .filter(({ relation }) => !isSummary(relation))
+    .sort((a, b) => b.accuracy - b.baseline - (a.accuracy - a.baseline))
+    .slice(0, most)
+    .map(({ relation: label, accuracy, low, high, baseline }) => {
+      return { label, accuracy, low, high, baseline, best: true };
+    });
 }

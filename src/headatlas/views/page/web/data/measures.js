@@ -82,7 +82,16 @@ export function mapAxes(measures) {
 
 /** The measures that the overview draws layer by layer. @param {Measure[]} measures */
 export function panelsOf(measures) {
-  return measures.filter(({ panel, values }) => panel && values.some((value) => !Number.isNaN(value)));
+  return measures.filter((measure) => measure.panel && canDiffer(measure));
+}
+
+/**
+ * Whether some head has a value other than 0; if one is given, whether it has any. In a causal model no head attends to
+ * the next token.
+ * @param {Measure} measure @param {number} [index]
+ */
+export function canDiffer({ values }, index) {
+  return (index === undefined || !Number.isNaN(values[index])) && values.some((value) => value < 0 || value > 0);
 }
 
 /** A name from the code as words. @param {string} name */

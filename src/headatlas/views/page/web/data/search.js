@@ -1,5 +1,6 @@
 /** Finding a head, a relation, a pattern, a table or an example by a few letters. */
 
+import { spaced } from "./measures.js";
 import { exampleText } from "./options.js";
 
 /**
@@ -34,7 +35,9 @@ export function searchEntries({ heads, measures, behaviours, best, tables, examp
     const go = { view: views.measure, measure: measure.id, head };
     add(measure.label, note, `${measure.label} ${measure.group} ${measure.id}`, 2, go);
   }
-  for (const [name, about] of tables) add(name, about || "table", `table ${name}`, 3, { view: "tables", table: name });
+  for (const [name, about] of tables) {
+    add(spaced(name), about || "table", `table ${name}`, 3, { view: "tables", table: name });
+  }
   examples.forEach((example, number) => {
     const go = { view: "sentence", example: number };
     add(exampleText(example), `example ${number + 1}, ${example.corpus}`, "", 4, go);

@@ -86,7 +86,8 @@ export function mentionGutter(mentions, verdicts, { rowOf, middle, row, size, co
   for (const { word, gold, predicted, right } of verdicts) {
     const from = rowOf(word);
     const to = rowOf(right ? predicted : gold[gold.length - 1]);
-    if (from >= 0 && to >= 0) {
+    if (from < 0) continue;
+    if (to >= 0) {
       const [start, end] = [middle(from), middle(to)];
       const bulge = Math.max(4, MENTION_ARCS - 14 - Math.abs(start - end) * 0.55);
       node.append(...arc(MENTION_ARCS, bulge, start, end, right, colours, 1));

@@ -1,29 +1,34 @@
 /** What colours mean. */
 
-import { svg, textWidth } from "../dom.js";
+import { fitted, svg, textWidth } from "../dom.js";
 
 const STEPS = 24;
 const SIZE = 12; // pixels of a letter
+const RAMP = 160; // pixels of the bar
 
 /**
- * A bar from small to large with its two ends, drawn into a picture.
+ * A bar from small to large with its two ends, and its title beside it, or below it in a narrow space.
  * @param {Palette} palette @param {[number, number]} range @param {(value: number) => string} format
- * @param {string} title @param {number} x @param {number} y
+ * @param {string} title @param {number} space pixels of the width
  */
-export function rampLegend(palette, [low, high], format, title, x, y, width = 160) {
+export function rampLegend(palette, [low, high], format, title, space) {
   const bar = Array.from({ length: STEPS }, (_, step) => {
     const fill = palette.shade(step / (STEPS - 1));
-    return svg("rect", { x: x + (step * width) / STEPS, y, width: width / STEPS + 0.5, height: 8, fill });
+    return svg("rect", { x: (step * RAMP) / STEPS, width: RAMP / STEPS + 0.5, height: 8, fill });
   });
-  const ends = { y: y + 22, fill: palette.faint };
-  return svg(
+  const text = fitted(title, SIZE, space);
+  const wide = textWidth(text, SIZE);
+  const beside = RAMP + 14 + wide <= space;
+  const ends = { y: 22, fill: palette.faint };
+  const node = svg(
     "g",
     { "font-size": SIZE },
     ...bar,
-    svg("text", { x, "text-anchor": "start", text: format(low), ...ends }),
-    svg("text", { x: x + width, "text-anchor": "end", text: format(high), ...ends }),
-    svg("text", { x: x + width + 14, y: y + 9, fill: palette.ink, text: title }),
+    svg("text", { x: 0, "text-anchor": "start", text: format(low), ...ends }),
+    svg("text", { x: RAMP, "text-anchor": "end", text: format(high), ...ends }),
+    svg("text", { x: beside ? RAMP + 14 : 0, y: beside ? 9 : 40, fill: palette.ink, text }),
   );
+  return { node, width: Math.ceil(beside ? RAMP + 14 + wide : Math.max(RAMP, wide)), height: beside ? 30 : 46 };
 }
 
 /**

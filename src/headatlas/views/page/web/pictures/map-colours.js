@@ -2,6 +2,7 @@
 
 import { clustersOf } from "../data/head-facts.js";
 import { range, scaled } from "../data/measures.js";
+import { NO_ROLE, ROLES } from "../data/roles.js";
 import { kindLegend, rampLegend } from "./legend.js";
 
 /** @typedef {{fill: (index: number) => string, entries: [label: string, colour: string][]}} Kinds */
@@ -9,28 +10,31 @@ import { kindLegend, rampLegend } from "./legend.js";
 /**
  * How heads are filled and outlined, since pale shades would be lost on the paper, and what the colours mean.
  * @param {Atlas} atlas @param {string} by @param {Palette} colours @param {number} left @param {number} width
+ * @param {Atlas[]} all the atlases that share the legend
  * @returns {{
  *   outline: string,
  *   fill: (index: number) => string,
  *   legend: (y: number) => {node: SVGElement, height: number},
  * }}
  */
-export function colouring(atlas, by, colours, left, width) {
+export function colouring(atlas, by, colours, left, width, all = [atlas]) {
   const measure = atlas.measureOf.get(by);
   if (measure) {
     const share = scaled(measure);
     return {
       fill: (index) => colours.shade(share(index)),
       outline: colours.faint,
-      legend: (y) => ({
-        node: rampLegend(colours, range(measure), measure.format, measure.label, left, y - 4),
-        height: 30,
-      }),
+      legend: (y) => {
+        const { node, height } = rampLegend(colours, range(measure), measure.format, measure.label, width);
+        node.setAttribute("transform", `translate(${left} ${y - 4})`);
+        return { node, height };
+      },
     };
   }
   const kinds = by === "behaviour" ? behaviours : by === "cluster" ? clusters : layers;
-  const { fill, entries } = kinds(atlas, colours);
-  return { fill, outline: colours.paper, legend: (y) => kindLegend(colours, entries, left, y, width) };
+  const { fill, entries } = kinds(atlas, colours, all);
+  const outline = by === "behaviour" ? colours.faint : colours.paper;
+  return { fill, outline, legend: (y) => kindLegend(colours, entries, left, y, width) };
 }
 
 /** @param {Atlas} atlas @param {Palette} colours @returns {Kinds} */
@@ -44,22 +48,14 @@ function layers({ heads }, colours) {
 }
 
 /**
- * The most common behaviours have one colour each, the others share one.
- * @param {Atlas} atlas @param {Palette} colours
+ * Roles as on the wall; the legend names those that any of the atlases has.
+ * @param {Atlas} atlas @param {Palette} colours @param {Atlas[]} all
  * @returns {Kinds}
  */
-function behaviours(atlas, colours) {
-  const most = colours.kinds.length - 1;
-  /** @type {Map<number, number>} */
-  const kindOf = new Map();
-  atlas.behaviours.forEach(({ heads }, kind) => heads.forEach((index) => kindOf.has(index) || kindOf.set(index, kind)));
-  /** @param {number} kind */
-  const colour = (kind) => colours.kind(Math.min(kind, most));
-  /** @type {Kinds["entries"]} */
-  const entries = atlas.behaviours.slice(0, most).map(({ label }, kind) => [label, colour(kind)]);
-  if (atlas.behaviours.length > most) entries.push(["other behaviour", colour(most)]);
-  entries.push(["none found", colours.none]);
-  return { fill: (index) => (kindOf.has(index) ? colour(kindOf.get(index) ?? 0) : colours.none), entries };
+function behaviours({ roles }, colours, all) {
+  const used = new Set(all.flatMap((side) => side.roles.map(({ role }) => role)));
+  const names = [...Object.keys(ROLES), ...Object.keys(NO_ROLE)].filter((role) => used.has(role));
+  return { fill: (index) => colours.role(roles[index].role), entries: names.map((role) => [role, colours.role(role)]) };
 }
 
 /** @param {Atlas} atlas @param {Palette} colours @returns {Kinds} */

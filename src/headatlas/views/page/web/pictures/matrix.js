@@ -1,4 +1,7 @@
-/** One head's weights as a matrix: a row for each word that attends, a column for each that is attended to. */
+/**
+ * Weights as a matrix, of one head or the mean of several: a row for each word that attends, a column for each that is
+ * attended to.
+ */
 
 import { percent } from "../data/frames.js";
 import { element, fitted, picture, svg, textWidth, visible } from "../dom.js";
@@ -11,11 +14,11 @@ const LARGEST_FONT = 14;
 
 /**
  * @param {{units: Unit[], weight: (from: number, to: number) => number, space: number, tallest: number,
- *          colours: Palette, marks: {from: number, to: number, right: boolean}[], point: (focus: Focus) => void,
- *          pin: (focus: Focus) => void}} scene
+ *          colours: Palette, marks: {from: number, to: number, right: boolean}[], label: string,
+ *          point: (focus: Focus) => void, pin: (focus: Focus) => void}} scene
  *   `space` is the width to fill, `tallest` the largest cell, `marks` are gold pairs, drawn as frames
  */
-export function matrixPicture({ units, weight, space, tallest, colours, marks, point, pin }) {
+export function matrixPicture({ units, weight, space, tallest, colours, marks, label, point, pin }) {
   /** @param {number} size */
   const longest = (size) => {
     const widths = units.map((unit) => Math.min(LONGEST_LABEL, textWidth(visible(unit.text), size)));
@@ -30,7 +33,6 @@ export function matrixPicture({ units, weight, space, tallest, colours, marks, p
   const margin = longest(size);
   const side = units.length * cell;
   const total = Math.ceil(margin + side + 2);
-  const label = "The same weights as a matrix: rows attend to columns";
   const node = picture({ width: total, height: total }, label, { "font-size": size });
   const square = { x: margin, y: margin, width: side, height: side };
   const href = pixels(units.length, weight, colours);
@@ -90,13 +92,14 @@ export function matrixPicture({ units, weight, space, tallest, colours, marks, p
   });
   return {
     node,
-    /** Highlight the row or the column of a word. @param {Focus} focus */
-    draw(focus) {
-      if (!focus) return cross.replaceChildren();
-      const along = margin + focus.place * cell;
-      const row = focus.side === "from";
-      const band = { x: row ? 0 : along, y: row ? along : 0, width: row ? total : cell, height: row ? cell : total };
-      return cross.replaceChildren(svg("rect", band));
+    /** Highlight the rows and columns of words. @param {NonNullable<Focus>[]} focuses */
+    draw(focuses) {
+      const bands = focuses.map(({ side, place }) => {
+        const along = margin + place * cell;
+        const row = side === "from";
+        return { x: row ? 0 : along, y: row ? along : 0, width: row ? total : cell, height: row ? cell : total };
+      });
+      cross.replaceChildren(...bands.map((band) => svg("rect", band)));
     },
   };
 }

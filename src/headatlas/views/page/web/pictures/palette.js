@@ -1,5 +1,6 @@
 /**
  * Colours of the pictures in light and dark. Kinds are those of Okabe and Ito (2008), safe for colour-blind readers.
+ * Roles of one family have one hue; families stay apart for colour-blind readers too, and every role has a sign.
  */
 
 const LIGHT = {
@@ -14,6 +15,15 @@ const LIGHT = {
   right: "#00805d",
   wrong: "#c0510a",
   ramp: ["#f1f5fa", "#d3e3f1", "#a6c8e3", "#70a7d1", "#3b85bb", "#0f649f", "#06487a", "#052f53"],
+  rests: "#ccd4de",
+  roles: {
+    relation: "#b8330a",
+    antecedent: "#ee9a7c",
+    "previous token": "#d99000",
+    "next token": "#edb640",
+    delimiter: "#5fbf9c",
+    "other label": "#0067a5",
+  },
   kinds: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8a7a00", "#555e6b"],
 };
 const DARK = {
@@ -28,6 +38,15 @@ const DARK = {
   right: "#2fc596",
   wrong: "#f28a4b",
   ramp: ["#1a2330", "#1b3652", "#1d4e78", "#25699d", "#3f89bf", "#6dacd9", "#a5d0ee", "#e4f3fd"],
+  rests: "#364252",
+  roles: {
+    relation: "#ff7f50",
+    antecedent: "#ffb8b0",
+    "previous token": "#e6b23c",
+    "next token": "#f7d98f",
+    delimiter: "#15664d",
+    "other label": "#3b94dd",
+  },
   kinds: ["#3b94dd", "#f28a4b", "#2fc596", "#dd98bd", "#e6b23c", "#a3deff", "#f0e442", "#b4bfcc"],
 };
 const MIDDLE = 0.179; // luminance on which black and white are equally legible
@@ -45,6 +64,14 @@ export function paletteOf(theme) {
     shade: (share) => (Number.isNaN(share) ? colours.empty : between(colours.ramp, share)),
     /** Ink that is legible on that shade. @param {number} share */
     onShade: (share) => (luminance(between(colours.ramp, share)) < MIDDLE ? "#ffffff" : "#000000"),
+    /** The colour of a role, and of heads without one. @param {string} role */
+    role: (role) =>
+      /** @type {Record<string, string>} */ (colours.roles)[role] ??
+      ({ "only rests": colours.rests, "spreads evenly": colours.empty }[role] ?? colours.none),
+    /** The same as a line on the paper: dark enough, or in the dark light enough, to be seen. @param {string} role */
+    line: (role) => visibleOn(colours.paper, /** @type {Record<string, string>} */ (colours.roles)[role], theme),
+    /** Ink that is legible on a colour. @param {string} colour */
+    on: (colour) => (luminance(colour) < 0.22 ? "#ffffff" : "#10151d"),
     /** @param {number} number */
     kind: (number) => colours.kinds[number % colours.kinds.length],
     /** @param {number} number @param {number} all */
@@ -59,6 +86,26 @@ function between(stops, share) {
   const [from, to] = [channels(stops[start]), channels(stops[start + 1])];
   const mixed = from.map((value, channel) => Math.round(value + (to[channel] - value) * (place - start)));
   return "#" + mixed.map((value) => value.toString(16).padStart(2, "0")).join("");
+}
+
+/**
+ * A colour with a contrast of 3 to 1 on the paper.
+ * @param {string} paper @param {string} colour @param {string} theme
+ */
+function visibleOn(paper, colour, theme) {
+  const end = theme === "dark" ? "#ffffff" : "#000000";
+  let [shown, share] = [colour, 0];
+  while (share < 0.9 && contrast(shown, paper) < 3) {
+    share += 0.04;
+    shown = between([colour, end], share);
+  }
+  return shown;
+}
+
+/** The contrast of two colours, 1 to 21 (WCAG 2). @param {string} first @param {string} second */
+function contrast(first, second) {
+  const [dark, light] = [luminance(first), luminance(second)].sort((a, b) => a - b);
+  return (light + 0.05) / (dark + 0.05);
 }
 
 /** How light a colour is, 0 to 1 (WCAG 2). @param {string} colour */

@@ -34,7 +34,7 @@ export function headScatter(heads, places, options) {
   const { over = () => {}, moved = () => {}, backdrop = null } = options;
   const id = `points-${(pictures += 1)}`;
   const radius = heads.total > 250 ? 5 : 7;
-  const node = picture({ width, height: height + below }, label, { tabindex: 0 });
+  const node = picture({ width, height: height + below }, label, { tabindex: 0, "data-arrows": "" });
   const circles = svg("g", { stroke: outline, "stroke-width": outline === colours.paper ? 1.5 : 1 });
   const names = svg("g", { "font-size": 11, fill: colours.faint, "pointer-events": "none" });
   const glanced = svg("g", { "pointer-events": "none" });
@@ -171,16 +171,19 @@ export function headScatter(heads, places, options) {
   };
 }
 
-/** Buttons for readers without a wheel. @param {() => HeadScatter[]} scatters looked up when one is pressed */
+/**
+ * Buttons for readers without a wheel.
+ * @param {() => Pick<HeadScatter, "scale"|"whole">[]} scatters looked up when one is pressed
+ */
 export function zoomButtons(scatters) {
-  /** @param {string} text @param {string} label @param {(scatter: HeadScatter) => void} act */
+  /** @param {string} text @param {string} label @param {(scatter: Pick<HeadScatter, "scale"|"whole">) => void} act */
   const zoom = (text, label, act) => button(text, () => scatters().forEach(act), { "aria-label": label });
   return element(
     "span",
     { class: "toggle" },
     zoom("−", "Zoom out", (scatter) => scatter.scale(1 / STEP)),
     zoom("+", "Zoom in", (scatter) => scatter.scale(STEP)),
-    zoom("Whole", "Show the whole map", (scatter) => scatter.whole()),
+    zoom("Whole", "Show the whole picture", (scatter) => scatter.whole()),
   );
 }
 

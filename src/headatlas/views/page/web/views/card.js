@@ -2,7 +2,7 @@
 
 import { percent } from "../data/frames.js";
 import { antecedentsOf, evidenceOf, nearestOf, relationsOf } from "../data/head-facts.js";
-import { ATTENDS_TO, rank, scaled } from "../data/measures.js";
+import { ATTENDS_TO, canDiffer, rank, scaled } from "../data/measures.js";
 import { button, element, svg } from "../dom.js";
 import { headGrid } from "../pictures/head-grid.js";
 import { STRIP, remark, section, strip, stripTable } from "../pictures/strips.js";
@@ -11,6 +11,7 @@ import { anyOf } from "../view.js";
 const RELATIONS =
   "Bar: accuracy with 95 % interval. Line: best fixed offset. → the dependent attends to its head, " +
   "← the head to its dependent.";
+const STRIPS = "Ticks: all heads, smaller values on the left. Dot: this head.";
 const ANTECEDENTS = "Line: always the nearest mention.";
 const LAST = "More";
 
@@ -92,7 +93,7 @@ function behaviours(atlas, index) {
  * @param {Atlas} atlas @param {number} index @param {Palette} colours @param {string} heading
  */
 function strips(atlas, index, colours, heading) {
-  const measures = atlas.measures.filter(({ card, values }) => card === heading && !Number.isNaN(values[index]));
+  const measures = atlas.measures.filter((measure) => measure.card === heading && canDiffer(measure, index));
   if (!measures.length) return null;
   const rows = measures.map((measure) => {
     const { rank: place, of } = rank(measure, index);
@@ -105,7 +106,7 @@ function strips(atlas, index, colours, heading) {
       element("td", {}, strip(measure, [[index, colours.picked]], colours, label)),
     );
   });
-  return section(heading, stripTable(rows));
+  return section(heading, stripTable(rows), heading === ATTENDS_TO ? remark(STRIPS) : null);
 }
 
 /**

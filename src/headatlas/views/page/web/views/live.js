@@ -1,174 +1,294 @@
-/** Live: the reader's own text, every head on it, heads removed by a click, and the words the model then predicts. */
+/**
+ * Live: the reader's own text, every head on it, what the model predicts, and what changes if heads are removed or
+ * attention is cut.
+ */
 
 import { AskError, Newest, ask } from "../data/asking.js";
 import { unpackExample } from "../data/atlas.js";
+import { changeOf, measureEffects, ranked } from "../data/effects.js";
 import { counted } from "../data/frames.js";
-import { button, element, visible } from "../dom.js";
-import { headGrid } from "../pictures/head-grid.js";
+import { headsShown } from "../data/several.js";
+import { leastResting } from "../data/sink.js";
+import { element, toggle } from "../dom.js";
+import { parseLink } from "../links.js";
+import { changeText, effectList, followed } from "../pictures/effects.js";
+import { headColours } from "../pictures/head-colours.js";
 import { headPictures } from "../pictures/head-pictures.js";
-import { predictionTables } from "../pictures/predictions.js";
+import { overallLine, predictionTables } from "../pictures/predictions.js";
+import { thumbnails } from "../pictures/thumbnails.js";
 import { anyOf, view } from "../view.js";
-import { specialCheckbox, unitToggle } from "./example-controls.js";
+import { headChips, joinHead, severalToggle, sinkCheckbox, unitToggle } from "./example-controls.js";
+import { removalBar } from "./live-removal.js";
+import { wordBar } from "./live-words.js";
 
-const FIRST = "The old man fed his dog before he went to work.";
-const PAUSE = 250; // milliseconds without a letter before a text is read
-const MOST_NAMED = 16; // removed heads
-
-const HINTS = {
-  masked: "Click a word to mask it and see what the model predicts there.",
-  causal:
-    "Below is what the model predicts next. Click a word to see what it predicts in its place from the words before.",
-  none: "This model has no language modelling head, so it predicts no words. Its attention heads can be inspected.",
+const FIRST = {
+  masked: { text: "She drank a cup of coffee in the morning.", words: [5] },
+  causal: { text: "When Mary and John went to the store, John gave a drink to", words: [] },
+  none: { text: "She drank a cup of coffee in the morning.", words: [] },
 };
+const OPENS = parseLink(location.hash).head === undefined; // on a head of its own choice
+const PAUSE = 250; // milliseconds without a letter before a text is read
+/** @type {Choice[]} */
+const KINDS = [
+  ["removal", "removed"],
+  ["cut", "cut as marked"],
+];
+const BESIDE = 0.58; // of the width, for the maps of a model with few heads in a layer
 
 export const liveView = view("live", "Live", "A text of your own", (shell) => {
   const { atlas, store, palette, node, controls } = shell;
   const { heads } = atlas;
   const live = /** @type {Live} */ (atlas.content.live);
-  let text = FIRST;
-  /** @type {string[]} */
-  let words = [];
-  /** @type {Set<number>} */
-  let chosen = new Set();
+  const first = FIRST[live.predicts ?? "none"];
+  let text = store.shown.text || live.text || first.text;
   /** @type {Set<number>} */
   const removed = new Set();
   /** @type {Example|null} */
   let example = null;
-  /** @type {Prediction[]} */
-  let predictions = [];
-  /** @type {import("../pictures/head-grid.js").HeadGrid|null} */
-  let grid = null;
+  /** @type {Answer|null} */
+  let answer = null;
+  /** @type {import("../data/effects.js").HeadEffects|null} */
+  let effects = null;
+  let effectsOf = ""; // the question that they answer
+  let byCut = false;
+  /** @type {number|null} */
+  let target = null;
+  /** @type {ReturnType<typeof thumbnails>|null} */
+  let maps = null;
+  let [choosing, opening] = [false, OPENS];
 
   const pictures = headPictures(
     shell,
     () => /** @type {Example} */ (example),
     () => "your text",
   );
-  const caption = `A text of your own, up to ${counted(live.most_tokens)} tokens`;
+  const why = live.limited_by_maps ? `, the most for which a browser can hold the maps of all heads` : "";
+  const caption = `A text of your own, up to ${counted(live.most_tokens)} tokens${why}`;
   const box = element("textarea", { rows: 2, id: "live-text", dir: "auto", spellcheck: "false", maxlength: 60000 });
   box.value = text;
   const problem = element("p", { class: "problem", role: "alert" });
-  const wordBar = element("div", { class: "words", role: "group", "aria-label": "Words of the text" });
+  const words = wordBar(shell, live, () => read());
+  words.reset(text === first.text ? first.words : []);
+  const mapsPlace = element("div", { class: "maps" });
   const expected = element("div", { class: "expected", "aria-live": "polite" });
-  const gridPlace = element("div", { class: "removal" });
+  const ranking = element("div", { class: "ranking" });
+  const removal = element("div", { class: "controls removal" });
+  const chips = element("div");
   node.append(
     element("label", { for: "live-text", class: "caption", text: caption }),
     box,
     problem,
-    element("p", { class: "remark", text: HINTS[live.predicts ?? "none"] }),
-    live.predicts ? wordBar : "",
-    element("div", { class: "beside" }, gridPlace, expected),
+    words.node,
+    element("div", { class: "beside" }, mapsPlace, element("div", { class: "outcome" }, expected, ranking)),
+    removal,
     controls,
+    chips,
     element("div", { class: "controls" }, pictures.verdict, ...pictures.savers()),
+    pictures.note,
     pictures.stage,
   );
 
-  const questions = new Newest(async (/** @type {object} */ question) => {
+  const isChanged = () => removed.size > 0 || words.isCut();
+  const question = () => ({ text, ...words.question() });
+  /** Choose a head on behalf of the reader. @param {number} head */
+  function open(head) {
+    choosing = true;
+    store.change({ head });
+    choosing = false;
+  }
+
+  const questions = new Newest(async (/** @type {object} */ asked) => {
+    let given;
     try {
-      const answer = await ask(live, question);
-      example = await unpackExample(answer.example);
-      ({ words, predictions } = answer);
+      given = await ask(live, asked);
+      example = await unpackExample(given.example);
       problem.textContent = "";
     } catch (error) {
       if (!(error instanceof AskError)) throw error;
       problem.textContent = error.message;
       node.dataset.state = "refused";
-      drawWords();
       return;
     }
-    drawWords();
-    expected.replaceChildren(...predictionTables(predictions, words, removed.size > 0));
+    answer = given;
+    words.show(given.words, example);
+    drawMaps();
+    drawExpected();
+    if (opening && !effects) open(leastResting(example, heads.total));
     await pictures.draw();
     node.dataset.state = "answered";
+    measure();
   });
 
   function read() {
     node.dataset.state = "asked";
-    return questions.give({ text, words: [...chosen], removed: [...removed].map((index) => heads.name(index)) });
+    return questions.give({ ...question(), removed: [...removed].map((index) => heads.name(index)) });
+  }
+
+  const measuring = new Newest(async (/** @type {string} */ key) => {
+    try {
+      await measureEffects(live, heads, JSON.parse(key), (found) => {
+        if (key !== effectsOf) return false; // the reader asks something else by now
+        effects = found;
+        drawEffects();
+        return true;
+      });
+    } catch (error) {
+      if (!(error instanceof AskError)) throw error;
+      ranking.replaceChildren(element("p", { class: "problem", text: error.message }));
+      return;
+    }
+    if (key !== effectsOf || !effects) return;
+    if (opening) open(ranked(effects)[0]);
+    opening = false;
+    node.dataset.effects = "known";
+  });
+
+  function measure() {
+    if (!live.predicts || !live.removable) return;
+    if (byCut && !words.isCut()) byCut = false;
+    const { cut, ...rest } = question();
+    const key = JSON.stringify({ ...rest, target, ...(byCut ? { cut, by_cut: true } : {}) });
+    if (key === effectsOf) return;
+    effectsOf = key;
+    effects = null;
+    node.dataset.effects = "asked";
+    drawEffects();
+    measuring.give(key);
   }
 
   let waiting = 0;
+  /** @param {string} typed */
+  function retype(typed) {
+    text = typed;
+    target = null;
+    words.reset();
+    read();
+    store.change({ text });
+  }
   box.addEventListener("input", () => {
     clearTimeout(waiting);
     node.dataset.state = "asked";
-    waiting = window.setTimeout(() => {
-      text = box.value;
-      chosen = new Set();
-      read();
-    }, PAUSE);
+    waiting = window.setTimeout(() => retype(box.value), PAUSE);
   });
 
-  function drawWords() {
-    const focused = [...wordBar.children].findIndex((word) => word === document.activeElement);
-    const buttons = words.map((word, place) => {
-      const click = () => {
-        if (!chosen.delete(place)) chosen.add(place);
-        read();
-      };
-      return button(visible(word), click, { "aria-pressed": String(chosen.has(place)) });
-    });
-    wordBar.replaceChildren(...buttons);
-    buttons[focused]?.focus();
+  /** @param {number} head */
+  function remove(head) {
+    if (!live.removable) return;
+    if (!removed.delete(head)) removed.add(head);
+    drawRemoved();
+    read();
   }
 
-  function drawGrid() {
-    const pitch = Math.max(9, Math.min(24, Math.floor(360 / heads.widest), Math.floor(260 / heads.layers)));
-    grid = headGrid(heads, {
-      pitch,
-      gap: 2,
-      axes: false,
-      label: "Remove heads: arrow keys move, Enter removes or restores",
-      id: "removal",
-      choose: (head) => store.change({ head }),
-      say: (index) => {
-        return [`Head ${heads.name(index)}`, removed.has(index) ? "removed: click to restore" : "click to remove"];
-      },
-      press: (index) => {
-        if (!live.removable) return;
-        if (!removed.delete(index)) removed.add(index);
-        drawRemoved();
-        read();
-      },
-    });
-    grid.select(store.shown.head);
+  /** @param {number} head */
+  const say = (head) => {
+    const lines = [`Head ${heads.name(head)}`];
+    if (effects && !Number.isNaN(effects.after[head])) {
+      lines.push(`${followed(effects.targets)} ${byCut ? "with its cut" : "without it"}: ${changeText(effects, head)}`);
+    }
+    if (live.removable) lines.push(removed.has(head) ? "removed: double click restores it" : "double click removes it");
+    return lines;
+  };
+
+  function drawMaps() {
+    if (!example) return;
+    const room = node.clientWidth - 6;
+    const narrow = room < 760 || (heads.widest > 16 && heads.layers > 16) || heads.layers > 20;
+    const focused = mapsPlace.contains(document.activeElement);
+    const scene = { example, width: narrow ? room : room * BESIDE, sink: store.shown.sink, colours: palette() };
+    const shared = atlas.content.heads_per_key;
+    const choose = (/** @type {number} */ head) => store.change({ head });
+    maps = thumbnails(heads, { ...scene, shared, say, choose, press: remove });
+    const hints = [
+      "Every head on this text, rows attend to columns.",
+      live.predicts && live.removable && "The strip below a map is the head's effect: blue if the prediction needs it.",
+      shared > 1 && "A grey line joins heads that share keys and values.",
+    ];
+    const caption = element("p", { class: "caption", text: hints.filter(Boolean).join(" ") });
+    mapsPlace.replaceChildren(element("div", { class: "scroll" }, maps.node), caption);
+    if (focused) maps.node.focus();
+    drawShown();
+    drawEffects();
     drawRemoved();
   }
 
+  /** Ring the heads that are shown below. */
+  function drawShown() {
+    const together = headsShown(heads, store.shown);
+    const colours = headColours(palette(), together.length);
+    const picked = palette().picked;
+    /** @type {[number, string][]} */
+    const rings = together.map((head, place) => [head, together.length > 1 ? colours[place] : picked]);
+    maps?.select(rings.sort(([a], [b]) => Number(b === store.shown.head) - Number(a === store.shown.head)));
+  }
+
+  function drawExpected() {
+    if (!answer) return;
+    const { predictions, overall } = answer;
+    const follow = (/** @type {number} */ token) => {
+      target = token;
+      drawExpected();
+      measure();
+    };
+    const [only] = predictions;
+    const single = predictions.length === 1 && live.removable;
+    const following = single ? { target: target ?? only.own?.id ?? only.before[0][2], follow } : null;
+    const tables = predictionTables(predictions, answer.words, isChanged(), following);
+    const line = overall && !predictions.length ? overallLine(overall, isChanged()) : "";
+    expected.replaceChildren(...tables, line && element("p", { class: "remark", text: line }));
+  }
+
+  function drawEffects() {
+    const known = effects;
+    maps?.measure((head) => (known ? changeOf(known, head) : NaN));
+    if (!live.predicts || !live.removable) return;
+    const how = (/** @type {string} */ value) => {
+      byCut = value === "cut";
+      measure();
+      drawEffects();
+    };
+    const options = { colours: palette(), removed, current: store.shown.head, byCut };
+    const choose = (/** @type {number} */ head) => store.change({ head });
+    const title = known ? `Which heads matter for ${followed(known.targets)}` : "Which heads matter …";
+    const kind = toggle("What happens to each head", KINDS, byCut ? "cut" : "removal", how);
+    ranking.replaceChildren(
+      element("h3", { text: title }),
+      words.isCut() ? element("div", { class: "controls" }, "Each head alone is ", kind) : "",
+      ...(known ? effectList(known, heads, { ...options, choose, remove }) : []),
+    );
+  }
+
   function drawRemoved() {
-    const colours = palette();
-    grid?.paint((index) => (removed.has(index) ? colours.wrong : colours.none), colours);
+    maps?.cross(removed);
     const restore = () => {
       removed.clear();
       drawRemoved();
       read();
     };
-    const names = [...removed].sort((a, b) => a - b).map((index) => heads.name(index));
-    gridPlace.replaceChildren(
-      grid?.node ?? "",
-      element("p", { class: "caption", role: "status" }, ...removalLine(names, live.removable)),
-      button("Restore all", restore, { class: "quiet", disabled: !removed.size }),
-    );
+    const options = { current: store.shown.head, removable: live.removable, remove, restore };
+    removal.replaceChildren(...removalBar(heads, removed, options));
+    if (effects) drawEffects();
   }
 
   return (shown, changed) => {
-    const redraw = anyOf(changed, "view", "unit", "special", "theme", "size");
-    if (redraw) controls.replaceChildren(unitToggle(store), specialCheckbox(store));
-    if (anyOf(changed, "view", "theme")) drawGrid();
-    else if (changed.has("head")) grid?.select(shown.head);
+    if (changed.has("head") && !changed.has("view") && !choosing) opening = false;
+    if (joinHead(store, changed)) return undefined;
+    if (changed.has("text") && shown.text && shown.text !== text) {
+      box.value = shown.text;
+      retype(shown.text);
+    }
+    const several = anyOf(changed, "several", "chosen");
+    const redraw = anyOf(changed, "view", "unit", "sink", "theme", "size") || several;
+    if (redraw) controls.replaceChildren(severalToggle(store), unitToggle(store), sinkCheckbox(store));
+    if (redraw || changed.has("head")) chips.replaceChildren(headChips(shell));
     if (!example) return read();
+    if (anyOf(changed, "view", "theme", "size", "sink")) drawMaps();
+    else if (several || changed.has("head")) {
+      drawShown();
+      drawRemoved();
+    }
+    if ((several || changed.has("head")) && words.follows()) read();
     if (redraw || changed.has("head")) return pictures.draw();
     if (changed.has("pinned")) pictures.focusOn(shown.pinned);
     return undefined;
   };
 });
-
-/** @param {string[]} names @param {boolean} removable */
-function removalLine(names, removable) {
-  if (!removable) return ["You can inspect the heads of this architecture but not remove them."];
-  if (!names.length) return ["Click heads to remove them."];
-  const more = names.length > MOST_NAMED ? ` and ${names.length - MOST_NAMED} more` : "";
-  const listed = names
-    .slice(0, MOST_NAMED)
-    .flatMap((name, place) => [place ? ", " : "", element("span", { class: "whole", text: name })]);
-  return ["Removed: ", ...listed, more];
-}

@@ -14,7 +14,7 @@ export function createSearch({ atlas, store }) {
   const box = element("input", {
     type: "search",
     id: "search",
-    placeholder: "Search: 3-5, dobj, previous token…",
+    placeholder: `Search: ${suggestions(atlas).join(", ")}…`,
     role: "combobox",
     "aria-label": "Search heads, relations, patterns, tables and examples",
     "aria-controls": "found",
@@ -95,4 +95,12 @@ export function createSearch({ atlas, store }) {
     box.focus();
   });
   return element("div", { class: "search" }, box, list);
+}
+
+/** A few words that are found: a head, a relation, a label or a measure. @param {Atlas} atlas */
+function suggestions({ heads, best, behaviours, measures, content }) {
+  const relation = [...best.keys()].find((name) => !name.startsWith("all"));
+  const told = [relation, ...(content.resting?.labels ?? [])];
+  const words = [relation, behaviours.find(({ label }) => !told.includes(label))?.label ?? measures[0]?.label];
+  return [heads.name(Math.floor(heads.total / 2)), ...words.filter((word) => word !== undefined)];
 }

@@ -76,7 +76,7 @@ function build(shell) {
     const colours = palette();
     const width = shell.stageWidth();
     const free = Math.max(300, shell.stageHeight() - (remark.textContent ? 60 : 30));
-    const { legend } = colouring(sides[0], colour(), colours, 8, width - 16);
+    const { legend } = colouring(sides[0], colour(), colours, 8, width - 16, sides);
     const key = legend(0);
     const high = free - TITLE - key.height - BELOW;
     beside = standsBeside(width, high);
@@ -153,7 +153,7 @@ function build(shell) {
     grid.paint(fill, colours);
     const measure = measureOf.get(colour());
     if (measure) grid.write(measure, colours);
-    return { heads: grid, ...grid.total, ring: grid.size / 2 + 2, x: 0, y: 0 };
+    return { heads: grid, ...grid.total, ring: grid.size.height / 2 + 2, x: 0, y: 0 };
   }
 
   /** Rings around the chosen heads, and a line from one to the other. */

@@ -1,6 +1,7 @@
 /** The tables: each as it is, sorted and filtered, and those of the paper with this atlas beside them. */
 
 import { counted, numberFormat } from "../data/frames.js";
+import { spaced } from "../data/measures.js";
 import { button, checkbox, element, select } from "../dom.js";
 import { remark } from "../pictures/strips.js";
 import { csvSaver } from "../saving.js";
@@ -34,7 +35,7 @@ export const tablesView = view("tables", "Tables", "Tables", ({ atlas, store, no
       "Beside the paper",
       comparisons.map(({ title }, place) => [PAPER + (place + 1), title[0] ?? `Table ${place + 1}`]),
     ],
-    [atlas.sides ? "This comparison" : "This atlas", Object.keys(tables).map((name) => [name, name])],
+    [atlas.sides ? "This comparison" : "This atlas", Object.keys(tables).map((name) => [name, spaced(name)])],
   ];
   const choices = groups.filter(([, list]) => list.length);
   const names = choices.flatMap(([, list]) => list.map(([name]) => name));
@@ -49,16 +50,16 @@ export const tablesView = view("tables", "Tables", "Tables", ({ atlas, store, no
       [filter, chosenOnly, sort] = ["", false, null];
       store.change({ table });
     });
-    if (name.startsWith(PAPER)) drawComparison(picker, comparisons[Number(name.slice(PAPER.length)) - 1], name);
+    if (name.startsWith(PAPER)) drawComparison(picker, comparisons[Number(name.slice(PAPER.length)) - 1]);
     else drawFrame(picker, name);
   }
 
-  /** A table of the paper. @param {HTMLElement} picker @param {PaperTable} table @param {string} name */
-  function drawComparison(picker, { title, columns, cells, notes }, name) {
+  /** A table of the paper. @param {HTMLElement} picker @param {PaperTable} table */
+  function drawComparison(picker, { title, columns, cells, notes }) {
     const titles = columns.map((column) => (column.group ? `${column.group}: ${column.title}` : column.title));
     controls.replaceChildren(
       picker,
-      csvSaver(name, titles, () => cells),
+      csvSaver(fileName(atlas.content.name, title[0] ?? "beside the paper"), titles, () => cells),
     );
     about.replaceChildren(...title.slice(1).flatMap((text, place) => (place ? [element("br"), text] : [text])));
     const heading = columns.map((column) => element("th", { text: column.title, scope: "col", ...numeric(column) }));
@@ -121,13 +122,14 @@ export const tablesView = view("tables", "Tables", "Tables", ({ atlas, store, no
       chosenOnly = checked;
       fill();
     });
-    const save = csvSaver(name, titles, () => rows.map((row) => values.map((column) => column[row])));
+    const cells = () => rows.map((row) => values.map((column) => column[row]));
+    const save = csvSaver(fileName(atlas.content.name, name), titles, cells);
     controls.replaceChildren(picker, search, headColumns.length ? onlyChosen : "", save);
     const count = element("span");
     const cut = ` The first ${counted(shown)} of ${counted(all)} rows; tables/${name}.csv has all of them.`;
     about.replaceChildren(meaning && meaning.replace(/([^.?])$/, "$1.") + " ", count, shown < all ? cut : "");
     const formats = values.map((column, place) =>
-      columns[place].number ? numberFormat(column) : (/** @type {Cell} */ value) => value ?? "",
+      columns[place].number ? numberFormat(column) : (/** @type {Cell} */ value) => inWords(value ?? ""),
     );
     const heading = columns.map((column) => {
       const click = () => {
@@ -135,7 +137,7 @@ export const tablesView = view("tables", "Tables", "Tables", ({ atlas, store, no
         sort = { name: column.name, descending };
         fill();
       };
-      const title = button(column.name, click, { class: "link", title: column.meaning });
+      const title = button(spaced(column.name), click, { class: "link", title: column.meaning });
       return element("th", { scope: "col", ...numeric(column) }, title);
     });
     const lines = element("tbody");
@@ -148,7 +150,7 @@ export const tablesView = view("tables", "Tables", "Tables", ({ atlas, store, no
       /** @param {number} row */
       const text = (row) =>
         values
-          .map((column, place) => formats[place](column[row]))
+          .flatMap((column, place) => [formats[place](column[row]), column[row] ?? ""]) // as shown, and as in the file
           .join(" ")
           .toLowerCase();
       rows = frame.where((row) => {
@@ -218,4 +220,15 @@ function groupRow(columns) {
   if (groups.length < 2) return "";
   const cells = groups.map(([text, colspan]) => element("th", { text, colspan, scope: "colgroup", class: "group" }));
   return element("tr", {}, ...cells);
+}
+
+/** A name from the code, such as head_to_dependent, as words; anything else as it is. @param {string} text */
+function inWords(text) {
+  return /^[a-z]+(_[a-z]+)+$/.test(text) ? spaced(text) : text;
+}
+
+/** The name of a file for a table of a model. @param {...string} parts */
+function fileName(...parts) {
+  const letters = parts.map((part) => part.toLowerCase().replace(/[^\p{L}\p{N}_.-]+/gu, "-"));
+  return letters.join("-").replace(/-{2,}/g, "-").slice(0, 80).replace(/^[-.]+|[-.]+$/g, "");
 }
