@@ -25,6 +25,6 @@ def run(model, segments, names=tuple(TEXT_STUDIES), **options):
     return {name: table_of(study) for name, study in studies.items()}
 
 
-def same(left, right):
+def same(left, right, rtol=1e-12):
     for name, table in left.items():
-        pd.testing.assert_frame_equal(table, right[name], rtol=1e-12, atol=1e-14)
+        pd.testing.assert_frame_equal(table, right[name], rtol=rtol, atol=1e-14)

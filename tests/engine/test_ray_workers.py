@@ -17,6 +17,9 @@ from lives import equal, live, live_on
 from whole_runs import run, same
 
 
+IN_FLOAT32 = 1e-6  # Ray's store places weights elsewhere in memory, where matrix products may round differently
+
+
 @pytest.fixture(scope="module")
 def cluster():
     with pytest.MonkeyPatch.context() as patch:
@@ -33,7 +36,7 @@ def cluster():
 
 
 def test_actors_on_two_nodes_give_the_tables_of_one_process(cluster, bert, segments):
-    same(run(bert, segments, workers=Workers(2, cluster.address, threads=1)), run(bert, segments))
+    same(run(bert, segments, workers=Workers(2, cluster.address, threads=1)), run(bert, segments), rtol=IN_FLOAT32)
 
 
 def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monkeypatch):
@@ -49,7 +52,7 @@ def test_a_node_lost_in_the_middle_changes_nothing(cluster, bert, segments, monk
         return replies[-1]
 
     monkeypatch.setattr(RayPool, "receive", losing)
-    same(run(bert, segments, workers=Workers(2, cluster.address, threads=1)), run(bert, segments))
+    same(run(bert, segments, workers=Workers(2, cluster.address, threads=1)), run(bert, segments), rtol=IN_FLOAT32)
     assert any(reply.result is None for reply in replies)
 
 
