@@ -111,7 +111,10 @@ def _broken(
 
 
 def _prose(lines: Sequence[str], width: int | None) -> str:
-    return "\n".join(textwrap.fill(_one_line(line), min(width or PROSE_WIDTH, PROSE_WIDTH)) for line in lines)
+    """Lines broken between words, with paths in one piece."""
+    room = min(width or PROSE_WIDTH, PROSE_WIDTH)
+    wrapper = textwrap.TextWrapper(room, break_on_hyphens=False, break_long_words=False)
+    return "\n".join(wrapper.fill(_one_line(line)) for line in lines)
 
 
 class _Block:
