@@ -117,8 +117,6 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
         report_names = {option.name for option in list_options(report_options)} & kwargs.keys()
         printing = report_options(**{name: kwargs.pop(name) for name in report_names})
         quiet, as_json = (getattr(printing, way, False) for way in ("quiet", "json"))
-        if quiet and "progress" in {option.name for option in list_options(function.options)}:
-            kwargs["progress"] = False
         options = function.options(*args, **kwargs)
         refuse_missing(options)
         refuse_unknown_model(options)

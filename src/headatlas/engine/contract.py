@@ -110,7 +110,7 @@ class Contract:
     def show(
         self, blocks: Sequence[Segments], padding: int = 0, study: Study | None = None, rows: int | None = None
     ) -> Study:
-        """Let a study see batches, with some padding more than they need, or with its reductions of so many rows."""
+        """Let a study see batches, with more padding than they need, or in tiles of this many rows."""
         study = study or self.blank()
         for block in blocks:
             batch = make_batch(block, self.model.kinds, self.model.pad_id)
