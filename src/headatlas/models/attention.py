@@ -21,15 +21,15 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import partial
-from threading import Lock
-from types import ModuleType
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
+from headatlas.models.feed_forward import feed_forward_in_blocks
 from headatlas.models.masks import EAGER as EAGER
 from headatlas.models.masks import interval_masks
+from headatlas.models.replacing import Place, replacing
 from headatlas.models.tiled import Call, LayerSink, TiledAttention
 
 _FUNCTION = "eager_attention_forward"  # some files have several: text_..., vision_...
@@ -46,7 +46,6 @@ _changer: ContextVar[_Change | None] = ContextVar("headatlas_changer", default=N
 _cutter: ContextVar[_Cut | None] = ContextVar("headatlas_cutter", default=None)
 _answerer: ContextVar[_Answer | None] = ContextVar("headatlas_answerer", default=None)
 _tiler: ContextVar[tuple[TiledAttention, _OpenSink] | None] = ContextVar("headatlas_tiler", default=None)
-_replacing = Lock()
 
 
 def observing(network: nn.Module, see: _See) -> AbstractContextManager[None]:
@@ -59,12 +58,13 @@ def observing(network: nn.Module, see: _See) -> AbstractContextManager[None]:
 
 @contextmanager
 def tiling(network: nn.Module, open_sink: _OpenSink, rows: int | None = None) -> Iterator[None]:
-    """Within this context those layers attend in tiles.
+    """Within this context those layers attend in tiles, and what follows attention runs in blocks of tokens.
 
     open_sink: gets an attention module and its queries [B, H, Q, D], and returns what takes the tiles of this call.
     rows: the most rows of a tile, by default as many as are fast.
     """
-    with interval_masks(), _set_within(_tiler, (TiledAttention(rows), open_sink), network):
+    attend = TiledAttention(rows), open_sink
+    with interval_masks(), feed_forward_in_blocks(network), _set_within(_tiler, attend, network):
         yield
 
 
@@ -95,7 +95,6 @@ class _EagerAttention:
 
     def __init__(self, original: Callable[..., tuple[Tensor, Tensor]]) -> None:
         self.original = original
-        self.contexts = 0  # that use it, over all threads
 
     def __call__(
         self,
@@ -130,30 +129,20 @@ class _EagerAttention:
 @contextmanager
 def _set_within(variable: ContextVar[T | None], value: T, network: nn.Module) -> Iterator[None]:
     """Set the variable and replace the eager functions in all files that a network's classes come from."""
-    with _replacing:
-        replacements = [(_replace(file, name), file, name) for file, name in _eager_functions(network)]
     token = variable.set(value)
     try:
-        yield
+        with replacing(_eager_functions(network), _attending):
+            yield
     finally:
         variable.reset(token)
-        with _replacing:
-            for replacement, file, name in replacements:
-                replacement.contexts -= 1
-                if replacement.contexts == 0 and getattr(file, name) is replacement:
-                    setattr(file, name, replacement.original)
 
 
-def _replace(file: ModuleType, name: str) -> _EagerAttention:
-    """Replace a file's function, unless another context has done so, and count this context."""
-    function = getattr(file, name)
-    replacement = function if isinstance(function, _EagerAttention) else _EagerAttention(function)
-    replacement.contexts += 1
-    setattr(file, name, replacement)
-    return replacement
+def _attending(function: Callable[..., tuple[Tensor, Tensor]]) -> _EagerAttention:
+    """What replaces an eager function; a file that was first imported within a context has the replacement already."""
+    return function if isinstance(function, _EagerAttention) else _EagerAttention(function)
 
 
-def _eager_functions(network: nn.Module) -> list[tuple[ModuleType, str]]:
+def _eager_functions(network: nn.Module) -> list[Place]:
     """The files of a network's classes and their bases, with the names of their eager functions."""
     names = {base.__module__ for kind in {type(module) for module in network.modules()} for base in kind.__mro__}
     files = [sys.modules[name] for name in names if name in sys.modules]

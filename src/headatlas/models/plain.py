@@ -45,7 +45,10 @@ def plain_scale(
     function: Callable[..., Any], module: nn.Module, query: Tensor, key: Tensor, named: Mapping[str, Any]
 ) -> float | None:
     """The factor of the scores if a call of an eager function is plain attention; None if it may be anything else."""
-    scaling = _PLAIN.get(_digest(function) or "")
+    scaling = _PLAIN.get(code_digest(function) or "")
+    repeat = getattr(function, "__globals__", {}).get("repeat_kv")
+    if repeat is not None and code_digest(repeat) != _REPEAT:
+        return None
     given = {name for name, argument in named.items() if argument is not None}
     if scaling is None or not given <= {"scaling", "dropout", *_IGNORED}:
         return None
@@ -60,20 +63,12 @@ def plain_scale(
 
 
 @cache
-def _digest(function: Callable[..., Any]) -> str | None:
-    """The digest of a function's code, without its signature and comments; None if it or what it calls is unknown."""
+def code_digest(function: Callable[..., Any]) -> str | None:
+    """The digest of a function's code, without its signature and comments; None if it cannot be read."""
     try:
-        body = _code(function)
-        repeat = getattr(function, "__globals__", {}).get("repeat_kv")
-        if "repeat_kv" in body and (repeat is None or _hashed(_code(repeat)) != _REPEAT):
-            return None
+        return hashlib.sha256(_code(function).encode()).hexdigest()[:16]
     except (OSError, TypeError, SyntaxError, tokenize.TokenError):
         return None
-    return _hashed(body)
-
-
-def _hashed(code: str) -> str:
-    return hashlib.sha256(code.encode()).hexdigest()[:16]
 
 
 def _code(function: Callable[..., Any]) -> str:
