@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from headatlas.encoding.kinds import TokenKind, kind_table
+from headatlas.encoding.kinds import are_periods_or_commas
 from headatlas.encoding.segments import Segment
 from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.token_texts import token_texts
@@ -28,14 +28,9 @@ def common_tokens(segments: Iterable[Segment], tokenizer: PreTrainedTokenizerBas
     for segment in segments:
         counts.update(segment.ids[segment.words != SPECIAL].tolist())
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:MOST_LISTED]
-    of_id = kind_table(tokenizer).of_id
-    names = tokenizer.convert_ids_to_tokens([number for number, _ in ranked])
+    ids = [number for number, _ in ranked]
+    texts = token_texts(tokenizer.convert_ids_to_tokens(ids), tokenizer)
     return [
-        {
-            "token": token,
-            "count": count,
-            "share": count / counts.total(),
-            "period_comma": bool(of_id[number] == TokenKind.PERIOD_COMMA),
-        }
-        for token, (number, count) in zip(token_texts(names, tokenizer), ranked, strict=True)
+        {"token": token, "count": count, "share": count / counts.total(), "period_comma": is_one}
+        for token, (_, count), is_one in zip(texts, ranked, are_periods_or_commas(ids, tokenizer), strict=True)
     ]

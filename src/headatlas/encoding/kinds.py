@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -48,12 +49,7 @@ def kind_table(tokenizer: PreTrainedTokenizerBase) -> KindTable:
     vocabulary = tokenizer.get_vocab()
     of_id = np.zeros(max(vocabulary.values()) + 1, dtype=np.uint8)
     numbers = list(vocabulary.values())
-    backend = tokenizer.backend_tokenizer
-    prefix = getattr(backend.model, "continuing_subword_prefix", None) or ""  # WordPiece's "##"
-    texts = backend.decode_batch([[number] for number in numbers], skip_special_tokens=False)
-    for number, text in zip(numbers, texts, strict=True):
-        if text.removeprefix(prefix).strip() in PERIODS_AND_COMMAS:
-            of_id[number] = TokenKind.PERIOD_COMMA
+    of_id[numbers] = TokenKind.PERIOD_COMMA * np.array(are_periods_or_commas(numbers, tokenizer))
     roles = (
         (TokenKind.SEP, tokenizer.sep_token_id, tokenizer.eos_token_id),
         (TokenKind.CLS, tokenizer.cls_token_id, tokenizer.bos_token_id),
@@ -63,3 +59,11 @@ def kind_table(tokenizer: PreTrainedTokenizerBase) -> KindTable:
         if number is not None:
             of_id[number] = kind
     return KindTable(of_id)
+
+
+def are_periods_or_commas(ids: Sequence[int], tokenizer: PreTrainedTokenizerBase) -> list[bool]:
+    """Whether each token is a period or a comma, at the beginning of a word or within it."""
+    backend = tokenizer.backend_tokenizer
+    prefix = getattr(backend.model, "continuing_subword_prefix", None) or ""  # WordPiece's "##"
+    texts = backend.decode_batch([[number] for number in ids], skip_special_tokens=False)
+    return [text.removeprefix(prefix).strip() in PERIODS_AND_COMMAS for text in texts]
