@@ -62,7 +62,9 @@ class Produced(PrunedSizes, total=False):
     # All commands that read a model or a corpus
     model: dict[str, Any]  # name, source, commit or checksum of the weights, layers, heads per layer, tokens, dtype
     corpora: dict[str, Any]  # per corpus: its files with checksums, sizes, and what was left out and why
-    computed_in: dict[str, str]  # per corpus: how attention was computed: fused tiles, tiles, whole maps, stored maps
+    computed_in: dict[
+        str, str
+    ]  # per corpus, how attention was computed: fused, plain or other tiles, whole, stored maps
     studies_skipped: dict[str, str]  # studies, probes, methods or figures that could not be made -> why
     plugins: dict[str, str]  # packages whose studies, kinds of corpus or tasks took part -> version
     findings: dict[str, list[str]]  # what studies of other packages found, in sentences, by study

@@ -94,6 +94,49 @@ def test_tiles_add_up_to_whole_maps(family, stack, rows, load_tiny, batch_for, m
         torch.testing.assert_close(ours * real, whole * real, **CLOSE)
 
 
+@pytest.mark.parametrize("numbers", [100, 10**6])
+@pytest.mark.parametrize(("family", "stack"), [pair for pair in ON_INTERFACE if pair[0] in FUSED])
+def test_the_way_of_a_gpu_is_the_same(family, stack, numbers, load_tiny, batch_for, monkeypatch):
+    """Here on the CPU: larger tiles, products of whole batches, and tensor operations in place of the sweep."""
+    model = load_tiny(family)
+    batch = batch_for(model)
+    expected = states_of(model, batch)
+    swept = sums_of(model, batch, stack)
+    monkeypatch.setattr(tiled, "on_gpu", lambda _tensor: True)
+    monkeypatch.setattr(tiled, "NUMBERS_ON_GPU", numbers)
+    monkeypatch.setattr(tiled, "ROWS_ON_GPU", 6)
+    real = batch.mask[:, None, :, None] & batch.mask[:, None, None, :]
+    paths, maps = tiled_maps(model, batch, stack)
+    assert set(paths) == {"plain tiles"}
+    for ours, whole in zip(maps, observed(model, batch, stack), strict=True):
+        torch.testing.assert_close(ours * real, whole * real, **CLOSE)
+    with in_tiles(model, batch):
+        torch.testing.assert_close(states_of(model, batch), expected, **CLOSE)
+    np.testing.assert_allclose(sums_of(model, batch, stack), swept, rtol=1e-5, atol=1e-5)
+
+
+def sums_of(model: Model, batch: Batch, stack: Stack) -> Any:
+    """What a study adds up."""
+    study = STUDIES["entropy"]()
+    study.start(model.shapes[stack])
+    Observer(model, {"entropy": study}, stack).observe(batch)
+    return study.total
+
+
+@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
+@pytest.mark.parametrize("family", ["bert", "llama"])
+def test_half_precision_takes_plain_tiles(family, dtype, tiny_models, tokenizer_of, batch_for):
+    network = tiny_models[family]().to(dtype)
+    model = observe_network(network, tokenizer_of("wordpiece" if family == "bert" else "gpt2"))
+    batch = batch_for(model)
+    paths, maps = tiled_maps(model, batch)
+    assert set(paths) == {"plain tiles"}
+    real = batch.mask[:, None, :, None] & batch.mask[:, None, None, :]
+    near = {torch.bfloat16: 3e-2, torch.float16: 4e-3}[dtype]
+    for ours, whole in zip(maps, observed(model, batch, model.default_stack), strict=True):
+        torch.testing.assert_close(ours * real, whole.float() * real, rtol=near, atol=near)
+
+
 @pytest.mark.parametrize("rows", [1, 5, 64])
 @pytest.mark.parametrize("family", sorted({family for family, _ in ON_INTERFACE}))
 def test_what_follows_is_the_same(family, rows, load_tiny, batch_for, monkeypatch):
@@ -251,10 +294,9 @@ def test_memory_grows_with_the_tokens_and_not_with_their_pairs(family, long_mode
 @pytest.mark.parametrize("lengths", [[3], [5, 2, 1], [40, 7], [1, 1, 1, 1]])
 @pytest.mark.parametrize("rows", [1, 5, 64])
 @pytest.mark.parametrize("numbers", [10, 1000, 10**9])
-def test_every_real_row_is_in_one_tile(lengths, rows, numbers, monkeypatch):
-    monkeypatch.setattr(tiled, "MOST_NUMBERS", numbers)
+def test_every_real_row_is_in_one_tile(lengths, rows, numbers):
     times = np.zeros((len(lengths), max(lengths)), dtype=int)
-    for some, part in cut_rows(lengths, 4, 2, max(lengths), rows):
+    for some, part in cut_rows(lengths, 4, 2, max(lengths), rows, numbers):
         assert part.stop - part.start <= rows
         times[some, part] += 1
     for place, length in enumerate(lengths):

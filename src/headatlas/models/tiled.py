@@ -2,9 +2,9 @@
 
 Rows of attention are independent of each other, so blocks give what the whole gives, for every family, but for
 rounding. Each block's weights go to a sink and are dropped. Columns that no row of a block sees are left out, and so
-are rows of padding, whose output is 0. Where the eager function is plain attention (see `plain.py`), float32 on the CPU
-has a faster way: scores go into memory that is used again, the sink makes weights of them in one sweep that also takes
-the sums, and queries share their group's keys without a copy.
+are rows of padding, whose output is 0. Plain attention (see `plain.py`) has a faster way: scores go into memory that is
+used again, the sink makes weights of them, and queries share their group's keys without a copy. In float32 on the CPU
+one sweep makes the weights and takes the sums; elsewhere tensor operations do.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ from headatlas.models.tiles import Tile
 
 MOST_NUMBERS = 1_000_000  # weights of a tile: some megabytes, which a processor's cache holds
 MOST_ROWS, FEWEST_ROWS = 128, 16
+NUMBERS_ON_GPU, ROWS_ON_GPU = 32_000_000, 512  # enough work for a GPU
 
-Path = Literal["fused tiles", "tiles", "whole maps"]
+Path = Literal["fused tiles", "plain tiles", "tiles", "whole maps"]
 
 
 @dataclass(frozen=True)
@@ -89,6 +90,16 @@ class LayerSink(Protocol):
         """What takes the gradients of the loss to these weights, if the pass is differentiated."""
 
 
+def on_gpu(tensor: Tensor) -> bool:
+    """Whether a tensor is on a GPU, or any other device that works best on large pieces."""
+    return tensor.device.type != "cpu"
+
+
+def is_swept(weights: Tensor) -> bool:
+    """Whether one sweep makes weights of scores and takes their sums."""
+    return not on_gpu(weights) and weights.dtype == torch.float32
+
+
 class DroppedTiles:
     """Drops the tiles of a layer that nobody asked for; and a sink to derive from."""
 
@@ -103,8 +114,8 @@ class DroppedTiles:
         scores = tile.weights
         places = torch.arange(tile.columns.start, tile.columns.stop, device=scores.device)
         outside = ((places < start[..., None]) | (places >= end[..., None]))[:, None]  # [S, 1, R, C]
-        weights = (scores * scale).masked_fill(outside, -torch.inf).softmax(-1)
-        scores.copy_(weights.masked_fill(outside, 0))
+        weights = scores.mul_(scale).masked_fill_(outside, -torch.inf).softmax(-1)
+        scores.copy_(weights.masked_fill_(outside, 0))
 
     def finish(self, path: Path) -> None:
         """Nothing is left to do."""
@@ -131,7 +142,7 @@ class TiledAttention:
     """Attends in tiles within one pass of a network, whose layers share masks and memory. rows: most of a tile."""
 
     def __init__(self, rows: int | None = None) -> None:
-        self._rows = rows or MOST_ROWS
+        self._rows = rows
         self._masks: list[tuple[Tensor | None, tuple[int, ...], Intervals | None]] = []
         self._memory = torch.empty(0)
 
@@ -143,10 +154,9 @@ class TiledAttention:
             return differentiable
         seen = self._seen(call)
         scale = plain_scale(call.function, call.module, call.query, call.key, call.named)
-        fast = call.query.device.type == "cpu" and call.query.dtype == torch.float32 and call.key.shape[1] > 0
-        if fast and scale is not None and seen is not None and seen.exact:
-            output = self._fused(call, seen, scale, sink)
-            sink.finish("fused tiles")
+        if scale is not None and seen is not None and seen.exact and call.key.shape[1] > 0:
+            output = self._plain(call, seen, scale, sink)
+            sink.finish("fused tiles" if is_swept(call.query) else "plain tiles")
         else:
             output = self._by_original(call, sink)
             sink.finish("tiles")
@@ -156,7 +166,7 @@ class TiledAttention:
         """The inputs, rows and columns of each tile of a call that takes all heads at once."""
         heads, tokens = call.query.shape[1:3]
         seen, every = self._seen(call), slice(0, call.key.shape[2])
-        for some, rows in cut_rows(lengths, heads, heads, tokens, self._rows):
+        for some, rows in cut_rows(lengths, heads, heads, tokens, *self._limits(call.query)):
             yield some, rows, seen.seen_by(some, rows, lengths, every.stop) if seen else every
 
     def _seen(self, call: Call) -> Intervals | None:
@@ -183,39 +193,51 @@ class TiledAttention:
             raise ValueError("there are no tokens to attend from")
         return output
 
-    def _fused(self, call: Call, seen: Intervals, scale: float, sink: LayerSink) -> Tensor:
+    def _plain(self, call: Call, seen: Intervals, scale: float, sink: LayerSink) -> Tensor:
         """Plain attention: scores in memory that is used again, the sink's softmax, and the product with the values."""
         query, key, value = call.query, call.key, call.value
         inputs, heads, tokens = query.shape[:3]
         groups, columns = key.shape[1:3]
         shared = heads // groups  # queries that share a key
         output = query.new_zeros(inputs, tokens, heads, value.shape[-1])
-        for some, rows in cut_rows(sink.lengths, heads, shared, tokens, self._rows):
+        most_rows, most_numbers = self._limits(query)
+        for some, rows in cut_rows(sink.lengths, heads, shared, tokens, most_rows, most_numbers):
             reach = seen.seen_by(some, rows, sink.lengths, columns)
             size, length, width = some.stop - some.start, rows.stop - rows.start, reach.stop - reach.start
-            start, end = (part[some, rows] for part in (seen.start, seen.end))
-            for of_group in cut_evenly(groups, MOST_NUMBERS // (size * shared * length * width)):
+            start, end = (part[some, rows].to(query.device) for part in (seen.start, seen.end))
+            for of_group in cut_evenly(groups, most_numbers // (size * shared * length * width)):
                 of_heads = slice(of_group.start * shared, of_group.stop * shared)
                 number = of_heads.stop - of_heads.start
-                scores = self._room(size * number * length * width).view(size, number, length, width)
-                of_keys = (of_group.stop - of_group.start, shared * length)
-                for place in range(size):
-                    asked = query[some.start + place, of_heads, rows].reshape(*of_keys, -1)
-                    keys = key[some.start + place, of_group, reach]
-                    torch.bmm(asked, keys.transpose(1, 2), out=scores[place].view(*of_keys, width))
+                scores = self._room(query, size * number * length * width).view(size, number, length, width)
+                by_key = (size, of_group.stop - of_group.start, shared * length)
+                asked, keys = query[some, of_heads, rows].reshape(*by_key, -1), key[some, of_group, reach]
+                _multiply(asked, keys.transpose(2, 3), out=scores.view(*by_key, width))
                 tile = Tile(scores, segment=some.start, head=of_heads.start, row=rows.start, column=reach.start)
                 sink.softmax(tile, start, end, scale)
-                for place in range(size):
-                    values = value[some.start + place, of_group, reach]
-                    part = torch.bmm(scores[place].view(*of_keys, width), values).view(number, length, -1)
-                    output[some.start + place, rows, of_heads] = part.transpose(0, 1)
+                answers = query.new_empty(*by_key, value.shape[-1])
+                _multiply(scores.view(*by_key, width), value[some, of_group, reach], out=answers)
+                output[some, rows, of_heads] = answers.view(size, number, length, -1).transpose(1, 2)
         return output
 
-    def _room(self, numbers: int) -> Tensor:
-        """Memory for some scores, the same for all tiles."""
-        if len(self._memory) < numbers:
-            self._memory = torch.empty(numbers)
+    def _limits(self, query: Tensor) -> tuple[int, int]:
+        """The most rows and the most weights of a tile."""
+        rows, numbers = (ROWS_ON_GPU, NUMBERS_ON_GPU) if on_gpu(query) else (MOST_ROWS, MOST_NUMBERS)
+        return self._rows or rows, numbers
+
+    def _room(self, like: Tensor, numbers: int) -> Tensor:
+        """Memory for some scores, the same for all tiles of layers on one device."""
+        if len(self._memory) < numbers or (self._memory.device, self._memory.dtype) != (like.device, like.dtype):
+            self._memory = like.new_empty(numbers)
         return self._memory[:numbers]
+
+
+def _multiply(first: Tensor, second: Tensor, out: Tensor) -> None:
+    """Products of matrices [S, G, ., .]; on the CPU one input after the other, for which nothing is copied."""
+    if on_gpu(first):
+        torch.matmul(first, second, out=out)
+        return
+    for one, other, product in zip(first, second, out, strict=True):
+        torch.bmm(one, other, out=product)
 
 
 class _DifferentiableTiles(torch.autograd.Function):
@@ -248,15 +270,15 @@ class _DifferentiableTiles(torch.autograd.Function):
 
 
 def cut_rows(
-    lengths: Sequence[int], heads: int, heads_at_once: int, tokens: int, most_rows: int
+    lengths: Sequence[int], heads: int, heads_at_once: int, tokens: int, most_rows: int, most_numbers: int
 ) -> Iterator[tuple[slice, slice]]:
     """The inputs and the rows of each tile: many short inputs, or a part of one, without padding at the end."""
     heads, heads_at_once = max(heads, 1), max(heads_at_once, 1)  # a pruned layer may have none
     if tokens <= most_rows:
-        for some in cut_evenly(len(lengths), MOST_NUMBERS // (heads * tokens**2)):
+        for some in cut_evenly(len(lengths), most_numbers // (heads * tokens**2)):
             yield some, slice(0, max(lengths[some]))
         return
-    rows = min(most_rows, max(FEWEST_ROWS, MOST_NUMBERS // (heads_at_once * tokens)))
+    rows = min(most_rows, max(FEWEST_ROWS, most_numbers // (heads_at_once * tokens)))
     for place, length in enumerate(lengths):
         for some_rows in cut_evenly(length, rows):
             yield slice(place, place + 1), some_rows

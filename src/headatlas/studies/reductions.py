@@ -18,7 +18,7 @@ from torch import Tensor
 from headatlas.choices import FromTokens
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.template import SPECIAL
-from headatlas.models.tiled import MOST_ROWS, DroppedTiles, Path, cut_rows
+from headatlas.models.tiled import MOST_NUMBERS, MOST_ROWS, DroppedTiles, Path, cut_rows, is_swept
 from headatlas.models.tiles import Tile, whole_tile
 from headatlas.statistics.received import add_received, mean_received, no_received
 from headatlas.statistics.surface import add_surface, add_surface_of_scores, no_surface
@@ -172,7 +172,11 @@ class ReducedLayer(DroppedTiles):
         self._of_each(lambda reduction, sums: reduction.add(sums, tile, self._batch))
 
     def softmax(self, tile: Tile, start: Tensor, end: Tensor, scale: float) -> None:
-        """Make weights of scores and take the surface sums in one sweep; then add the weights to all else."""
+        """Make weights of scores, in one sweep with the surface sums where there is one; add them to all else."""
+        if not is_swept(tile.weights):
+            super().softmax(tile, start, end, scale)
+            self.add(tile)
+            return
         swept = Surface()
         add_surface_of_scores(tile, start, end, scale, self._batch, self._sums.get(swept))
         self._of_each(lambda reduction, sums: None if reduction == swept else reduction.add(sums, tile, self._batch))
@@ -212,7 +216,7 @@ class UniformHead:
     def __call__(self, batch: Batch) -> dict[Reduction, Any]:
         tokens = batch.mask.shape[1]
         layer = ReducedLayer(0, batch, torch.empty(len(batch.segments), 1), self.reductions)
-        for some, rows in cut_rows(layer.lengths, 1, 1, tokens, MOST_ROWS):
+        for some, rows in cut_rows(layer.lengths, 1, 1, tokens, MOST_ROWS, MOST_NUMBERS):
             places = torch.arange(rows.start, rows.stop)
             lengths = batch.lengths[some, None]
             end = (places + 1 if self.causal else torch.tensor(tokens)).minimum(lengths) * (places < lengths)
