@@ -15,12 +15,11 @@ from sacrebleu.metrics.bleu import BLEU
 
 from benchmarks.calibration_row import Row, error_rows
 from headatlas.commands.ablate.tasks.translation import scorer
-from headatlas.commands.keyphrases.leads import simultaneous_leads
 from headatlas.commands.layers.jobs import Drawn, spreads_of
 from headatlas.commands.layers.order import SETTLED, order_rows
 from headatlas.probes.attachment import bootstrap_weights, share_interval
 from headatlas.statistics.layer_measures import student
-from headatlas.statistics.paired import jackknife_shares, paired_changes, shares_beside
+from headatlas.statistics.paired import jackknife_shares, paired_changes, shares_beside, simultaneous_leads
 
 Floats = NDArray[np.float64]
 REPLICATES = 1000

@@ -16,8 +16,8 @@ from headatlas.commands.keyphrases.candidates import (
     find_candidates,
     score_candidates,
 )
-from headatlas.commands.keyphrases.key_words import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.methods import combined, text_rank_weights, yake_rankings
+from headatlas.commands.keyphrases.phrases import Document, of_texts, with_keyphrases
 from headatlas.commands.keyphrases.reading import read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, text_windows
 from headatlas.commands.keyphrases.study import Keyphrases

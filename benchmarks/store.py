@@ -11,9 +11,9 @@ from headatlas.corpora.treebanks.read import read_treebank
 from headatlas.encoding.batches import make_batch, plan_batches
 from headatlas.encoding.word_segments import ParsedSegment, parsed_segments
 from headatlas.manifest import versions
+from headatlas.models.facts import describe_model
 from headatlas.models.loading import load_model
 from headatlas.models.model import Model
-from headatlas.models.records import describe_model
 from headatlas.store.examples import example_of
 from headatlas.store.index import Index
 from headatlas.store.reading import open_store

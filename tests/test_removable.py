@@ -11,12 +11,13 @@ from pathlib import Path
 
 import pytest
 
+import headatlas
 from headatlas.corpora.sample import sample_text, sample_treebank
 from typed import typed
 
 SOURCE = Path(__file__).parents[1] / "src" / "headatlas"
 FOLDER = Path("commands", "keyphrases")
-FOR_TYPE_CHECKERS = {Path("__init__.py"), Path("commands", "shared", "corpora.py")}
+STUB, OPTIONS = Path("__init__.pyi"), Path("commands", "shared", "corpora.py")  # for type checkers
 HELP = (["--help"], ["survey", "--help"], ["ablate", "--help"], ["layers", "--help"], ["table", "--help"])
 
 USE_ALL = """
@@ -68,18 +69,24 @@ def test_nothing_outside_the_folder_names_it():
     named = set()
     for path in SOURCE.rglob("*"):
         place = path.relative_to(SOURCE)
-        if path.suffix in {".py", ".js", ".ts", ".html", ".css"} and not place.is_relative_to(FOLDER):
+        if path.suffix in {".py", ".pyi", ".js", ".ts", ".html", ".css"} and not place.is_relative_to(FOLDER):
             named |= {place} if "keyphrase" in path.read_text(encoding="utf-8").lower() else set()
-    assert named == FOR_TYPE_CHECKERS
+    assert named == {STUB, OPTIONS}
 
 
-@pytest.mark.parametrize("place", sorted(FOR_TYPE_CHECKERS))
-def test_what_type_checkers_see_is_not_run(place):
-    tree = ast.parse((SOURCE / place).read_text(encoding="utf-8"))
+def test_what_type_checkers_see_is_not_run():
+    tree = ast.parse((SOURCE / OPTIONS).read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
             node.body = [ast.Pass()]
     assert "keyphrase" not in ast.unparse(tree)
+
+
+def test_the_facade_does_not_offer_what_the_stub_names(without):
+    assert "keyphrases" in dir(headatlas)
+    assert run(without, "import headatlas\nprint('keyphrases' in dir(headatlas), 'survey' in dir(headatlas))") == [
+        "False True"
+    ]
 
 
 def test_help_knows_no_keyphrases(without):

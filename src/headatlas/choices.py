@@ -30,8 +30,8 @@ LanguageModel = Literal["masked", "causal"]
 Level = Literal["words", "tokens"]
 """Between what stored maps hold attention: words, or tokens of the model."""
 
-MapDistance = Literal["sqrt_js", "js"]
-"""Distance between heads on the map: the square root of the Jensen-Shannon divergence, or the divergence itself."""
+NetworkWeights = Literal["pretrained", "random"]
+"""Of the network whose maps or states are probed."""
 
 Pooling = Literal["mean", "first"]
 """Which output of an encoder a classifier reads: the mean over all tokens, or the first token."""

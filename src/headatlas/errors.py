@@ -7,6 +7,8 @@ from pathlib import Path
 
 LONGEST_MESSAGE = 2000  # characters
 _GAP = " [...] "
+LESS_MEMORY = "Use a smaller --batch-tokens or --max-tokens, or fewer --workers; finished work is not lost."
+_TORCH_SAYS = ("out of memory", "can't allocate memory", "not enough memory")
 _CONTROLS = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")  # all but the line break
 
 
@@ -68,3 +70,15 @@ class PluginError(HeadatlasError):
 
 class SurveyInterruptedError(HeadatlasError):
     """A survey or fit was stopped by Ctrl-C after saving its state; the same command continues it."""
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error of Python or torch means that memory has run out."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, RuntimeError) and any(words in str(error) for words in _TORCH_SAYS)
+    )
+
+
+def out_of_memory(what: str) -> ModelError:
+    """The error to raise instead; `what` says where it happened."""
+    return ModelError(f"Out of memory {what}. {LESS_MEMORY}")

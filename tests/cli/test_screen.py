@@ -80,7 +80,7 @@ def test_too_little_memory_is_told_in_one_line(tmp_path, monkeypatch, capsys):
     def fill(*_, **__):
         raise MemoryError("Unable to allocate 9 TiB")
 
-    monkeypatch.setattr("headatlas.results.comparison.open_results", fill)
+    monkeypatch.setattr("headatlas.results.atlas.open_results", fill)
     monkeypatch.setattr(sys, "argv", ["headatlas", "figures", str(tmp_path)])
     with pytest.raises(SystemExit, match="1"):
         cli.main()

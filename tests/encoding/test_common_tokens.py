@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from headatlas.encoding.common_tokens import MOST_LISTED, common_tokens
+from headatlas.encoding.token_texts import MOST_LISTED, common_tokens
 from headatlas.views.words.about import common_tokens as said
 
 

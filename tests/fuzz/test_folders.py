@@ -31,7 +31,7 @@ from headatlas.models.sources import (
     read_pruning,
 )
 from headatlas.models.stacks import HeadShape
-from headatlas.results.comparison import open_results
+from headatlas.results.atlas import open_results
 from headatlas.studies.positions import Positions
 from mutations import damaged_json, damaged_safetensors, many, mutated, only_headatlas_errors, some
 from random_maps import table_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from headatlas.errors import SettingError
+from headatlas.models.facts import describe_model
 from headatlas.models.heads import check_head, parse_head
-from headatlas.models.records import describe_model
 from headatlas.models.stacks import HeadShape
 
 

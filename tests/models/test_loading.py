@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 import headatlas as ha
 from headatlas.commands.explore.live import Explorer
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.lengths import check_length
+from headatlas.models.facts import check_length
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
 from tests.conftest import LONGEST

@@ -9,8 +9,7 @@ import pytest
 
 from headatlas.engine.run_folder import write_manifest
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import Atlas, open_atlas
-from headatlas.results.comparison import Comparison, open_results
+from headatlas.results.atlas import Atlas, Comparison, open_atlas, open_results
 from headatlas.results.folder import Results, write_tables
 from headatlas.results.tables import TABLES
 from random_maps import TEXT_STUDIES, batch_of, random_segments, show

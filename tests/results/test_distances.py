@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from headatlas.results.distances import distance_matrix
+from headatlas.results.tables import distance_matrix
 
 COLUMNS = ["layer_a", "head_a", "layer_b", "head_b", "value", "count"]
 

@@ -11,8 +11,8 @@ from safetensors import numpy as safetensors_numpy
 from headatlas.corpora.coreference.mentions import Mention
 from headatlas.engine.run_folder import write_manifest
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import open_atlas, write_examples
-from headatlas.results.example import Example, Tree
+from headatlas.results.atlas import open_atlas
+from headatlas.results.example import EXAMPLES, Example, Tree, save_examples
 
 TOKENS = ["[CLS]", '<script>"é', "##b", "c", "[SEP]"]
 MAPS = np.random.default_rng(0).dirichlet(np.ones(5), size=(2, 2, 5)).astype(np.float32)
@@ -29,7 +29,7 @@ def folder(tmp_path):
 
 
 def test_examples_come_back_with_their_gold(folder):
-    write_examples(folder, [PLAIN, PARSED, COREFERENT])
+    save_examples([PLAIN, PARSED, COREFERENT], folder / EXAMPLES)
     atlas = open_atlas(folder)
     assert atlas.example is atlas.examples[0]
     for example, written in zip(atlas.examples, (PLAIN, PARSED, COREFERENT), strict=True):
@@ -59,7 +59,7 @@ def test_an_atlas_without_examples_has_none(folder):
     ],
 )
 def test_what_does_not_belong_together_is_refused(folder, damage):
-    write_examples(folder, [PARSED])
+    save_examples([PARSED], folder / EXAMPLES)
     path = folder / "examples.safetensors"
     about = {**vars(PARSED), "tree": vars(PARSED.tree), "mentions": [], "maps": None} | damage
     content = safetensors_numpy.save({"0": MAPS}, metadata={"examples": json.dumps([about])})

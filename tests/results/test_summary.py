@@ -7,8 +7,7 @@ import pytest
 
 from headatlas.engine.run_folder import write_manifest
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import Atlas
-from headatlas.results.comparison import Comparison
+from headatlas.results.atlas import Atlas, Comparison
 from headatlas.results.folder import Results
 
 HOSTILE = "<script>alert(1)</script>"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.statistics.families import step_down
+from headatlas.statistics.resampling import step_down
 
 
 def slow_step_down(observed, permuted):

@@ -17,7 +17,7 @@ from headatlas.commands.compare.matching import (
     match_summary,
 )
 from headatlas.models.stacks import HeadShape
-from headatlas.results.comparison import Comparison
+from headatlas.results.atlas import Comparison
 from headatlas.results.tables import TABLES
 from tests.views.synthetic_atlas import similarity_tables
 from tests.views.synthetic_tables import entropy, positions, token_kinds

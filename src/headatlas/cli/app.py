@@ -29,7 +29,7 @@ from headatlas.commands.shared.entry import Entry, Panel, function_of, list_entr
 from headatlas.commands.shared.models import refuse_unknown_model
 from headatlas.commands.shared.options import list_options, refuse_missing
 from headatlas.commands.shared.printing import report_shard
-from headatlas.errors import HeadatlasError, SurveyInterruptedError, printable
+from headatlas.errors import HeadatlasError, SurveyInterruptedError, is_out_of_memory, out_of_memory, printable
 from headatlas.progress import Stage, showing, stage
 
 ABOUT = """Find out what every attention head of a transformer attends to.
@@ -171,8 +171,6 @@ def _end_in_words(name: str, entry: Entry) -> Iterator[None]:
         resume = " Everything saved so far stays; the same command resumes." if entry.resumes else ""
         raise SurveyInterruptedError(f"Stopped at once.{resume}") from None
     except (MemoryError, RuntimeError) as error:
-        from headatlas.engine.memory import is_out_of_memory, out_of_memory
-
         if not is_out_of_memory(error):
             raise
         raise out_of_memory(f"in headatlas {name}") from error

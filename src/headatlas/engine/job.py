@@ -16,8 +16,7 @@ from headatlas.encoding.batches import Batch, make_batch
 from headatlas.encoding.kinds import KindTable
 from headatlas.encoding.masking import Masker
 from headatlas.encoding.segments import Segment
-from headatlas.engine.memory import is_out_of_memory, out_of_memory
-from headatlas.errors import ModelError, PluginError, first_line
+from headatlas.errors import ModelError, PluginError, first_line, is_out_of_memory, out_of_memory
 from headatlas.models.model import Model, Observable, OpenLayer, SeeMap
 from headatlas.progress import moved
 from headatlas.studies.reductions import ReducedLayer, Reduction

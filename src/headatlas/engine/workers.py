@@ -17,8 +17,7 @@ from typing import Protocol
 
 from headatlas.encoding.segments import Segment
 from headatlas.engine.job import Failures, Job, Sums, Work, attempt
-from headatlas.engine.memory import REMEDY
-from headatlas.errors import ModelError
+from headatlas.errors import LESS_MEMORY, ModelError
 from headatlas.studies.state import Arrays
 from headatlas.studies.study import Study
 
@@ -109,7 +108,7 @@ def observe_with_workers(
                 attempts[block] += 1
                 loss = f"Worker {reply.worker + 1} {reply.loss}"
                 if attempts[block] == MOST_ATTEMPTS:
-                    raise ModelError(f"{MOST_ATTEMPTS} workers were lost at the same batches; {loss}. {REMEDY}")
+                    raise ModelError(f"{MOST_ATTEMPTS} workers were lost at the same batches; {loss}. {LESS_MEMORY}")
                 _log.warning("%s. Another worker takes over its batches.", loss)
                 pool.replace(reply.worker)
                 waiting.appendleft(block)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from headatlas.errors import SettingError
-
-if TYPE_CHECKING:
-    from headatlas.models.stacks import HeadShape
+from headatlas.models.stacks import HeadShape
 
 
 def parse_head(name: str) -> tuple[int, int]:
@@ -32,3 +30,11 @@ def check_head(layer: int, head: int, shape: HeadShape, model: str) -> None:
     else:
         return
     raise SettingError(f"There is no head {layer}-{head}: {has}: 1-1 to {shape.layers}-{shape.heads[-1]}.")
+
+
+def parse_heads(names: Sequence[str], shape: HeadShape, model: str) -> list[tuple[int, int]]:
+    """Return layer and head, both from 1, of names such as 8-10; refuse heads that the model does not have."""
+    heads = [parse_head(name) for name in names]
+    for layer, head in heads:
+        check_head(layer, head, shape, model)
+    return heads

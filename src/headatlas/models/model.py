@@ -18,9 +18,9 @@ from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.attention import answering, changing, cutting, observing, tiling
+from headatlas.models.facts import longest_input
 from headatlas.models.gates import Attend, ChangeOutput, Cuts, Gates, Instead
 from headatlas.models.language_model import differentiate_loss, next_tokens
-from headatlas.models.lengths import longest_input
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 from headatlas.models.tiled import DroppedTiles, GradientTiles, LayerSink
 from headatlas.progress import moved

@@ -1,29 +1,33 @@
-"""The folder of a survey. Besides what all results have (see `folder`), it holds:
+"""The folders of a survey and of a comparison of two, and how to open them again.
+
+Besides what all results have (see `folder`), that of a survey holds:
 
 DIR/examples.safetensors  short inputs with all their maps, gold trees and mentions
 DIR/relation_examples.safetensors  sentences on which the best heads get a dependency relation right
 DIR/state/             the studies' sums, one file per corpus, from which a stopped survey resumes
+
+That of a comparison holds what was compared, what was not and why (in its manifest), and:
+
+DIR/a/tables/          atlas A's tables with a row per head, so that the page needs this folder alone
+DIR/b/tables/          the same of B
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
+from headatlas.engine.run_folder import read_manifest
 from headatlas.results.example import (
+    EXAMPLES,
+    RELATION_EXAMPLES,
     Example,
     RelationExample,
     load_examples,
     load_relation_examples,
-    save_examples,
-    save_relation_examples,
 )
-from headatlas.results.folder import Results
+from headatlas.results.folder import Results, Tables
 from headatlas.results.naming import heads_in_layers, model_named
-
-RELATION_EXAMPLES = "relation_examples.safetensors"
-EXAMPLES = "examples.safetensors"
 
 
 class Atlas(Results):
@@ -34,8 +38,7 @@ class Atlas(Results):
     @cached_property
     def examples(self) -> list[Example]:
         """Short inputs with all their maps."""
-        path = self.folder / EXAMPLES
-        return load_examples(path) if path.exists() else []
+        return load_examples(self.folder / EXAMPLES)
 
     @property
     def example(self) -> Example | None:
@@ -45,8 +48,7 @@ class Atlas(Results):
     @cached_property
     def relation_examples(self) -> list[RelationExample]:
         """Sentences on which the best heads get their relation right; empty if no treebank was surveyed."""
-        path = self.folder / RELATION_EXAMPLES
-        return load_relation_examples(path) if path.exists() else []
+        return load_relation_examples(self.folder / RELATION_EXAMPLES)
 
     @property
     def title(self) -> str:
@@ -66,11 +68,36 @@ def open_atlas(folder: str | Path) -> Atlas:
     return Atlas.open(folder)
 
 
-def write_examples(folder: Path, examples: Sequence[Example]) -> None:
-    """Write the examples beside the tables."""
-    save_examples(examples, folder / EXAMPLES)
+class Comparison(Results):
+    """The open folder of a comparison."""
+
+    command, called = "compare", "a comparison"
+
+    @cached_property
+    def sides(self) -> tuple[Tables, Tables]:
+        """The tables of A and of B that have a row per head, as stored in this folder."""
+        a, b = self.manifest["a"], self.manifest["b"]
+        return Tables(self.folder / "a" / "tables", a["tables"]), Tables(self.folder / "b" / "tables", b["tables"])
+
+    @property
+    def title(self) -> str:
+        models = [self.manifest["a"]["model"], self.manifest["b"]["model"]]
+        return f"Comparison of {' and '.join(map(model_named, models))}"
 
 
-def write_relation_examples(folder: Path, examples: Sequence[RelationExample]) -> None:
-    """Write the sentences of figure 5 beside the tables."""
-    save_relation_examples(examples, folder / RELATION_EXAMPLES)
+def open_comparison(folder: str | Path) -> Comparison:
+    """Open the folder of a comparison.
+
+    >>> comparison = open_comparison("base-and-tuned")                  # doctest: +SKIP
+    >>> comparison.tables["differences"].query("scope == 'head'").nlargest(5, "difference")   # doctest: +SKIP
+    """
+    return Comparison.open(folder)
+
+
+def open_results(folder: str | Path) -> Results:
+    """Open the folder of any finished command: an `Atlas` of a survey, a `Comparison`, or plain `Results`.
+
+    >>> open_results("layers").tables["layer_summary"]                  # doctest: +SKIP
+    """
+    opened: dict[str, type[Results]] = {kind.command: kind for kind in (Atlas, Comparison)}
+    return opened.get(read_manifest(Path(folder))["command"], Results).open(folder)

@@ -25,6 +25,9 @@ from headatlas.errors import AtlasError
 from headatlas.files import json_text, parse_json, safetensors_metadata, write_atomically
 from headatlas.limits import LARGEST_EXAMPLES, read_within
 
+RELATION_EXAMPLES = "relation_examples.safetensors"  # of an atlas
+EXAMPLES = "examples.safetensors"
+
 Made = TypeVar("Made")
 
 
@@ -70,7 +73,9 @@ def save_described(path: Path, described: Sequence[dict[str, Any]], maps: Iterab
 
 
 def load_described(path: Path, make: Callable[[dict[str, Any], NDArray[np.float32]], Made]) -> list[Made]:
-    """Make an object of each description and its maps; AtlasError if the file is damaged."""
+    """Make an object of each description and its maps; none without the file, AtlasError if it is damaged."""
+    if not path.exists():
+        return []
     try:
         content = read_within(path, LARGEST_EXAMPLES)
         maps = safetensors_numpy.load(content)

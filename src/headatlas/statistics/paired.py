@@ -20,13 +20,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.progress import moved
-from headatlas.statistics.resampling import percentile_interval, poisson_weights
+from headatlas.statistics.resampling import CONFIDENCE, percentile_interval, poisson_weights
 
 Floats = NDArray[np.float64]
 
@@ -184,3 +184,19 @@ def shares_beside(counts: Floats, plain: Floats, score: Callable[[Floats], float
     rest = (own.sum(0) - shares.sum(0)) / np.maximum((~kept).sum(0), 1)  # [C]
     shares += np.where(kept, 0.0, rest)
     return shares
+
+
+def simultaneous_leads(differences: Floats, ids: Sequence[str], *, seed: int, resamplings: int) -> PairedChanges:
+    """By how much one method scores better than each of many others on the same documents.
+
+    The same largest |t| of each resample sets the width of the intervals. So intervals and p-values hold for all
+    comparisons at once, and the rival that does best on these very documents may be picked from among them.
+
+    Of a method that differs in too few documents to be tested, p is 1 and the ends of the interval are NaN.
+
+    differences: [D, C]; rows are documents with unique ids.
+    """
+    changes = paired_changes(differences, ids, seed=seed, resamplings=resamplings)
+    critical = np.quantile(changes.largest, CONFIDENCE, method="higher")
+    width = np.where(differences.any(0), critical * changes.error, 0.0)  # of equal methods the lead is surely 0
+    return replace(changes, low=changes.mean - width, high=changes.mean + width)

@@ -29,9 +29,8 @@ from headatlas.corpora.coreference.mentions import MENTION_TYPES, Mention
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.resampling import permutation_p_value
+from headatlas.statistics.resampling import permutation_p_value, step_down
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import segments_of, word_index
 from headatlas.studies import coreference_findings

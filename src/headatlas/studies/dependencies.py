@@ -39,9 +39,8 @@ from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.batches import Batch
 from headatlas.encoding.word_segments import ParsedSegment
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.families import step_down
 from headatlas.statistics.kernels.threads import one_thread
-from headatlas.statistics.resampling import fold_of, permutation_p_value
+from headatlas.statistics.resampling import fold_of, permutation_p_value, step_down
 from headatlas.statistics.scores import Scores
 from headatlas.statistics.words import WordIndex, predictions, segments_of, word_index
 from headatlas.studies import dependency_findings

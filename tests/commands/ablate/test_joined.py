@@ -12,7 +12,7 @@ from scipy.stats import spearmanr
 from headatlas.commands.ablate.curves import heads_removable
 from headatlas.commands.ablate.findings import agreement_findings, curve_findings, head_findings, label_findings
 from headatlas.commands.ablate.labelled import ANY, digests_of, label_importance, labels_by_name
-from headatlas.commands.ablate.sets import agreement_of_sets, changes_of_sets
+from headatlas.commands.ablate.run import agreement_of_sets, changes_of_sets
 
 LAYERS, HEADS = 4, 12
 PLACES = [(layer, head) for layer in range(1, LAYERS + 1) for head in range(1, HEADS + 1)]

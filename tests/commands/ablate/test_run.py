@@ -16,7 +16,7 @@ from headatlas.commands.ablate.report import report_ablate
 from headatlas.commands.shared.printing import DrawingOptions
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
-from headatlas.results.comparison import open_results
+from headatlas.results.atlas import open_results
 from headatlas.views.figures.write import write_figures
 
 VERBS = ("ran", "sat", "ate", "saw")

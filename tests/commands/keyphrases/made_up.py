@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from headatlas.commands.keyphrases.key_words import Document
-from headatlas.commands.keyphrases.phrases import phrase_stems, split_words
+from headatlas.commands.keyphrases.phrases import Document, phrase_stems, split_words
 
 TEXTS = [
     ("the old man saw a little dog , and the dog ran over to the big river .", ["little dogs", "big river", "cats"]),

@@ -12,8 +12,8 @@ from headatlas.commands.keyphrases.candidates import between_stop_words, find_ca
 from headatlas.commands.keyphrases.choosing import SCORINGS, TRIED, decide_scoring, find_heads, key_words
 from headatlas.commands.keyphrases.combination import head_precisions
 from headatlas.commands.keyphrases.evaluation import CUT, count_right, precision_recall_f1
-from headatlas.commands.keyphrases.key_words import OUTSIDE, tag_words
 from headatlas.commands.keyphrases.methods import DECIDED, Texts
+from headatlas.commands.keyphrases.phrases import OUTSIDE, tag_words
 from headatlas.models.stacks import HeadShape
 from tests.commands.keyphrases.made_up import TEXTS, document
 

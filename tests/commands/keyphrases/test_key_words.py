@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from headatlas.commands.keyphrases.key_words import TAGS, tag_words
-from headatlas.commands.keyphrases.phrases import phrase_stems, split_words
+from headatlas.commands.keyphrases.phrases import TAGS, phrase_stems, split_words, tag_words
 from headatlas.commands.keyphrases.spans import KEY_WORDS
 from headatlas.corpora.spans.tasks import choose_tasks, read_span_texts
 from tests.commands.keyphrases.made_up import folders_corpus

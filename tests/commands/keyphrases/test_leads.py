@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.commands.keyphrases.leads import simultaneous_leads
+from headatlas.statistics.paired import simultaneous_leads
 from headatlas.statistics.resampling import poisson_weights
 
 NAMES = [f"0.{number}" for number in range(30)]

@@ -7,8 +7,8 @@ import pytest
 import torch
 from sklearn.metrics import average_precision_score
 
-from headatlas.commands.keyphrases.key_tokens import KeyTokens
 from headatlas.commands.keyphrases.ranking import SHUFFLES, HeadRanking
+from headatlas.commands.keyphrases.study import KeyTokens
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.received import received
 from random_maps import batch_of, random_maps

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import headatlas as ha
-from headatlas.commands.keyphrases.key_words import TAGS
+from headatlas.commands.keyphrases.phrases import TAGS
 from headatlas.commands.keyphrases.reading import read_keyphrases
 from headatlas.commands.keyphrases.segments import keyphrase_segments
 from headatlas.commands.keyphrases.task import KeyphraseTagging, f1_of_spans, spans_of

@@ -8,7 +8,7 @@ import pytest
 import headatlas
 from headatlas.commands.layers.options import layers
 from headatlas.errors import AtlasError, CorpusError, SettingError
-from headatlas.results.comparison import open_results
+from headatlas.results.atlas import open_results
 from headatlas.results.tables import TABLES
 from tests.commands.keyphrases.made_up import TEXTS, corpus
 from tests.commands.layers.span_corpora import write_entities, write_json, write_treebank

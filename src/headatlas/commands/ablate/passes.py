@@ -23,9 +23,8 @@ from headatlas.choices import AblationKind
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.ablate.task import Floats as Floats
 from headatlas.encoding.masking import IGNORED
-from headatlas.engine.memory import is_out_of_memory
 from headatlas.engine.run_folder import UNSAVED, Arrays, RunPart
-from headatlas.errors import SettingError
+from headatlas.errors import SettingError, is_out_of_memory
 from headatlas.models.gates import Gates, Instead, all_open
 from headatlas.models.replay import LayerReplay
 from headatlas.models.stacks import Stack

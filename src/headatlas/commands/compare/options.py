@@ -12,8 +12,7 @@ from headatlas.commands.shared.models import BatchOptions, LoadOptions
 from headatlas.commands.shared.options import MUST_EXIST, RESULTS, UNRECORDED, Folder, Positive, PythonOnly, Texts
 
 if TYPE_CHECKING:
-    from headatlas.results.atlas import Atlas
-    from headatlas.results.comparison import Comparison
+    from headatlas.results.atlas import Atlas, Comparison
 else:
     Atlas = object  # importing the class would import pandas, which --help must not wait for
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from headatlas.commands.shared.ending import finish
 from headatlas.commands.shared.printing import FigureOptions
 from headatlas.commands.shared.report import Item, as_item, as_warning
-from headatlas.results.comparison import Comparison
+from headatlas.results.atlas import Comparison
 from headatlas.results.naming import layers_and_heads
 from headatlas.views.words.comparison import comparison_warnings, models_of, not_compared
 from headatlas.views.words.findings import all_findings

@@ -46,8 +46,7 @@ from headatlas.files import sha256
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
 from headatlas.progress import stage
-from headatlas.results.atlas import Atlas
-from headatlas.results.comparison import Comparison
+from headatlas.results.atlas import Atlas, Comparison
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 from headatlas.studies.kept_rows import rows_compared

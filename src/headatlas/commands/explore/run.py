@@ -129,7 +129,7 @@ def atlas_model(atlas: Atlas | None) -> tuple[str, dict[str, Any]]:
 
 def explorer_content(explorer: Explorer, atlas: Atlas | None, token: str, text: str | None = None) -> dict[str, Any]:
     """Return the content of the page: that of the atlas, if given, and what it needs to ask."""
-    from headatlas.models.records import describe_model
+    from headatlas.models.facts import describe_model
     from headatlas.views.page import full_content
     from headatlas.views.page.content import model_content
 

@@ -18,10 +18,9 @@ from headatlas.engine.guards import ctrl_c, output_folder
 from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError, SurveyInterruptedError
 from headatlas.manifest import versions
-from headatlas.models.lengths import check_length
+from headatlas.models.facts import check_length, describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model
-from headatlas.models.records import describe_model, model_identity
 from headatlas.models.stacks import Stack
 from headatlas.progress import showing, stage
 from headatlas.store.examples import Tensors, example_of

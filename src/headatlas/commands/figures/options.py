@@ -33,7 +33,7 @@ def figures(options: FiguresOptions) -> list[Path]:
         headatlas figures atlas
         headatlas figures layers-base --beside layers-large
     """
-    from headatlas.results.comparison import open_results
+    from headatlas.results.atlas import open_results
     from headatlas.views.figures.write import write_beside, write_figures
 
     results = open_results(options.folder)

@@ -27,8 +27,8 @@ from headatlas.engine.settings import refuse_other
 from headatlas.errors import AtlasError, ModelError
 from headatlas.files import json_text, parse_json, sha256, write_atomically, write_text
 from headatlas.manifest import moment, versions
+from headatlas.models.facts import check_length
 from headatlas.models.inspection import check_weights
-from headatlas.models.lengths import check_length
 from headatlas.models.loading import choose_device
 from headatlas.models.observing import check_vocabulary, quiet_transformers
 from headatlas.models.pretrained import from_pretrained, load_network, reading, require_peft

@@ -1,6 +1,6 @@
 """Find the keyphrases of documents by the attention that their words receive.
 
-`reading`, `phrases`, `key_words` and `segments` make inputs of documents with keyphrases. `candidates` says what may
+`reading`, `phrases` and `segments` make inputs of documents with keyphrases. `candidates` says what may
 be found, `word_weights` what each word receives, `choosing` and `combination` from which heads; `evaluation` compares
 with other methods; `run` ties them together.
 

@@ -20,12 +20,11 @@ import numpy as np
 from headatlas.commands.keyphrases.candidates import Scoring
 from headatlas.commands.keyphrases.combination import KeyWords, head_precisions
 from headatlas.commands.keyphrases.evaluation import mean_f1
-from headatlas.commands.keyphrases.key_words import OUTSIDE, Document, tag_words
 from headatlas.commands.keyphrases.methods import DECIDED, Texts, combined, rank_candidates, word_weightings
-from headatlas.commands.keyphrases.phrases import is_sign
+from headatlas.commands.keyphrases.phrases import OUTSIDE, Document, is_sign, tag_words
 from headatlas.commands.keyphrases.word_weights import WordWeights
-from headatlas.commands.shared.heads import parse_heads
 from headatlas.manifest import HeadsChosen
+from headatlas.models.heads import parse_heads
 from headatlas.models.model import Model
 from headatlas.models.stacks import HeadShape
 

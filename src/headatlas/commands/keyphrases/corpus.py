@@ -71,7 +71,7 @@ class KeyphraseCorpus(CorpusKind):
         return [segment for segment in beginnings if segment.tags.any()]
 
     def gold(self, segment: Segment, about: Mapping[str, Any]) -> Gold:
-        from headatlas.commands.keyphrases.key_words import OUTSIDE
+        from headatlas.commands.keyphrases.phrases import OUTSIDE
 
         return Gold(key=tuple((_as_keyphrases(segment).tags != OUTSIDE).tolist()))
 

@@ -14,12 +14,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.commands.keyphrases.candidates import ReportWords
-from headatlas.commands.keyphrases.key_words import Document
-from headatlas.commands.keyphrases.leads import simultaneous_leads
 from headatlas.commands.keyphrases.methods import Rankings
-from headatlas.commands.keyphrases.phrases import Stems
+from headatlas.commands.keyphrases.phrases import Document, Stems
 from headatlas.commands.keyphrases.tables import KEYPHRASE_LEADS, KEYPHRASE_SCORES
-from headatlas.statistics.paired import bootstrap_means
+from headatlas.statistics.paired import bootstrap_means, simultaneous_leads
 from headatlas.statistics.resampling import percentile_interval, poisson_weights
 
 CUTS = (5, 10, 15)

@@ -23,8 +23,8 @@ from transformers import AutoModelForTokenClassification
 from headatlas.commands.ablate.options import ablate
 from headatlas.commands.ablate.passes import plain_scores
 from headatlas.commands.fit_mlm.training import warm_up
-from headatlas.commands.keyphrases.key_words import TAGS
 from headatlas.commands.keyphrases.options import KeyphraseOptions
+from headatlas.commands.keyphrases.phrases import TAGS
 from headatlas.commands.keyphrases.reading import KeyphraseDocument
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, keyphrase_segments
 from headatlas.commands.keyphrases.tables import KEYPHRASE_TAGGERS

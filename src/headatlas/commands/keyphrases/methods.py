@@ -31,8 +31,7 @@ from headatlas.commands.keyphrases.candidates import (
     score_candidates,
     words_of_reports,
 )
-from headatlas.commands.keyphrases.key_words import Document
-from headatlas.commands.keyphrases.phrases import Stems, phrase_stems
+from headatlas.commands.keyphrases.phrases import Document, Stems, phrase_stems
 from headatlas.commands.keyphrases.word_weights import WordWeights
 from headatlas.progress import moved
 

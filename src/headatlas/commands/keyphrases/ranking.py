@@ -21,13 +21,12 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.commands.keyphrases.key_tokens import KeyTokens
-from headatlas.commands.keyphrases.leads import simultaneous_leads
+from headatlas.commands.keyphrases.study import KeyTokens
 from headatlas.commands.keyphrases.tables import KEYPHRASE_RANKING, LISTS
 from headatlas.encoding.batches import Batch
 from headatlas.engine.run_folder import Arrays
 from headatlas.models.stacks import HeadShape
-from headatlas.statistics.paired import bootstrap_means
+from headatlas.statistics.paired import bootstrap_means, simultaneous_leads
 from headatlas.statistics.received import POOLINGS, ROWS, key_measures
 
 SHUFFLES = 20

@@ -22,9 +22,9 @@ from headatlas.commands.keyphrases.choosing import HeadChoice, decide_scoring, f
 from headatlas.commands.keyphrases.combination import Combination, combine_heads
 from headatlas.commands.keyphrases.evaluation import score_tables
 from headatlas.commands.keyphrases.finetuning import tune_and_question
-from headatlas.commands.keyphrases.key_words import OUTSIDE, Document, of_texts, tag_words, with_keyphrases
 from headatlas.commands.keyphrases.methods import Texts, combined, rank_all
 from headatlas.commands.keyphrases.options import KeyphraseOptions
+from headatlas.commands.keyphrases.phrases import OUTSIDE, Document, of_texts, tag_words, with_keyphrases
 from headatlas.commands.keyphrases.ranking import HeadRanking
 from headatlas.commands.keyphrases.reading import TWO_LISTS, KeyphraseDocument, read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment
@@ -38,10 +38,9 @@ from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import SettingError
 from headatlas.manifest import Produced
-from headatlas.models.lengths import check_length
+from headatlas.models.facts import check_length, describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model
-from headatlas.models.records import describe_model, model_identity
 from headatlas.models.stacks import HeadShape
 from headatlas.progress import stage
 from headatlas.results.atlas import open_atlas

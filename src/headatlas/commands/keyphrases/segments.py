@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from headatlas.commands.keyphrases.candidates import between_stop_words, candidate_lengths, find_candidates
-from headatlas.commands.keyphrases.key_words import OUTSIDE, gold_stems, tag_words
-from headatlas.commands.keyphrases.phrases import Words, split_words
+from headatlas.commands.keyphrases.phrases import OUTSIDE, Words, gold_stems, split_words, tag_words
 from headatlas.commands.keyphrases.reading import KeyphraseDocument
 from headatlas.encoding.template import single_frame
 from headatlas.encoding.word_segments import WordSegment, encode_words, framed_words, sorted_counts, tokens_per_word

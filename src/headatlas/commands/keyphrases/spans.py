@@ -17,8 +17,7 @@ KEY, OTHER = "key", "other"
 
 def key_word_texts(paths: Sequence[Path], left_out: Counter[str]) -> Iterator[SpanText]:
     """The words of each document, signs aside, with the label whether they belong to a keyphrase."""
-    from headatlas.commands.keyphrases.key_words import OUTSIDE, gold_stems, tag_words
-    from headatlas.commands.keyphrases.phrases import is_sign, split_words
+    from headatlas.commands.keyphrases.phrases import OUTSIDE, gold_stems, is_sign, split_words, tag_words
     from headatlas.commands.keyphrases.reading import read_keyphrases
 
     for document in read_keyphrases(paths, left_out=left_out):

@@ -21,7 +21,7 @@ from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.ablate.task import ExampleBatch, Task
 from headatlas.commands.ablate.tasks.token_prediction import means_by
 from headatlas.commands.keyphrases import NEEDS
-from headatlas.commands.keyphrases.key_words import BEGINS, INSIDE, OUTSIDE, TAGS
+from headatlas.commands.keyphrases.phrases import BEGINS, INSIDE, OUTSIDE, TAGS
 from headatlas.commands.keyphrases.reading import read_keyphrases
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, keyphrase_segments
 from headatlas.corpora.sampling import draw

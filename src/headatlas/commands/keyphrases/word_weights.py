@@ -18,7 +18,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from headatlas.commands.keyphrases.key_words import Document, tag_words
+from headatlas.commands.keyphrases.phrases import Document, tag_words
 from headatlas.commands.keyphrases.ranking import HeadRanking
 from headatlas.commands.keyphrases.segments import KeyphraseSegment, text_windows
 from headatlas.encoding.batches import Batch, make_batch, plan_batches

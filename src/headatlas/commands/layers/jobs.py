@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from headatlas.choices import NetworkWeights
 from headatlas.commands.layers.examples import Movers, mover_rows
 from headatlas.commands.layers.options import LayerOptions
-from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.spans.tasks import SpanTask
 from headatlas.encoding.span_segments import SpanSegment
 from headatlas.probes.controls import control_answers

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from headatlas.choices import RandomWeights
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.models import ModelName, ModelOptions
+from headatlas.commands.shared.models import ModelName, ModelOptions, TrainingOptions
 from headatlas.commands.shared.options import (
     UNRECORDED,
     Files,
@@ -19,7 +19,6 @@ from headatlas.commands.shared.options import (
     Positive,
     PythonOnly,
 )
-from headatlas.commands.shared.training import TrainingOptions
 from headatlas.corpora.spans.tasks import ADDED, OWN
 from headatlas.errors import SettingError
 

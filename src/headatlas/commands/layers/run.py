@@ -11,12 +11,12 @@ from typing import Any
 
 import pandas as pd
 
+from headatlas.choices import NetworkWeights
 from headatlas.commands.extract.run import keep_inputs
 from headatlas.commands.layers.jobs import Data, Drawn, Record, TaskRun
 from headatlas.commands.layers.options import LayerOptions
 from headatlas.commands.layers.order import order_rows
 from headatlas.commands.shared.options import list_names
-from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.coreference.read import read_coreference
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.sampling import draw, stable_hash
@@ -26,10 +26,9 @@ from headatlas.encoding.span_segments import SpanSegment, TokenTarget, coreferen
 from headatlas.encoding.unknown import count_unknown
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, CorpusError, SettingError
-from headatlas.models.lengths import check_length
+from headatlas.models.facts import check_length, describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model
-from headatlas.models.records import describe_model, model_identity
 from headatlas.plugins import packages_of
 from headatlas.probes.span_batches import SpanTargets, labels_of
 from headatlas.probes.training import FEWEST_SENTENCES

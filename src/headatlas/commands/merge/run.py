@@ -35,7 +35,8 @@ from headatlas.manifest import Manifest
 from headatlas.models.stacks import HeadShape
 from headatlas.progress import Stage, stage
 from headatlas.remote import fetch_folder, is_url
-from headatlas.results.atlas import EXAMPLES, Atlas
+from headatlas.results.atlas import Atlas
+from headatlas.results.example import EXAMPLES
 from headatlas.results.folder import write_tables
 from headatlas.store.examples import Tensors
 from headatlas.store.index import INDEX, Index

@@ -28,7 +28,7 @@ def page(options: PageOptions) -> Path:
         headatlas page atlas
         headatlas page base-and-tuned
     """
-    from headatlas.results.comparison import open_results
+    from headatlas.results.atlas import open_results
     from headatlas.views.page import write_page
 
     return write_page(open_results(options.folder))

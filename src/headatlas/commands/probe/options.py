@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from headatlas.choices import RandomWeights
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
-from headatlas.commands.shared.models import ModelName, ModelOptions
+from headatlas.commands.shared.models import ModelName, ModelOptions, TrainingOptions
 from headatlas.commands.shared.options import (
     UNRECORDED,
     Bounds,
@@ -24,7 +24,6 @@ from headatlas.commands.shared.options import (
     ResultsFolder,
     list_names,
 )
-from headatlas.commands.shared.training import TrainingOptions
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:

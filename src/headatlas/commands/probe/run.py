@@ -8,10 +8,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+from headatlas.choices import NetworkWeights
 from headatlas.commands.extract.options import extract
 from headatlas.commands.probe.jobs import Data, Job, Record, jobs_of, run_job
 from headatlas.commands.probe.options import ON_NETWORK, WITH_WORDS, ProbeOptions
-from headatlas.commands.shared.training import NetworkWeights
 from headatlas.corpora.files import FORCE_OR_ANOTHER, PARTS, describe_files, find_files, refuse_same_files
 from headatlas.corpora.treebanks.label_sets import LabelSet, labels_of
 from headatlas.engine.run_folder import RunFolder

@@ -20,7 +20,6 @@ from headatlas.commands.ablate.importance import example_importance
 from headatlas.commands.ablate.tasks.token_prediction import MaskedLM, NextToken
 from headatlas.commands.prune.measuring import check_same, compare_memory, compare_speed, sizes
 from headatlas.commands.prune.options import PruneOptions
-from headatlas.commands.shared.heads import parse_heads
 from headatlas.commands.shared.options import list_names
 from headatlas.corpora.files import describe_files, find_files
 from headatlas.corpora.sample import sample_text
@@ -30,16 +29,16 @@ from headatlas.encoding.segments import sample_segments
 from headatlas.engine.run_folder import RunFolder
 from headatlas.errors import AtlasError, SettingError
 from headatlas.files import others_write
+from headatlas.models.facts import check_length, describe_model, model_identity
 from headatlas.models.head_layouts import attention_blocks
-from headatlas.models.lengths import check_length
+from headatlas.models.heads import parse_heads
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import Head, bound_heads, pruned_copy
-from headatlas.models.records import describe_model, model_identity
 from headatlas.models.sources import Pruning
 from headatlas.progress import stage
-from headatlas.results.comparison import open_results
+from headatlas.results.atlas import open_results
 from headatlas.results.folder import Results
 from headatlas.wording import counted
 

@@ -138,3 +138,11 @@ class RandomWeightsOptions(Options, panel="Model"):
     random_weights: Annotated[RandomWeights | None, UNRECORDED, DECIDES_MAPS] = None
     """Use random weights as a control, but keep the word and position embeddings: fresh draws all other weights anew,
     shuffled permutes the entries of every other matrix, so that attention stays about as sharp."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingOptions(Options, panel="Training"):
+    """How to train probes, for the commands that do."""
+
+    memory_megabytes: Annotated[Positive, UNRECORDED] = 2000
+    """Maps and hidden states to keep in memory between passes, in megabytes. The rest is read again."""

@@ -24,8 +24,15 @@ from headatlas.models.model import Observable
 from headatlas.models.stacks import HeadShape
 from headatlas.plugins import packages_of
 from headatlas.progress import stage
-from headatlas.results.atlas import Atlas, write_examples, write_relation_examples
-from headatlas.results.example import Example, RelationExample
+from headatlas.results.atlas import Atlas
+from headatlas.results.example import (
+    EXAMPLES,
+    RELATION_EXAMPLES,
+    Example,
+    RelationExample,
+    save_examples,
+    save_relation_examples,
+)
 from headatlas.results.folder import write_tables
 from headatlas.results.tables import TABLES
 from headatlas.studies import STUDIES
@@ -84,10 +91,10 @@ class _Survey:
             raise PluginError(f"None of the chosen studies could run. {reasons}.")
         rows = write_tables(self.run.folder, made.frames, made.declared) if made.frames else {}
         if {ClearSentences.best_heads, ClearMentions.best_heads} & rows.keys():
-            write_relation_examples(self.run.folder, clear)
+            save_relation_examples(clear, self.run.folder / RELATION_EXAMPLES)
         if isinstance(self.source, StoreSource):
             examples = stored_examples(self.source.store, self.options.examples)
-        write_examples(self.run.folder, examples)
+        save_examples(examples, self.run.folder / EXAMPLES)
         self.run.finish(
             corpora={kind: self._describe(kind, corpus) for kind, corpus in corpora.items()},
             computed_in=computed_in,

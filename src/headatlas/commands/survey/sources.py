@@ -25,10 +25,9 @@ from headatlas.engine.corpora import KINDS, Corpus
 from headatlas.engine.job import Failures, attempt, describe_failure
 from headatlas.errors import PluginError, SettingError
 from headatlas.files import sha256
-from headatlas.models.lengths import check_length
+from headatlas.models.facts import check_length, describe_model, model_identity
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model, Observable
-from headatlas.models.records import describe_model, model_identity
 from headatlas.results.tables import TABLES
 from headatlas.store.index import INDEX
 from headatlas.store.reading import Store, open_store

@@ -52,7 +52,7 @@ def table(options: TableOptions) -> str:
     import shutil
 
     from headatlas.files import write_text
-    from headatlas.results.comparison import open_results
+    from headatlas.results.atlas import open_results
     from headatlas.results.rendering import choose_format, render
     from headatlas.views.published.views import list_tables, view_of
 

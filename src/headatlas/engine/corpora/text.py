@@ -28,8 +28,8 @@ class Text(CorpusKind):
     read_by = ("text_format", "max_tokens")
 
     def read(self, files: Sequence[Path], tokenizer: PreTrainedTokenizerBase, reading: Reading) -> Corpus:
-        from headatlas.encoding.common_tokens import common_tokens
         from headatlas.encoding.segments import sample_segments
+        from headatlas.encoding.token_texts import common_tokens
 
         layout, style = reading.format_of("text"), reading.segment_style
         if style == "auto" and not has_two_lines(read_text(files, layout)):

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, PercentFormatter
 from numpy.typing import NDArray
 
-from headatlas.results.comparison import Comparison
+from headatlas.results.atlas import Comparison
 from headatlas.views.figures.heat_maps import by_head, from_zero, heat_grid, heat_map
 from headatlas.views.figures.style import BLUE, FAINT, INK, VERMILLION, Picture, drawable, single_panel, styled
 from headatlas.views.words.comparison import SIGNIFICANT, SURFACE, significant

@@ -9,8 +9,7 @@ from typing import Any
 
 from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
-from headatlas.results.atlas import Atlas
-from headatlas.results.comparison import open_results
+from headatlas.results.atlas import Atlas, open_results
 from headatlas.results.folder import Results
 from headatlas.results.naming import short_name
 from headatlas.results.tables import TABLES

@@ -14,8 +14,7 @@ from headatlas.errors import AtlasError, PluginError, first_line
 from headatlas.files import own_subfolder
 from headatlas.plugins import OWN
 from headatlas.progress import stage
-from headatlas.results.atlas import Atlas
-from headatlas.results.comparison import Comparison, open_results
+from headatlas.results.atlas import Atlas, Comparison, open_results
 from headatlas.results.folder import Results
 from headatlas.results.naming import short_name
 from headatlas.results.tables import TABLES

@@ -11,8 +11,7 @@ from typing import Any
 
 from headatlas.files import write_text
 from headatlas.progress import stage
-from headatlas.results.atlas import Atlas
-from headatlas.results.comparison import Comparison
+from headatlas.results.atlas import Atlas, Comparison
 from headatlas.results.folder import Results
 from headatlas.views.page.assemble import assemble
 from headatlas.views.page.content import comparison_content, page_content

@@ -19,11 +19,10 @@ from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 from scipy.linalg import orthogonal_procrustes
 
 from headatlas.choices import FromTokens
-from headatlas.results.comparison import Comparison
-from headatlas.results.distances import distance_matrix
+from headatlas.results.atlas import Comparison
 from headatlas.results.folder import Results
 from headatlas.results.naming import heads_in_layers, model_named, short_name
-from headatlas.results.tables import TABLES
+from headatlas.results.tables import TABLES, distance_matrix
 from headatlas.results.view import View
 from headatlas.tables import ONE_HEAD, Key, Table, Value
 from headatlas.views.page.opening import brief_lead, opening_content, resting_content, rounded

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headatlas.engine.corpora import KINDS
-from headatlas.results.comparison import Comparison
+from headatlas.results.atlas import Comparison
 from headatlas.results.naming import short_name
 from headatlas.results.tables import TABLES
 from headatlas.studies.positions import NEXT, PREVIOUS
