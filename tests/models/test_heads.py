@@ -6,8 +6,7 @@ import pytest
 
 from headatlas.errors import SettingError
 from headatlas.models.facts import describe_model
-from headatlas.models.heads import check_head, parse_head
-from headatlas.models.stacks import HeadShape
+from headatlas.models.stacks import HeadShape, check_head, parse_head
 
 
 @pytest.mark.parametrize(("name", "head"), [("8-10", (8, 10)), (" 1-1 ", (1, 1)), ("0-3", (0, 3))])

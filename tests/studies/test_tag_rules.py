@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headatlas.corpora.treebanks.sentence import ROOT
-from headatlas.corpora.treebanks.word_classes import word_class
+from headatlas.corpora.treebanks.sentence import ROOT, word_class
 from headatlas.encoding.word_segments import NO_CLASS
 from headatlas.studies.dependencies import OFFSETS, instances_of, offsets_right
 from headatlas.studies.tag_rules import BY_OWN_CLASS, SIDES, TagRules, nearest_of_class

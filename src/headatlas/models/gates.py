@@ -13,8 +13,7 @@ import torch
 from torch import Tensor
 
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.heads import check_head
-from headatlas.models.stacks import HeadShape
+from headatlas.models.stacks import HeadShape, check_head
 
 ChangeOutput = Callable[[int, Tensor], Tensor]
 """Called with the layer (from 0) and its heads' outputs [B, Q, H, D]; returns their replacement."""

@@ -23,13 +23,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import minimum_spanning_tree
-from scipy.stats import rankdata
 from torch import Tensor, nn
 
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.probes.batches import ProbeBatch, Sentences
 from headatlas.probes.probe import Probe
 from headatlas.progress import moved
+from headatlas.statistics.correlation import spearman
 
 FIRST_WIDTH = 0.05
 SHORTEST, LONGEST = 5, 50  # words of a sentence, where ranks are compared
@@ -168,15 +168,6 @@ def right_root(depths: Numbers, heads: NDArray[np.int64], words: NDArray[np.bool
     """Whether each layer's shallowest word is the root: [L]. depths: [L, W]."""
     allowed = words if words.any() else np.ones_like(words)
     return np.asarray(heads[np.where(allowed, depths, np.inf).argmin(-1)] == ROOT)
-
-
-def spearman(predicted: Numbers, true: Numbers) -> Numbers:
-    """Rank correlation along the last dimension; NaN where one side is constant. Leading dimensions broadcast."""
-    left, right = (rankdata(numbers, axis=-1) for numbers in (predicted, true))
-    left, right = (ranks - ranks.mean(-1, keepdims=True) for ranks in (left, right))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        found: Numbers = (left * right).sum(-1) / np.sqrt((left**2).sum(-1) * (right**2).sum(-1))
-    return found
 
 
 def _mean_of_lengths(by_length: dict[int, list[Numbers]], layers: int) -> Numbers:

@@ -16,10 +16,10 @@ from headatlas.encoding.mention_segments import MentionSegment
 from headatlas.models.stacks import HeadShape
 from headatlas.statistics.words import segments_of
 from headatlas.studies.coreference_baselines import antecedents
-from headatlas.studies.kept_maps import BEST, LONGEST, POOL, SHORTEST, WRONG, ClearSentence
+from headatlas.studies.kept_maps import BEST, LONGEST, POOL, SHORTEST, WRONG, ClearSentence, Keeper
 from headatlas.studies.reductions import Reduction, RowsAsked, WordRows, rows_of_words
 from headatlas.studies.state import State
-from headatlas.studies.study import Frames, LayerMap, Setup, Study
+from headatlas.studies.study import LayerMap, Setup
 from headatlas.tables import records
 
 DIRECTION = "mention_to_antecedent"
@@ -35,19 +35,17 @@ class Stretch(NamedTuple):
     antecedent: int
 
 
-class ClearMentions(Study):
+class ClearMentions(Keeper):
     """The attention of all heads on short stretches, and how clearly each head attends to the antecedent there.
 
     A head is right if, of all other words of the segment, the mention's head word attends most to the antecedent's.
     """
 
     name = "mention_examples"
-    tables = ()
     corpus = "coreference"
     best_heads = "coreference_best"
 
     clarity = State("entries", "all_heads", dtype=np.float32)
-    cells = State("cells", dtype=np.float16)
 
     def __init__(self, segments: Sequence[MentionSegment], setup: Setup) -> None:
         super().__init__()
@@ -90,12 +88,6 @@ class ClearMentions(Study):
             right = weights.argmax(1) == stretch.antecedent
             clarity = weights[:, stretch.antecedent].where(right, torch.tensor(WRONG))
             self.clarity[number, first : first + len(of_segment)] = clarity.numpy()
-
-    def end_batch(self, batch: Batch) -> None:
-        """Nothing is left to do: every map was kept when it was seen."""
-
-    def frames(self) -> Frames:
-        return {}
 
     def clearest(self, best: pd.DataFrame) -> list[tuple[dict[str, Any], ClearSentence]]:
         """The clearest stretches for the best head of all mentions, with what a figure says of it."""

@@ -1,8 +1,4 @@
-"""The maps of a few chosen inputs, kept while the model passes over a corpus.
-
-Both classes are studies without tables: what they keep is merged, saved and restored like any sum, because every input
-is seen once and nothing is added where it was not seen.
-"""
+"""The maps of a few chosen inputs, kept while the model passes over a corpus."""
 
 from __future__ import annotations
 
@@ -36,13 +32,26 @@ BEST = 2  # sentences kept of each relation
 WRONG = -1.0  # in place of a clarity: the head is wrong about a word of the sentence
 
 
-class KeptMaps(Study):
+class Keeper(Study):
+    """A study without tables: what it keeps is merged, saved and restored like any sum.
+
+    Every input is seen once, and nothing is added where it was not seen.
+    """
+
+    tables = ()
+    cells = State("cells", dtype=np.float16)  # of the maps, one after the other
+
+    def end_batch(self, batch: Batch) -> None:
+        """Nothing is left to do: every map was kept when it was seen."""
+
+    def frames(self) -> Frames:
+        return {}
+
+
+class KeptMaps(Keeper):
     """All maps of some segments, by id."""
 
     name = "examples"
-    tables = ()
-
-    cells = State("cells", dtype=np.float16)
 
     def __init__(self, segments: Sequence[Segment]) -> None:
         super().__init__()
@@ -74,12 +83,6 @@ class KeptMaps(Study):
                 part = weights[:, : rows.stop - tile.row, : columns.stop - tile.column].to("cpu", torch.float32)
                 self.maps_of(segment)[layer, tile.heads, rows, columns] = part.numpy()
 
-    def end_batch(self, batch: Batch) -> None:
-        """Nothing is left to do: every map was kept when it was seen."""
-
-    def frames(self) -> Frames:
-        return {}
-
 
 @dataclass(frozen=True)
 class _KeepChosen(Reduction):
@@ -102,7 +105,7 @@ class ClearSentence(NamedTuple):
     pairs: tuple[tuple[int, int], ...]  # dependent and head
 
 
-class ClearSentences(Study):
+class ClearSentences(Keeper):
     """Short sentences on which heads are right about every word of a relation, with the largest weights (figure 5).
 
     Which head is best for a relation is known only after the pass. So for every relation that will have a best head,
@@ -110,12 +113,10 @@ class ClearSentences(Study):
     """
 
     name = "relation_examples"
-    tables = ()
     corpus = "treebank"
     best_heads = "dependency_best"
 
     clarity = State("entries", "all_heads", 2, dtype=np.float32)  # by relation and sentence; both directions
-    cells = State("cells", dtype=np.float16)
 
     def __init__(self, segments: Sequence[ParsedSegment], setup: Setup) -> None:
         super().__init__()
@@ -146,12 +147,6 @@ class ClearSentences(Study):
             place = self._place_of[layer_map.batch.segments[row].id]
             size = self._segments[place].size
             self._keep(place, self.shape.first_heads[layer], of_segment[:, :size, :size])
-
-    def end_batch(self, batch: Batch) -> None:
-        """Nothing is left to do: every map was kept when it was seen."""
-
-    def frames(self) -> Frames:
-        return {}
 
     def clearest(self, best: pd.DataFrame) -> list[tuple[dict[str, Any], ClearSentence]]:
         """Up to two sentences for each row of the table of best heads that has any, with that row."""

@@ -27,6 +27,7 @@ from headatlas.corpora.sampling import stable_hash
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.word_segments import NO_CLASS, ParsedSegment
 from headatlas.statistics.resampling import CONFIDENCE
+from headatlas.studies.state import State, Stateful
 from headatlas.tables import CONTROL, ONE_HEAD, Key, Table, Value, interval, records
 
 GROUPS = 64
@@ -58,8 +59,11 @@ RESTING = Table(
 Floats = NDArray[np.float64]
 
 
-class Resting:
+class Resting(Stateful):
     """Sums of attention to special tokens, by group of units, kind of word and head."""
+
+    total = State(GROUPS, "kinds", "heads")
+    count = State(GROUPS, "kinds", dtype=np.int64)
 
     def __init__(self, relations: Sequence[str], classes: Sequence[str], heads: Sequence[tuple[int, int]]) -> None:
         self._heads = list(heads)
@@ -68,8 +72,7 @@ class Resting:
         self._kinds = by
         self._first_dependent = 1 + len(classes)
         self._first_governor = self._first_dependent + len(relations)
-        self._total = torch.zeros(GROUPS, len(by), len(self._heads), dtype=torch.float64)
-        self._count = np.zeros((GROUPS, len(by)), dtype=np.int64)
+        self.reset({"kinds": len(by), "heads": len(self._heads)})
 
     def add(
         self, attention: Tensor, segments: Sequence[ParsedSegment], has_tokens: NDArray[np.bool_], units: Sequence[str]
@@ -83,9 +86,9 @@ class Resting:
             start += segment.size
         word, slot = np.concatenate(words), np.concatenate(slots)
         word, slot = word[has_tokens[word]], slot[has_tokens[word]]
-        sums = self._total.view(-1, len(self._heads))
+        sums = torch.from_numpy(self.total).view(-1, len(self._heads))
         sums.index_add_(0, torch.from_numpy(slot), attention.to("cpu", torch.float64)[torch.from_numpy(word)])
-        self._count += np.bincount(slot, minlength=self._count.size).reshape(self._count.shape)
+        self.count += np.bincount(slot, minlength=self.count.size).reshape(self.count.shape)
 
     def _memberships(self, segment: ParsedSegment) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Each word of a sentence beside each kind that it is of, once: two of [pairs]."""
@@ -110,7 +113,7 @@ class Resting:
         return table
 
     def _without_control(self) -> pd.DataFrame:
-        total, count = self._total.numpy(), self._count.astype(np.float64)
+        total, count = self.total, self.count.astype(np.float64)
         frames = []
         heads = pd.DataFrame(self._heads, columns=["layer", "head"])
         for number, (by, word) in enumerate(self._kinds):
@@ -133,20 +136,6 @@ class Resting:
             )  # fmt: skip
         named = [name for name in RESTING.names if name != CONTROL]
         return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame(columns=named)
-
-    def merge(self, other: Resting) -> None:
-        """Add another part's sums to these."""
-        self._total += other._total
-        self._count += other._count
-
-    def state(self) -> dict[str, NDArray[np.float64] | NDArray[np.int64]]:
-        """The sums, to be saved."""
-        return {"total": self._total.numpy(), "count": self._count}
-
-    def restore(self, state: dict[str, NDArray[np.float64] | NDArray[np.int64]]) -> None:
-        """Take over saved sums."""
-        self._total.copy_(torch.from_numpy(np.asarray(state["total"])))
-        self._count[...] = state["count"]
 
 
 def mean_and_errors(total: Floats, count: Floats) -> tuple[Floats, Floats]:

@@ -16,10 +16,11 @@ from numpy.typing import NDArray
 
 from headatlas.corpora.treebanks.sentence import ROOT
 from headatlas.encoding.word_segments import NO_CLASS, ParsedSegment
+from headatlas.statistics.tally import FOLDS
+from headatlas.studies.state import State, Stateful
 
 SIDES = ("left", "right")
 BY_OWN_CLASS = "offset by the word's own part of speech"
-Counts = NDArray[np.int32]
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,17 @@ class TagRule:
 NO_RULE = TagRule("", math.nan)
 
 
-class TagRules:
+class TagRules(Stateful):
     """How often each rule is right, by category (relation), and half of the documents."""
 
-    def __init__(self, classes: Sequence[str], categories: int, offsets: int, folds: int = 2) -> None:
+    nearest_right = State("categories", FOLDS, "classes", len(SIDES), dtype=np.int32)
+    offsets_right = State("categories", FOLDS, "own_classes", "offsets", dtype=np.int32)
+
+    def __init__(self, classes: Sequence[str], categories: int, offsets: int) -> None:
         self._classes = tuple(classes)
-        self._nearest = np.zeros((categories, folds, len(classes), len(SIDES)), dtype=np.int32)
         own_classes = len(classes) + 1  # the last one: words without a class
-        self._offsets = np.zeros((categories, folds, own_classes, offsets), dtype=np.int32)
+        lengths = {"categories": categories, "offsets": offsets, "classes": len(classes), "own_classes": own_classes}
+        self.reset(lengths)
 
     def add(
         self,
@@ -59,13 +63,13 @@ class TagRules:
             start += segment.size
             if self._classes and len(segment.classes):
                 own: NDArray[np.int64] = np.where(segment.classes == NO_CLASS, len(self._classes), segment.classes)
-                np.add.at(self._offsets[:, fold], (category[of_words], own), offsets_right[of_words])
+                np.add.at(self.offsets_right[:, fold], (category[of_words], own), offsets_right[of_words])
                 right = nearest_of_class(segment, len(self._classes)) == segment.heads[:, None, None]
-                np.add.at(self._nearest[:, fold], category[of_words], right)
+                np.add.at(self.nearest_right[:, fold], category[of_words], right)
 
     def nearest(self, category: int, counts: NDArray[np.integer]) -> TagRule:
         """The nearest word of the best class on the best side. counts: words in each half."""
-        right = self._nearest[category]
+        right = self.nearest_right[category]
         if not self._classes or not counts.all():
             return NO_RULE
         flat = right.reshape(len(right), -1)
@@ -77,22 +81,9 @@ class TagRules:
         """The best offset for each class of dependents, over several categories."""
         if not self._classes or not counts.all():
             return NO_RULE
-        right = self._offsets[list(categories)].sum(0)  # [folds, classes, offsets]
+        right = self.offsets_right[list(categories)].sum(0)  # [folds, classes, offsets]
         of_classes = (_held_out(right[:, word_class]) for word_class in range(right.shape[1]))
         return TagRule(BY_OWN_CLASS, sum(of_classes) / int(counts.sum()))
-
-    def merge(self, other: TagRules) -> None:
-        """Add another part's sums to these."""
-        self._nearest += other._nearest
-        self._offsets += other._offsets
-
-    def state(self) -> dict[str, Counts]:
-        """The sums, to be saved."""
-        return {"nearest": self._nearest, "offsets": self._offsets}
-
-    def restore(self, state: dict[str, Counts]) -> None:
-        """Take over saved sums."""
-        self._nearest[...], self._offsets[...] = state["nearest"], state["offsets"]
 
 
 def nearest_of_class(segment: ParsedSegment, classes: int) -> NDArray[np.int64]:

@@ -18,10 +18,9 @@ from headatlas.encoding.template import SPECIAL
 from headatlas.encoding.token_texts import token_texts
 from headatlas.errors import SettingError
 from headatlas.models.facts import describe_model
-from headatlas.models.heads import check_head, parse_head
 from headatlas.models.loading import AnyModel, open_model
 from headatlas.models.model import Model
-from headatlas.models.stacks import HeadShape, Stack
+from headatlas.models.stacks import HeadShape, Stack, check_head, parse_head
 from headatlas.results.example import Example
 from headatlas.views.figures.lines import between_units, units_of
 from headatlas.views.figures.sentence import read_sentence, sentence_batch, sentence_words

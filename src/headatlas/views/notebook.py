@@ -13,7 +13,7 @@ from typing import Any
 
 from headatlas.errors import SettingError
 from headatlas.files import write_text
-from headatlas.models.heads import check_head, parse_head
+from headatlas.models.stacks import check_head, parse_head
 from headatlas.results.folder import Results
 from headatlas.views.attention import Attention, attention, attention_of_maps, is_model
 from headatlas.views.page import page_html

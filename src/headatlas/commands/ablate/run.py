@@ -23,10 +23,9 @@ from headatlas.corpora.files import describe_files, find_files
 from headatlas.engine.run_folder import RunFolder, RunPart
 from headatlas.errors import HeadatlasError, PluginError, SettingError, first_line
 from headatlas.models.facts import check_length, describe_model, model_identity
-from headatlas.models.heads import parse_heads
 from headatlas.models.loading import choose_device
 from headatlas.models.model import Model
-from headatlas.models.stacks import Stack
+from headatlas.models.stacks import Stack, parse_heads
 from headatlas.plugins import packages_of
 from headatlas.progress import stage
 from headatlas.results.folder import Results, write_tables

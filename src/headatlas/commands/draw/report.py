@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from headatlas.commands.draw.options import DrawOptions
 from headatlas.commands.shared.options import list_names
 from headatlas.commands.shared.report import Written
-from headatlas.models.heads import parse_head
+from headatlas.models.stacks import parse_head
 from headatlas.views.figures.style import picture_file, save_figure
 
 

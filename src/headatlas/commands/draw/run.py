@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from headatlas.commands.draw.options import DrawOptions
 from headatlas.commands.shared.options import list_given, list_names
 from headatlas.errors import SettingError
-from headatlas.models.heads import check_head, parse_head
+from headatlas.models.stacks import check_head, parse_head
 from headatlas.views.figures.lines import attention_lines_figure
 from headatlas.views.figures.sentence import Sentence, check_texts, head_maps, read_sentence, word_labels
 from headatlas.views.figures.style import picture_file, save_figure

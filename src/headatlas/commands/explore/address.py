@@ -8,17 +8,15 @@ from __future__ import annotations
 import html
 import os
 import secrets
+from importlib.resources import files
 from pathlib import Path
 
 ADDRESS = "127.0.0.1"
-REDIRECT = """<!DOCTYPE html>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'">
-<meta name="referrer" content="no-referrer">
-<meta http-equiv="refresh" content="0;url={address}">
-<title>headatlas</title>
-<p><a href="{address}" rel="noreferrer">Open the explorer</a></p>
-"""
+
+
+def web_file(name: str) -> str:
+    """A page, style or script of the explorer."""
+    return (files(__package__) / "web" / name).read_text(encoding="utf-8")
 
 
 def new_token() -> str:
@@ -44,5 +42,5 @@ def write_redirect(folder: Path, address: str) -> Path:
     """
     path = folder / "explore.html"
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="utf-8") as file:
-        file.write(REDIRECT.format(address=html.escape(address)))
+        file.write(web_file("redirect.html").format(address=html.escape(address)))
     return path

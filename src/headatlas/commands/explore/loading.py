@@ -14,64 +14,12 @@ from html import escape
 from threading import Event
 from typing import TYPE_CHECKING, Any
 
+from headatlas.commands.explore.address import web_file
+
 if TYPE_CHECKING:
     from headatlas.commands.explore.live import Explorer
 
 LIBRARIES, ATLAS, MODEL, PREPARE = "Start the libraries", "Read the atlas", "Load the model", "Prepare the page"
-STYLE = """
-:root { color-scheme: light dark; --paper: #fff; --ink: #1b2330; --faint: #5d6878; --rule: #d8dee7; --accent: #005f96; }
-@media (prefers-color-scheme: dark) {
-  :root { --paper: #141a23; --ink: #e8edf4; --faint: #9aa7b8; --rule: #2d3745; --accent: #6cc0f0; }
-}
-body {
-  margin: 0; min-height: 100vh; display: grid; place-content: center; background: var(--paper); color: var(--ink);
-  font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "DejaVu Sans", sans-serif;
-}
-main { width: min(420px, 86vw); }
-h1 { font-size: 22px; margin: 0 0 18px; overflow-wrap: anywhere; }
-ol { list-style: none; margin: 0; padding: 0; }
-li { padding: 5px 0 5px 30px; color: var(--faint); position: relative; }
-li::before { content: "○"; position: absolute; left: 4px; }
-li.done::before { content: "✓"; color: var(--accent); }
-li.now { color: var(--ink); font-weight: 600; }
-li.now::before { content: "●"; color: var(--accent); }
-.bar { height: 4px; border-radius: 2px; margin: 18px 0 12px; background: var(--rule); overflow: hidden; }
-.bar i { display: block; height: 100%; width: 30%; border-radius: 2px; background: var(--accent); }
-@media (prefers-reduced-motion: no-preference) { .bar i { animation: run 1.4s ease-in-out infinite alternate; } }
-@keyframes run { to { margin-left: 70%; } }
-p { color: var(--faint); margin: 0; overflow-wrap: anywhere; }
-.failed .bar { display: none; }
-.failed p { color: var(--ink); margin-top: 18px; white-space: pre-wrap; }
-"""
-SCRIPT = """
-const main = document.querySelector("main");
-async function look() {
-  try {
-    const state = await (await fetch("state")).json();
-    if (state.ready) return location.reload();
-    document.querySelectorAll("li").forEach((item, place) => {
-      item.className = place < state.stage ? "done" : place === state.stage ? "now" : "";
-    });
-    main.classList.toggle("failed", state.failure !== null);
-    document.querySelector("p").textContent = state.failure ?? `${state.seconds} s`;
-    if (state.failure === null) setTimeout(look, 300);
-  } catch {
-    main.className = "failed";
-    document.querySelector("p").textContent = "The server has stopped. The terminal says why.";
-  }
-}
-look();
-"""
-PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Loading {name}</title>
-<style>{style}</style>
-<main aria-live="polite"><h1>Loading {name}</h1><ol>{stages}</ol><div class="bar"><i></i></div><p></p></main>
-<script>{script}</script>
-</html>
-"""
 
 
 @dataclass(frozen=True)
@@ -110,8 +58,9 @@ class Loading:
     def page(self) -> tuple[str, str]:
         """Return the page and its Content-Security-Policy."""
         items = "".join(f"<li>{escape(stage)}</li>" for stage in self._stages)
-        html = PAGE.format(name=escape(self._name), style=STYLE, stages=items, script=SCRIPT)
-        sources = f"script-src '{_hash(SCRIPT)}'; style-src '{_hash(STYLE)}'; connect-src 'self'"
+        script, style = web_file("loading.js"), web_file("loading.css")
+        html = web_file("loading.html").format(name=escape(self._name), style=style, stages=items, script=script)
+        sources = f"script-src '{_hash(script)}'; style-src '{_hash(style)}'; connect-src 'self'"
         return html, f"default-src 'none'; {sources}; base-uri 'none'; form-action 'none'"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from headatlas.errors import SettingError
-from headatlas.models.heads import check_head, parse_head
+from headatlas.models.stacks import parse_heads
 
 if TYPE_CHECKING:
     from headatlas.models.stacks import HeadShape
@@ -83,10 +83,8 @@ def _layers(asked: Any, shape: HeadShape) -> tuple[int, int]:
 
 
 def _heads(asked: dict[str, Any], key: str, shape: HeadShape, model: str) -> Heads:
-    heads = {parse_head(_text(name)) for name in _list(asked, key, shape.total)}
-    for layer, head in heads:
-        check_head(layer, head, shape, model)
-    return tuple(sorted(heads))
+    names = [_text(name) for name in _list(asked, key, shape.total)]
+    return tuple(sorted(set(parse_heads(names, shape, model))))
 
 
 def _places(asked: dict[str, Any], key: str) -> tuple[int, ...]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from typing import Any, get_args
 
@@ -24,9 +24,8 @@ from headatlas.commands.keyphrases.methods import DECIDED, Texts, combined, rank
 from headatlas.commands.keyphrases.phrases import OUTSIDE, Document, is_sign, tag_words
 from headatlas.commands.keyphrases.word_weights import WordWeights
 from headatlas.manifest import HeadsChosen
-from headatlas.models.heads import parse_heads
 from headatlas.models.model import Model
-from headatlas.models.stacks import HeadShape
+from headatlas.models.stacks import HeadShape, parse_heads
 
 SHIPPED = frozenset({"embedded"})
 TRIED = (1, 2, 3, 5, 8, 12, 18)
@@ -77,7 +76,7 @@ def shipped(model: Model) -> HeadChoice | None:
         return None
     choice = named(record["names"], model.shapes[model.default_stack], model.name, record["pooling"], record["rows"])
     origin = f"shipped, found on {record['found_on']}"
-    return HeadChoice(choice.heads, choice.pooling, choice.rows, origin, record["scoring"], record["on_training"])
+    return replace(choice, origin=origin, scoring=record["scoring"], on_training=record["on_training"])
 
 
 def find_heads(train: Texts, shape: HeadShape, pooling: str, rows: str, seed: int) -> HeadChoice:
@@ -123,7 +122,7 @@ def decide_scoring(choice: HeadChoice, train: Texts, seed: int) -> HeadChoice:
     }
     scoring = {method: max(SCORINGS, key=lambda name: f1[method][name]) for method in DECIDED}
     on_training = {**choice.on_training, "f1_by_scoring": f1}
-    return HeadChoice(choice.heads, choice.pooling, choice.rows, choice.origin, scoring, on_training)
+    return replace(choice, scoring=scoring, on_training=on_training)
 
 
 def key_words(documents: Sequence[Document], weights: Sequence[WordWeights]) -> KeyWords:

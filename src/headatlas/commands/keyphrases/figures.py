@@ -19,12 +19,6 @@ TITLES = {"mean": "mean received attention", "max": "largest weight received"}
 _TICKS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000)
 
 
-def panel_row(count: int, width: float, height: float) -> tuple[Figure, list[Axes]]:
-    """A figure with plots side by side; sizes of each in inches."""
-    figure = Picture(figsize=(count * width, height), layout="constrained")
-    return figure, list(figure.subplots(1, count, squeeze=False)[0])
-
-
 @styled
 def keyphrase_heads_figure(keyphrase_heads: pd.DataFrame) -> Figure:
     """Average precision by mean and by max pooling, and the mean relative attention, all rows counted."""
@@ -69,7 +63,8 @@ def keyphrase_curve_figure(keyphrase_curve: pd.DataFrame, ax: Axes | None = None
 def keyphrase_scores_figure(keyphrase_scores: pd.DataFrame) -> Figure:
     """F1 of every method and control with 95 % intervals, a panel for each setting of report words."""
     settings, methods = (list(keyphrase_scores[name].unique()) for name in ("report_words", "method"))
-    figure, panels = panel_row(len(settings), 3.2, 0.24 * len(methods) + 0.9)
+    figure = Picture(figsize=(3.2 * len(settings), 0.24 * len(methods) + 0.9), layout="constrained")
+    panels = figure.subplots(1, len(settings), squeeze=False)[0]
     for axes, setting in zip(panels, settings, strict=True):
         of_setting = keyphrase_scores[keyphrase_scores["report_words"] == setting]
         for place, (k, rows) in enumerate(of_setting.groupby("k")):

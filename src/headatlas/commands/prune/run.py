@@ -31,12 +31,12 @@ from headatlas.errors import AtlasError, SettingError
 from headatlas.files import others_write
 from headatlas.models.facts import check_length, describe_model, model_identity
 from headatlas.models.head_layouts import attention_blocks
-from headatlas.models.heads import parse_heads
 from headatlas.models.loading import choose_device, load_model
 from headatlas.models.model import Model
 from headatlas.models.observing import quiet_transformers
 from headatlas.models.pruning import Head, bound_heads, pruned_copy
 from headatlas.models.sources import Pruning
+from headatlas.models.stacks import parse_heads
 from headatlas.progress import stage
 from headatlas.results.atlas import open_results
 from headatlas.results.folder import Results

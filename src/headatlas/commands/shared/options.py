@@ -53,7 +53,7 @@ class HeadNames:
 
     def check(self, _flag: str, value: Any) -> None:
         """Raise SettingError for anything that is not the name of a head."""
-        from headatlas.models.heads import parse_head
+        from headatlas.models.stacks import parse_head
 
         for name in list_names(value) or ():
             parse_head(name)

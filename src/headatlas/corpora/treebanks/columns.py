@@ -20,8 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 from headatlas.corpora.files import Block, Extent, read_blocks
-from headatlas.corpora.treebanks.sentence import NO_TREE, ROOT, Sentence
-from headatlas.corpora.treebanks.word_classes import word_class
+from headatlas.corpora.treebanks.sentence import NO_TREE, ROOT, Sentence, word_class
 from headatlas.errors import CorpusError
 from headatlas.limits import LARGEST_RECORD
 

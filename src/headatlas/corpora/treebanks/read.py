@@ -19,9 +19,8 @@ from typing import Literal, get_args
 
 from headatlas.corpora.files import at_least_one, each_once, read_blocks
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL, read_conllu, read_conllx, read_head_label
-from headatlas.corpora.treebanks.sentence import NO_TREE, Sentence, is_tree
+from headatlas.corpora.treebanks.sentence import NO_TREE, UNIVERSAL_TAGS, Sentence, is_tree
 from headatlas.corpora.treebanks.spacy_docs import is_doc_bin, read_doc_bin
-from headatlas.corpora.treebanks.word_classes import UNIVERSAL_TAGS
 from headatlas.errors import CorpusError
 
 TreebankFormat = Literal["auto", "conllu", "conllx", "head-label", "spacy"]

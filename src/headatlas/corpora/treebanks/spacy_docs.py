@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from headatlas.corpora.files import cannot_read, too_large
 from headatlas.corpora.text import TextLine
-from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree
-from headatlas.corpora.treebanks.word_classes import word_class
+from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree, word_class
 from headatlas.errors import CorpusError, SettingError, first_line
 from headatlas.limits import LARGEST_DOC_BIN
 

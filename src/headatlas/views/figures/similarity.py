@@ -14,6 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
 from numpy.typing import NDArray
 from scipy.cluster.hierarchy import dendrogram
 
@@ -242,8 +243,7 @@ def name_heads(axes: Axes, heads: pd.DataFrame, wanted: Sequence[int]) -> int:
     to_points = 72 / figure_of(axes).dpi
     places: NDArray[Any] = axes.transData.transform(heads[["x", "y"]].to_numpy(float)) * to_points
     size = _SHARE * points()
-    frame = axes.get_window_extent()
-    edges = frame.x0 * to_points, frame.y0 * to_points, frame.x1 * to_points, frame.y1 * to_points
+    edges = Bbox(axes.get_window_extent().get_points() * to_points)
     taken = [_box(place, 0, 0, 4.0, 4.0) for place in places]
     left = 0
     for row in wanted:
@@ -252,7 +252,8 @@ def name_heads(axes: Axes, heads: pd.DataFrame, wanted: Sequence[int]) -> int:
         for x, y in _SIDES:
             box = _box(places[row], x, y, width, size)
             others = (other for number, other in enumerate(taken) if number != row)
-            if _within(box, edges) and not any(_overlap(box, other) for other in others):
+            within = edges.contains(*box.min) and edges.contains(*box.max)
+            if within and not any(box.fully_overlaps(other) for other in others):
                 taken.append(box)
                 _write(axes, heads.iloc[row], name, x, y, size)
                 break
@@ -261,19 +262,10 @@ def name_heads(axes: Axes, heads: pd.DataFrame, wanted: Sequence[int]) -> int:
     return left
 
 
-def _box(place: NDArray[Any], x: int, y: int, width: float, height: float) -> tuple[float, float, float, float]:
-    """Left, bottom, right and top of a text on one side of a place, in points."""
-    centre_x = place[0] + x * (_AWAY + width / 2)
-    centre_y = place[1] + y * (_AWAY + height / 2)
-    return centre_x - width / 2, centre_y - height / 2, centre_x + width / 2, centre_y + height / 2
-
-
-def _within(box: tuple[float, ...], edges: tuple[float, ...]) -> bool:
-    return box[0] >= edges[0] and box[1] >= edges[1] and box[2] <= edges[2] and box[3] <= edges[3]
-
-
-def _overlap(a: tuple[float, ...], b: tuple[float, ...]) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def _box(place: NDArray[Any], x: int, y: int, width: float, height: float) -> Bbox:
+    """The box of a text on one side of a place, in points."""
+    left, bottom = place[0] + x * _AWAY + (x - 1) * width / 2, place[1] + y * _AWAY + (y - 1) * height / 2
+    return Bbox.from_bounds(left, bottom, width, height)
 
 
 def _write(axes: Axes, head: pd.Series[Any], name: str, x: int, y: int, size: float) -> None:
