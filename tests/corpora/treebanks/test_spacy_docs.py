@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
+from headatlas.corpora.treebanks.read import is_doc_bin
 from headatlas.corpora.treebanks.sentence import ROOT, Sentence, is_tree
-from headatlas.corpora.treebanks.spacy_docs import is_doc_bin, read_doc, read_doc_bin
+from headatlas.corpora.treebanks.spacy_docs import read_doc, read_doc_bin
 from headatlas.errors import CorpusError, SettingError
 
 spacy = pytest.importorskip("spacy")

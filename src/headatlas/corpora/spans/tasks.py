@@ -17,8 +17,7 @@ from headatlas.corpora.files import at_least_one, read_lines
 from headatlas.corpora.spans.spans import BIO_TAG, SpanText, is_marked, read_bio, read_jiant, read_marked_relations
 from headatlas.corpora.spans.targets import NONE, TREE_TASKS, tree_targets
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL
-from headatlas.corpora.treebanks.read import read_treebank
-from headatlas.corpora.treebanks.spacy_docs import is_doc_bin
+from headatlas.corpora.treebanks.read import is_doc_bin, read_treebank
 from headatlas.errors import CorpusError, SettingError
 from headatlas.plugins import Registry
 

@@ -17,13 +17,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Literal, get_args
 
-from headatlas.corpora.files import at_least_one, each_once, read_blocks
+from headatlas.corpora.files import at_least_one, cannot_read, each_once, read_blocks
 from headatlas.corpora.treebanks.columns import COLUMNS, HEAD_LABEL, read_conllu, read_conllx, read_head_label
 from headatlas.corpora.treebanks.sentence import NO_TREE, UNIVERSAL_TAGS, Sentence, is_tree
-from headatlas.corpora.treebanks.spacy_docs import is_doc_bin, read_doc_bin
+from headatlas.corpora.treebanks.spacy_docs import read_doc_bin
 from headatlas.errors import CorpusError
 
 TreebankFormat = Literal["auto", "conllu", "conllx", "head-label", "spacy"]
+_DOC_BIN = b"x\x9c"  # zlib at its default level; no UTF-8 text begins like this
 TREEBANK_FORMATS: tuple[str, ...] = get_args(TreebankFormat)
 
 
@@ -74,6 +75,15 @@ def _detect(path: Path) -> str:
                 number,
             )
     return "conllu"
+
+
+def is_doc_bin(path: Path) -> bool:
+    """Whether the file begins like a DocBin."""
+    try:
+        with path.open("rb") as file:
+            return file.read(len(_DOC_BIN)) == _DOC_BIN
+    except OSError as error:
+        raise cannot_read(path, error) from error
 
 
 def _conllu_or_conllx(path: Path, rows: list[str]) -> str:

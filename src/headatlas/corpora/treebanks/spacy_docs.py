@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
 LINES_AT_ONCE = 128
 _CHUNK_BYTES = 1 << 20
-_MAGIC = b"x\x9c"  # zlib at its default level; no UTF-8 text begins like this
 
 
 def import_spacy() -> Any:
@@ -39,15 +38,6 @@ def import_spacy() -> Any:
     except ImportError as error:
         raise SettingError('This needs spaCy. Install it: pip install "headatlas[spacy]".') from error
     return spacy
-
-
-def is_doc_bin(path: Path) -> bool:
-    """Whether the file begins like a DocBin."""
-    try:
-        with path.open("rb") as file:
-            return file.read(len(_MAGIC)) == _MAGIC
-    except OSError as error:
-        raise cannot_read(path, error) from error
 
 
 def read_doc_bin(path: Path) -> Iterator[Sentence]:

@@ -19,6 +19,10 @@ from headatlas.views.words.comparison import comparison_findings
 from headatlas.wording import counted
 
 Tables = Mapping[str, pd.DataFrame]
+Row = Mapping[Any, Any]
+
+SIGNIFICANT = 0.05  # of shuffled labels against a task's own, corrected over tasks
+_ORDERS = {"centre_of_gravity": "By centre of gravity", "expected_layer": "By expected layer"}
 
 
 def all_findings(results: Results) -> list[Finding | str]:
@@ -47,13 +51,6 @@ def findings(tables: Tables, of_others: Mapping[str, list[str]] | None = None) -
     ]
     sentences += [sentence for of_study in (of_others or {}).values() for sentence in of_study]
     return [*sentences, *(layer_sentences(tables) if "layer_summary" in tables else ())]
-
-
-Tables = Mapping[str, pd.DataFrame]
-Row = Mapping[Any, Any]
-
-SIGNIFICANT = 0.05  # of shuffled labels against a task's own, corrected over tasks
-_ORDERS = {"centre_of_gravity": "By centre of gravity", "expected_layer": "By expected layer"}
 
 
 def layer_sentences(tables: Tables) -> Iterator[Finding | str]:
