@@ -47,7 +47,7 @@ def importers() -> dict[str, set[str]]:
     """The modules that import each module."""
     modules = {name_of(path) for path in MODULES}
     found: dict[str, set[str]] = defaultdict(set)
-    for path in MODULES:
+    for path in [*MODULES, SOURCE / "__init__.pyi"]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ImportFrom) and node.module in modules:
                 for alias in node.names:
@@ -64,8 +64,8 @@ def test_lines_and_files():
     # own, baselines that know tags, controls of keyphrases, tests that hold under skew, orders beside shuffled labels.
     # 28,900 in 345 before inputs of any length (tiles, masks as intervals, kernels, reductions), models of any width,
     # one progress display, reports as text and JSON, completion, figures as functions, maps in Python, effects.
-    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 32_700
-    assert len(MODULES) <= 368
+    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 32_200
+    assert len(MODULES) <= 350
 
 
 def test_few_modules_serve_only_one_other():
@@ -75,7 +75,7 @@ def test_few_modules_serve_only_one_other():
     by_name = {f"headatlas.commands.{name}.{module}" for name in list_entries() for module in parts} | set(found)
     names = [name_of(path) for path in MODULES if path.name != "__init__.py"]
     single = [name for name in names if len(users[name]) <= 1 and name not in by_name]
-    assert len(single) < 75, single
+    assert len(single) < 65, single
 
 
 def test_exceptions_from_the_linters_are_few():
