@@ -21,7 +21,6 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils._pytree import tree_map
-from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS
 
 EAGER = "eager"
 ROWS_AT_ONCE = 64
@@ -131,6 +130,8 @@ def intervals_of(mask: Tensor | None, inputs: int, rows: int, columns: int) -> I
 @contextmanager
 def interval_masks() -> Iterator[None]:
     """Within this context the masks that transformers makes for eager attention hold intervals where they can."""
+    from transformers.masking_utils import ALL_MASK_ATTENTION_FUNCTIONS  # slow: it imports torch's compiler
+
     mapping = ALL_MASK_ATTENTION_FUNCTIONS
     with _replacing:
         replacement = mapping[EAGER]

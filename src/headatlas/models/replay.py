@@ -22,11 +22,12 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor, nn
-from transformers.pytorch_utils import Conv1D
 
 from headatlas.models.gates import Cuts
 
 if TYPE_CHECKING:
+    from transformers.pytorch_utils import Conv1D
+
     from headatlas.models.gates import ChangeOutput
     from headatlas.models.model import Model
     from headatlas.models.stacks import Stack
@@ -140,12 +141,14 @@ def outermost_listed(network: nn.Module) -> list[nn.Module]:
 
 def _matrices(module: nn.Module) -> list[nn.Linear | Conv1D]:
     """The matrices of a layer by which its tokens are multiplied one by one."""
+    from transformers.pytorch_utils import Conv1D
+
     return [part for part in module.modules() if isinstance(part, nn.Linear | Conv1D)]
 
 
 def _width(matrix: nn.Linear | Conv1D) -> int:
     """How many numbers a matrix gives for each token."""
-    return int(matrix.nf if isinstance(matrix, Conv1D) else matrix.out_features)
+    return int(matrix.out_features if isinstance(matrix, nn.Linear) else matrix.nf)
 
 
 @contextmanager
