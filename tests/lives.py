@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import signal
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from multiprocessing import get_context
+from multiprocessing import parent_process
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,23 @@ import pandas as pd
 
 import headatlas as ha
 from headatlas.commands.shared.entry import list_entries
+from headatlas.engine import processes
 
-CONTEXT = get_context("forkserver")  # imports once for all lives, which then do little but survey
-PRELOADED = [*(f"headatlas.commands.{name}.run" for name in list_entries()), "headatlas.cli.app"]
-CONTEXT.set_forkserver_preload([*PRELOADED, "transformers.models.bert.modeling_bert", "peft"])
+if parent_process() is None:  # the server imports once for all lives, which then do little but survey
+    processes.PRELOADED += [*(f"headatlas.commands.{name}.run" for name in list_entries()), "headatlas.cli.app"]
+    processes.PRELOADED += ["transformers.models.bert.modeling_bert", "peft"]
+
+
+def begin(work: Callable[..., None], *given: Any, **options: Any) -> BaseProcess:
+    """Begin a process that does some work."""
+    process = processes.fork_server().Process(target=_heed_ctrl_c, args=(work, given, options))
+    process.start()
+    return process
+
+
+def _heed_ctrl_c(work: Callable[..., None], given: Sequence[Any], options: Mapping[str, Any]) -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    work(*given, **options)
 
 
 def survey_often_saved(model: str, text: Path, out: Path, **workers: Any) -> None:
@@ -29,9 +44,7 @@ def survey_often_saved(model: str, text: Path, out: Path, **workers: Any) -> Non
 
 def live(model: str, text: Path, out: Path, **workers: Any) -> BaseProcess:
     """Begin a life."""
-    process = CONTEXT.Process(target=survey_often_saved, args=(model, text, out), kwargs=workers)
-    process.start()
-    return process
+    return begin(survey_often_saved, model, text, out, **workers)
 
 
 def live_on(model: str, text: Path, out: Path, **workers: Any) -> ha.Atlas:
@@ -50,14 +63,18 @@ def equal(left: ha.Atlas, right: ha.Atlas) -> None:
 
 
 def workers_of(parent: int) -> list[int]:
-    """The worker processes of a survey."""
+    """The worker processes of a survey: those that were forked from its server."""
+    return [worker for server in children_of(parent) for worker in children_of(server)]
+
+
+def children_of(parent: int) -> list[int]:
+    """The processes that a process started."""
     found = []
     for status in Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = status.read_text().rsplit(")", 1)[1].split()
-            command = status.with_name("cmdline").read_bytes()
         except (OSError, IndexError):
             continue
-        if int(fields[1]) == parent and b"spawn_main" in command:
+        if int(fields[1]) == parent:
             found.append(int(status.parent.name))
     return found

@@ -6,13 +6,11 @@ A command is typed as people type it; `--out` is added by whoever runs it.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import headatlas as ha
-from lives import CONTEXT
 from tests.commands.keyphrases.made_up import corpus
 from tests.commands.layers.span_corpora import write_treebank
 from tests.treebank_parts import write_parts
@@ -69,13 +67,6 @@ def commands(folder: Path, model: str, headless: str) -> dict[str, list[str]]:
     }  # fmt: skip
     assert set(written) == set(NAMES)
     return written
-
-
-def live(work: Callable[..., None], *given: Any) -> Any:
-    """Begin a process that does some work."""
-    process = CONTEXT.Process(target=work, args=given)
-    process.start()
-    return process
 
 
 def run_command(name: str, arguments: list[str], out: Path) -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from long_commands import commands, live, make_inputs
+from lives import begin
+from long_commands import commands, make_inputs
 
 
 @pytest.fixture(scope="session")
@@ -13,5 +14,5 @@ def typed(tiny_folder, save_tiny, tmp_path_factory):
     folder = tmp_path_factory.mktemp("inputs")
     model = str(tiny_folder("bert"))
     make_inputs(folder, model)
-    live(int).join()  # the server imports once, so that no command is timed with it
+    begin(int).join()  # the server imports once, so that no command is timed with it
     return commands(folder, model, str(save_tiny("bert", head=False)))

@@ -18,8 +18,8 @@ from typing import Any
 import pytest
 
 from headatlas.engine.guards import STOPPING, lock_folder
-from lives import workers_of
-from long_commands import NAMES, live, run_command
+from lives import begin, children_of
+from long_commands import NAMES, run_command
 
 CTRL_C = b"\x03"
 HOLDING = "holding still"
@@ -79,7 +79,7 @@ class Terminal:
 
     def __init__(self, *given: Any) -> None:
         self._ours, theirs = pty.openpty()
-        self.process = live(on_terminal, os.ttyname(theirs), *given)
+        self.process = begin(on_terminal, os.ttyname(theirs), *given)
         self._theirs, self.screen = theirs, ""
 
     def wait_for(self, words: str) -> None:
@@ -142,7 +142,7 @@ def test_a_second_stops_at_once_and_the_same_command_continues(name, typed, tmp_
 def test_one_while_workers_start_is_honoured(typed, tmp_path):
     arguments = [*typed["survey"], "--workers", "2"]
     terminal = Terminal(None, False, "survey", arguments, tmp_path / "out")
-    while not workers_of(terminal.process.pid):
+    while not children_of(terminal.process.pid):  # the server, which imports what workers need
         terminal._read(0.01)
     terminal.type(CTRL_C)
     assert terminal.end() == 130, terminal.screen

@@ -12,7 +12,7 @@ import pytest
 
 import headatlas as ha
 from headatlas.errors import AtlasError
-from lives import CONTEXT
+from lives import begin
 
 KILLS = int(os.environ.get("HEADATLAS_KILLS", "2"))
 OPTIONS = {"max_tokens": 48, "level": "tokens", "dtype_stored": "float32", "shard_megabytes": 1, "device": "cpu"}
@@ -35,9 +35,7 @@ def extract_or_die(model: str, out: Path, dies_at: int | None) -> None:
 
 
 def live(model, out, dies_at=None):
-    process = CONTEXT.Process(target=extract_or_die, args=(str(model), out, dies_at))
-    process.start()
-    return process
+    return begin(extract_or_die, str(model), out, dies_at)
 
 
 def content(folder: Path) -> dict[str, bytes]:
@@ -47,9 +45,7 @@ def content(folder: Path) -> dict[str, bytes]:
 @pytest.fixture(scope="module")
 def undisturbed(tiny_folder, tmp_path_factory):
     out = tmp_path_factory.mktemp("undisturbed") / "maps"
-    first = CONTEXT.Process(target=int)  # imports
-    first.start()
-    first.join()
+    begin(int).join()  # the server imports
     started = time.monotonic()
     process = live(tiny_folder("bert"), out)
     process.join()

@@ -13,7 +13,7 @@ import pytest
 
 import headatlas as ha
 from headatlas import checksums
-from lives import CONTEXT, equal, live, live_on, survey_often_saved, workers_of
+from lives import begin, equal, live, live_on, survey_often_saved, workers_of
 
 
 @pytest.fixture(scope="module")
@@ -24,8 +24,7 @@ def undisturbed(tiny_folder, tmp_path_factory):
 
 def test_a_kill_in_the_middle_of_a_write_leaves_the_last_state(undisturbed, tiny_folder, tmp_path):
     model, out = str(tiny_folder("bert")), tmp_path / "atlas"
-    process = CONTEXT.Process(target=_dies_writing, args=(model, ha.sample_text(), out, 4))
-    process.start()
+    process = begin(_dies_writing, model, ha.sample_text(), out, 4)
     process.join()
     assert process.exitcode == -signal.SIGKILL
     equal(live_on(model, ha.sample_text(), out), undisturbed)

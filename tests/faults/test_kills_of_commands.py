@@ -14,7 +14,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from long_commands import NAMES, live, run_command
+from lives import begin
+from long_commands import NAMES, run_command
 
 KILLS = int(os.environ.get("HEADATLAS_KILLS", "1"))
 
@@ -40,14 +41,14 @@ def check_equal(left: Path, right: Path) -> None:
 def test_kills_at_random_moments_change_nothing(name, typed, tmp_path):
     whole = tmp_path / "whole"
     started = time.monotonic()
-    process = live(run_command, name, typed[name], whole)
+    process = begin(run_command, name, typed[name], whole)
     process.join()
     assert process.exitcode == 0
     seconds = time.monotonic() - started
     rng, kills, life = random.Random(name), 0, 0
     while kills < KILLS:
         out = tmp_path / f"life{life}"
-        process = live(run_command, name, typed[name], out)
+        process = begin(run_command, name, typed[name], out)
         process.join(rng.uniform(0.1, 1.1) * seconds)
         if process.exitcode is None:
             os.kill(process.pid, signal.SIGKILL)
@@ -57,7 +58,7 @@ def test_kills_at_random_moments_change_nothing(name, typed, tmp_path):
             check_equal(whole, out)
             life += 1
     out = tmp_path / f"life{life}"
-    last = live(run_command, name, typed[name], out)
+    last = begin(run_command, name, typed[name], out)
     last.join()
     assert last.exitcode == 0
     check_equal(whole, out)

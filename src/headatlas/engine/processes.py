@@ -1,7 +1,8 @@
 """Workers as processes on this machine, which share the weights in memory.
 
-They are spawned (not forked, which threads of torch and numba do not survive) and get the job once; after that only
-segments go out and sums come back. A worker whose parent has died ends by itself.
+They are not forked from this process, since threads of torch and numba do not survive that, but from a server that has
+imported torch and transformers once for all of them and never computes. They get the job once; after that only segments
+go out and sums come back. A worker whose parent has died ends by itself.
 
 Nothing here waits for a worker that has died, or that Ctrl-C ended while it was starting: all messages go through one
 pipe, whose end is noticed, and are sent by a thread that nobody waits for; and a worker never gets Ctrl-C.
@@ -14,19 +15,20 @@ import os
 import signal
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import resource_tracker
+from multiprocessing import forkserver, get_context, resource_tracker
 from multiprocessing.connection import Connection, Pipe, wait
+from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
 from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import multiprocessing
+import torch.multiprocessing  # which sends tensors without copies
 
 import headatlas.errors as errors
 from headatlas.encoding.segments import Segment
@@ -34,6 +36,7 @@ from headatlas.engine.job import Failures, Job, Sums
 from headatlas.engine.workers import Reply
 from headatlas.errors import HeadatlasError, ModelError
 
+PRELOADED = [__name__, "transformers.modeling_utils", "transformers.masking_utils"]  # by the server
 GRACE_SECONDS = 5.0  # for a worker to end when asked to
 SILENCE_SECONDS = 60.0  # until a silent worker is named, and again after twice as long
 _log = logging.getLogger(__name__)
@@ -116,11 +119,10 @@ class ProcessPool:
     def replace(self, worker: int) -> None:
         self._end(worker)
         our_end, worker_end = Pipe()
-        process = multiprocessing.get_context("spawn").Process(
+        process = fork_server().Process(
             target=_work, args=(worker_end, self._threads), daemon=True, name=f"headatlas-worker-{worker + 1}"
         )
-        with _without_ctrl_c():
-            process.start()
+        process.start()
         worker_end.close()
         self._workers[worker] = _Worker(process, our_end)
         try:
@@ -163,18 +165,17 @@ class ProcessPool:
                 _log.warning("%s; it is still running.", worker)
 
 
-@contextmanager
-def _without_ctrl_c() -> Iterator[None]:
-    """Processes started within never get Ctrl-C, which a terminal sends to all; for this process it is delayed."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
-        yield
-        return
-    resource_tracker.ensure_running()  # which would unblock Ctrl-C if it were started within
+def fork_server() -> ForkServerContext:
+    """Start the server, unless it runs. What is forked from it does not get Ctrl-C, which a terminal sends to all."""
+    context = get_context("forkserver")
+    context.set_forkserver_preload(PRELOADED)
+    resource_tracker.ensure_running()  # which would unblock Ctrl-C if the server started it
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
-        yield
+        forkserver.ensure_running()
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return context
 
 
 def _is_stopped(process: int | None) -> bool:
