@@ -5,6 +5,8 @@ INSTALL := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints
 
 # Two processes with one thread each: most tests are too small to share out.
 IN_TWO := -n 2 --dist loadfile --no-loadscope-reorder
+# Tests start many processes: what they import is compiled once, even if the environment says otherwise.
+WITH := OMP_NUM_THREADS=1 PYTHONDONTWRITEBYTECODE=
 
 .PHONY: demo test quick test-lowest lint format bench clean
 .DEFAULT_GOAL := demo
@@ -14,11 +16,11 @@ demo: .venv/ready
 	@echo $(CURDIR)/atlas-demo/index.html
 
 test: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(IN_TWO)
+	$(WITH) $(BIN)/pytest $(IN_TWO)
 
 # Without real weights, browser, kills and Ray: for the while between two changes.
 quick: lint
-	OMP_NUM_THREADS=1 $(BIN)/pytest $(IN_TWO) -m 'not (weights or browser or kills or ray)'
+	$(WITH) $(BIN)/pytest $(IN_TWO) -m 'not (weights or browser or kills or ray)'
 
 lint: .venv/ready-dev .venv/typescript/ready
 	$(BIN)/ruff check .
@@ -53,7 +55,7 @@ bench: .venv/ready-dev
 
 # The tests with the oldest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/ready
-	OMP_NUM_THREADS=1 .venv-lowest/bin/pytest $(IN_TWO)
+	$(WITH) .venv-lowest/bin/pytest $(IN_TWO)
 
 .venv-lowest/ready: pyproject.toml constraints-lowest.txt
 	test -x .venv-lowest/bin/python || $(PYTHON) -m venv .venv-lowest

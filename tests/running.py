@@ -25,16 +25,16 @@ MARKS_OF_FOLDERS = {"faults": "kills"}
 
 # Longest first, so that no process is left alone with a long file at the end.
 LONG_FILES = (
-    "test_real_weights.py",
+    "test_rule.py",
     "test_ray_workers.py",
+    "test_real_weights.py",
     "test_readme.py",
-    "test_embedded.py",
-    "test_commands.py",
     "test_ctrl_c.py",
     "test_kills_of_commands.py",
-    "test_kills.py",
-    "test_processes.py",
-    "test_embedded_mlm.py",
+    "test_random_weights.py",
+    "test_page_browser.py",
+    "test_broken_plugins.py",
+    "test_contract.py",
 )
 SHARED_OUT = "tests/test_readme.py::"  # its tests are long and have nothing in common, so any process may take one
 
