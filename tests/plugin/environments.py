@@ -65,4 +65,5 @@ class Environment:
             env=os.environ | {"PYTHONPATH": path, "HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"},
         )
         assert done.returncode == 0, done.stderr
+        assert "leaked" not in done.stderr, done.stderr  # which Python says when workers leave something behind
         return done.stdout

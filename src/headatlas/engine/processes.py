@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
-from multiprocessing import forkserver, get_context, resource_tracker
+from multiprocessing import forkserver, get_context, resource_tracker, set_start_method
 from multiprocessing.connection import Connection, Pipe, wait
 from multiprocessing.context import ForkServerContext
 from multiprocessing.process import BaseProcess
@@ -190,6 +190,7 @@ def _is_stopped(process: int | None) -> bool:
 def _work(pipe: Connection, threads: int) -> None:
     """Run a worker: get the job, then turn batches into sums until the pipe is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    set_start_method("fork", force=True)  # or numba's locks get names, which leak when the worker is ended
     torch.set_num_threads(threads)
     job: Job | None = None
     while True:
