@@ -15,7 +15,8 @@ import headatlas
 from headatlas.cli.app import make_app
 from headatlas.commands.shared.entry import function_of, list_entries, load
 from headatlas.commands.shared.options import flag_of, list_options
-from headatlas.commands.shared.report import Findings, Written, as_record, next_lines, show
+from headatlas.commands.shared.report import Findings, Written, as_record, next_lines, show, wrapped
+from headatlas.models.embedded import EMBEDDED
 from headatlas.results.rendering import render
 from headatlas.studies.findings import Finding
 from headatlas.views.published.views import list_tables, view_of
@@ -64,6 +65,19 @@ def test_json_is_one_object_with_every_finding(report, tmp_path):
     assert record["notes"] == ["tiny: 2 layers", "Not run: gradients"]
     assert record["next"] == ["headatlas explore a", "headatlas table a"]
     assert as_record([], "draw").keys() == record.keys()
+
+
+def test_json_lists_what_is_embedded():
+    rows = json.loads(typed("models", "--json").stdout)["rows"]
+    assert [row["name"] for row in rows] == [*EMBEDDED]
+    assert all(row["install"].startswith("pip install ") and isinstance(row["installed"], bool) for row in rows)
+
+
+def test_a_number_stays_on_a_line_with_its_percent_sign(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    text = "It attends to the word by 1234 % of it."
+    assert wrapped(text) == "It attends to the word by\n  1234 % of it."
 
 
 def test_what_a_next_step_does_is_below_it_on_a_narrow_screen(monkeypatch):

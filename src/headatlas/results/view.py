@@ -13,6 +13,7 @@ import pandas as pd
 from pandas.api.types import is_bool_dtype, is_float_dtype, is_numeric_dtype
 
 from headatlas.errors import SettingError
+from headatlas.tables import records
 
 SIGNIFICANT = 4  # digits of a column's largest number
 MOST_DECIMALS = 12
@@ -51,6 +52,11 @@ class View:
             cells=self.cells.of(chosen) if isinstance(self.cells, _Cells) else tuple(self.cells[row] for row in chosen),
             notes=(*self.notes, *cut),
         )
+
+    def records(self) -> list[dict[str, Any]]:
+        """The rows of the frame as values that JSON can hold: a number that is missing or infinite is None."""
+        known = self.frame.notna() & ~self.frame.isin([math.inf, -math.inf])
+        return records(self.frame.astype(object).where(known, None))
 
 
 def plain_view(frame: pd.DataFrame, *title: str) -> View:

@@ -5,8 +5,8 @@ from headatlas.commands.shared.entry import Entry
 ENTRY = Entry(
     "Look",
     6,
-    "shared.printing:report_models",
-    printing="shared.printing:NoOptions",
+    "models.report:report_models",
+    printing="shared.printing:RowOptions",
     arguments="",
     in_python=False,
     light=True,

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.options import Options
+
+if TYPE_CHECKING:
+    from headatlas.models.embedded import EmbeddedModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,7 +18,7 @@ class ModelsOptions(Options):
 
 
 @command(ModelsOptions)
-def models(_options: ModelsOptions) -> str:
+def models(_options: ModelsOptions) -> list[EmbeddedModel]:
     """List the embedded models: real weights that install with pip and need no model hub.
 
     Any other MODEL is a folder or a .gguf file on this machine, or a name on the Hugging Face hub: encoders, decoders
@@ -22,16 +26,8 @@ def models(_options: ModelsOptions) -> str:
 
         headatlas models
         headatlas survey embedded-mlm
+        headatlas models --json
     """
     from headatlas.models.embedded import EMBEDDED
 
-    lines = []
-    for model in EMBEDDED.values():
-        state = "installed" if model.locate() else f"not installed: {model.install}"
-        lines.append(
-            f"{model.name}\n    {model.about}\n    {model.licence}, {model.package} {model.version}, {state}\n"
-        )
-    return "".join(lines) + (
-        "\nAny other MODEL is a folder or a .gguf file on this machine or a name on the Hugging Face hub: encoders, "
-        "decoders and encoder-decoders.\n"
-    )
+    return [*EMBEDDED.values()]

@@ -30,6 +30,14 @@ class ReportOptions(Options, panel="Output"):
 
 
 @dataclass(frozen=True, kw_only=True)
+class RowOptions(Options, panel="Output"):
+    """How to print rows."""
+
+    json: bool = False
+    """Print one JSON object, which holds every row under the key rows, with its values by column."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class FigureOptions(ReportOptions, panel="Output"):
     """What to write besides tables."""
 
@@ -43,19 +51,6 @@ class DrawingOptions(ReportOptions, panel="Output"):
 
     figures: OnByDefault = True
     """Draw figures."""
-
-
-def report_text(text: str, *_: object) -> Iterable[str]:
-    """Show a text that ends with a line break."""
-    return [text.removesuffix("\n")]
-
-
-def report_models(text: str, *_: object) -> Iterable[str]:
-    """List models line by line, so that each is broken where the screen ends, and say what to do with one."""
-    from headatlas.commands.shared.report import next_lines
-
-    steps = ("headatlas survey embedded", "describe its heads"), ("headatlas explore embedded-mlm", "in a browser")
-    return [*text.splitlines(), "", *next_lines(steps)]
 
 
 def report_nothing(*_: object) -> Iterable[str]:

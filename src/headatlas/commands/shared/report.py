@@ -75,7 +75,27 @@ class Written:
         return self.files or (self.page or self.place,)
 
 
-Item = str | Finding | Findings | Written
+@dataclass(frozen=True)
+class Listed:
+    """Rows that a command prints instead of writing them.
+
+    Attributes:
+        texts: The rows as people read them; a text of several lines stays as it is.
+        rows: The rows as values that JSON can hold, by column.
+        next: Commands that make sense now, each with what it does.
+    """
+
+    texts: tuple[str, ...]
+    rows: list[dict[str, Any]]
+    next: tuple[tuple[str, str], ...] = ()
+
+    def lines(self) -> Iterator[str]:
+        """The texts and what to do next."""
+        yield from self.texts
+        yield from next_lines(self.next)
+
+
+Item = str | Finding | Findings | Written | Listed
 
 
 def as_item(sentence: Finding | str) -> Item:
@@ -110,10 +130,14 @@ def as_record(items: Iterable[Item], command: str) -> dict[str, Any]:
     """A report as values that JSON can hold. Every key is always there."""
     findings: list[dict[str, Any]] = []
     notes: list[str] = []
+    rows: list[dict[str, Any]] = []
+    steps: list[str] = []
     written = None
     for item in items:
-        if isinstance(item, Written):
-            written = item
+        if isinstance(item, Written | Listed):
+            written = item if isinstance(item, Written) else written
+            rows += item.rows if isinstance(item, Listed) else []
+            steps += [step for step, _ in item.next]
         elif isinstance(item, str):
             notes += filter(None, map(str.strip, COLOURS.sub("", item).splitlines()))
         else:
@@ -127,8 +151,9 @@ def as_record(items: Iterable[Item], command: str) -> dict[str, Any]:
         "tables": {} if written is None else dict(written.tables),
         "files": [] if written is None else [str(file) for file in written.files],
         "findings": findings,
+        "rows": rows,
         "notes": notes,
-        "next": [] if written is None else [step for step, _ in written.next],
+        "next": steps,
     }
 
 
@@ -147,9 +172,13 @@ def wrapped(line: str) -> str:
         return line
     indent = " " * (len(text) - len(text.lstrip()) + 2)
     broken = textwrap.fill(
-        text, max(width, 2 * len(indent)), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        text.replace(" %", "\N{NO-BREAK SPACE}%"),
+        max(width, 2 * len(indent)),
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
-    return line.removesuffix(text) + broken
+    return line.removesuffix(text) + broken.replace("\N{NO-BREAK SPACE}%", " %")
 
 
 def as_warning(text: str) -> str:

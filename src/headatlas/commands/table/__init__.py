@@ -5,8 +5,8 @@ from headatlas.commands.shared.entry import Entry
 ENTRY = Entry(
     "Look",
     1,
-    "shared.printing:report_text",
-    printing="shared.printing:NoOptions",
+    "table.report:report_table",
+    printing="shared.printing:RowOptions",
     arguments="DIR [NAME] ",
     in_python=False,
     light=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
@@ -12,6 +12,9 @@ from headatlas.choices import TableFormat
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.completing import complete_columns, complete_tables
 from headatlas.commands.shared.options import Options, Positive, ResultsFolder
+
+if TYPE_CHECKING:
+    from headatlas.results.view import View
 
 SORT = Parameter(metavar="COLUMN", allow_leading_hyphen=True, completer=complete_columns)
 
@@ -38,7 +41,7 @@ class TableOptions(Options):
 
 
 @command(TableOptions)
-def table(options: TableOptions) -> str:
+def table(options: TableOptions) -> View:
     """Print a table of an atlas or a comparison, for the screen or for a paper.
 
     CSV holds the words of a corpus as they are. Import it into a spreadsheet as text: a word that begins with = would
@@ -48,25 +51,15 @@ def table(options: TableOptions) -> str:
         headatlas table atlas positions --sort value --rows 10
         headatlas table atlas dependencies --out table1.tex
         headatlas table atlas dependencies --raw --format csv > every_head.csv
+        headatlas table atlas --json
     """
-    import shutil
-
-    from headatlas.files import write_text
     from headatlas.results.atlas import open_results
-    from headatlas.results.rendering import choose_format, render
     from headatlas.views.published.views import list_tables, view_of
 
-    out = None if options.out is None else Path(options.out)
-    chosen = choose_format(options.format, out)
     results = open_results(options.folder)
     if options.name is None:
         next_step = f"Next: headatlas table {options.folder} NAME"
         view = replace(list_tables(results), notes=(next_step,))
     else:
         view = view_of(results, options.name, raw=options.raw)
-    view = view.chosen(options.sort, options.rows)
-    if out is None:
-        columns = shutil.get_terminal_size(fallback=(0, 0)).columns
-        return render(view, chosen, columns or None)
-    write_text(out, render(view, chosen))
-    return f"{out}\n"
+    return view.chosen(options.sort, options.rows)
