@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import matplotlib
 import numpy as np
@@ -17,6 +18,7 @@ from headatlas.views.figures.similarity import head_map_figure
 from tests.views.synthetic_atlas import SyntheticAtlas, synthetic_atlas
 from tests.views.synthetic_layers import layer_tables
 from tests.views.synthetic_tables import maps
+from typed import typed
 
 ONE_PANEL = ("positions_figure", "gradients_figure", "head_map_figure", "head_tree_figure", "head_distances_figure")
 
@@ -53,8 +55,10 @@ def test_one_panel_is_drawn_into_an_ax(atlas, name):
     own = Figure(layout="constrained")
     left, right = own.subplots(1, 2)
     left.set_title("layer")
-    assert getattr(ha.figures, name)(atlas, ax=right, title="Mine", words={"layer": "Schicht"}) is own
-    assert right.get_title(loc="left").startswith("Mine")
+    words = {"layer": "Schicht", "Mine": "Meins"}
+    assert getattr(ha.figures, name)(atlas, ax=right, title="Mine", words=words) is own
+    assert right.get_title(loc="left").startswith("Meins")
+    assert not any(re.search(r"\blayer\b", label) for label in (right.get_xlabel(), right.get_ylabel()))
     assert right.has_data()
     assert left.get_title() == "layer"
     assert not left.has_data()
@@ -137,7 +141,45 @@ def test_words_are_replaced_in_labels_and_not_in_texts(atlas):
     assert "Der" not in said
     figure = ha.figures.positions_figure(atlas, words={"layer": "Schicht", "lay": "?"})
     assert "Schicht" in texts_of(figure)
+    assert not any("?" in text for text in texts_of(figure))
     assert {"mean attention", "previous token"} <= set(ha.figures.label_words(figure))
+
+
+def test_words_that_occur_nowhere_are_refused(atlas, tmp_path):
+    draw = ha.figures.positions_figure
+    with pytest.raises(SettingError, match=r"words 'previos token', .* Did you mean 'previous token'\?"):
+        draw(atlas, words={"previos token": "mot précédent"})
+    with pytest.raises(SettingError, match="Labels are: 'layer', 'mean attention'"):
+        draw(atlas, words={"zebra": "zèbre"})
+    shared = {"layer": "couche", "entropy": "entropie"}
+    assert "couche" in texts_of(draw(atlas, words=shared))
+    part = SyntheticAtlas(tmp_path, {"positions": atlas.tables["positions"]}, atlas.manifest, [])
+    with pytest.raises(SettingError, match="words 'entropy'"):
+        ha.write_figures(part, tmp_path, formats=("svg",), words=shared)
+    (path,) = ha.write_figures(part, tmp_path, formats=("svg",), words={"layer": "couche"})
+    assert "couche" in path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"layer": "couche"}', ""),
+        ('{"layer": 3}', "not an object of words"),
+        ('["layer"]', "not an object of words"),
+        ('{"": "x"}', "not an object of words"),
+        ("{", "not a JSON file"),
+        ('{"leyer": "couche"}', "Did you mean 'layer'"),
+    ],
+)
+def test_words_from_a_file(atlas, tmp_path, monkeypatch, content, message):
+    (tmp_path / "words.json").write_text(content, encoding="utf-8")
+    part = SyntheticAtlas(tmp_path, {"positions": atlas.tables["positions"]}, atlas.manifest, [])
+    monkeypatch.setattr("headatlas.results.comparison.open_results", lambda _: part)
+    ended = typed("figures", tmp_path, "--words", tmp_path / "words.json", "--out", tmp_path / "drawn")
+    if message:
+        assert message in " ".join(ended.stderr.split())
+    else:
+        assert "couche" in (tmp_path / "drawn" / "figure2_positions.svg").read_text(encoding="utf-8")
 
 
 def test_all_figures_of_a_folder_share_their_looks(atlas, tmp_path):

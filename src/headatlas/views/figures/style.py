@@ -11,6 +11,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from difflib import get_close_matches
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -41,6 +42,7 @@ FORMATS = ("svg", "png", "pdf")
 PNG_DPI = 200
 _SCREEN_DPI = 120
 _LONGEST_TITLE, _TITLE_LINES = 90, 1.7
+_LABELS_NAMED = 12  # in an error
 
 HOUSE = "headatlas"
 Style = str | Path | Mapping[str, Any] | None
@@ -168,7 +170,8 @@ class Looks:
         with applied(self.style), quiet_about_glyphs():
             before: set[Artist] = set()
             if self.ax is not None:
-                before = {*figure_of(self.ax).findobj(Text), *figure_of(self.ax).axes} - {self.ax}
+                own = {self.ax, *self.ax.findobj(Text)}  # its labels exist before they are written
+                before = {*figure_of(self.ax).findobj(Text), *figure_of(self.ax).axes} - own
             figure = draw()
             if self.ax is not None and self.title:
                 self.ax.set_title(self.title, loc="left", pad=_height_above(self.ax))
@@ -179,7 +182,10 @@ class Looks:
             texts = [text for text in figure.findobj(Text) if text not in before and text.get_text()]
             axes = [axes for axes in figure.axes if axes not in before]
             if self.words:
-                translate(texts, axes, self.words)
+                glossary = self.words if isinstance(self.words, Glossary) else Glossary(self.words)
+                glossary.translate(texts, axes)
+                if glossary is not self.words and not glossary.met:
+                    glossary.refuse_unmet()
             fall_back(texts, axes)
         return figure
 
@@ -209,7 +215,7 @@ _EXPLAINED = {
     "size": "Width and height in inches.",
     "style": 'The style: "headatlas" changes only what you have not set in rcParams; one of matplotlib\'s, or settings '
     "of your own; None for nothing but what you have set.",
-    "words": "Words to write instead of others, for labels in another language.",
+    "words": "Words to write instead of others, for labels in another language. At least one must occur.",
 }
 _LOOK_NAMES = frozenset(_EXPLAINED)
 
@@ -223,21 +229,45 @@ def _explain(signature: inspect.Signature) -> str:
     return "\n".join(["Args:", *map(wrap, [given, *looks]), "", "Returns:", "    The figure."])
 
 
-def translate(texts: Iterable[Text], all_axes: Iterable[Axes], words: Mapping[str, str]) -> None:
-    """Replace words in labels, the longest first. Tokens stay as the model reads them."""
-    phrases = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-    pattern = re.compile(rf"(?<!\w)(?:{phrases})(?!\w)")
+class Glossary(dict[str, str]):
+    """Words to write instead of others in labels, of any number of figures.
 
-    def replaced(text: str) -> str:
-        return pattern.sub(lambda found: words[found[0]], text)
+    Attributes:
+        met: Those that have been replaced so far.
+        labels: The labels so far, as they were.
+    """
 
-    for text in texts:
-        if text.get_gid() != TOKEN:
-            text.set_text(replaced(text.get_text()))
-    for axis in (axis for axes in all_axes for axis in (axes.xaxis, axes.yaxis)):
-        formatter = axis.get_major_formatter()
-        if isinstance(formatter, FixedFormatter):
-            formatter.seq = list(map(replaced, formatter.seq))
+    def __init__(self, words: Mapping[str, str]) -> None:
+        super().__init__(words)
+        self.met: set[str] = set()
+        self.labels: list[str] = []
+        phrases = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
+        self._pattern = re.compile(rf"(?<!\w)(?:{phrases})(?!\w)")
+
+    def translate(self, texts: Iterable[Text], all_axes: Iterable[Axes]) -> None:
+        """Replace words in labels, the longest first. Tokens stay as the model reads them."""
+        for text in texts:
+            if text.get_gid() != TOKEN:
+                text.set_text(self._replaced(text.get_text()))
+        for axis in (axis for axes in all_axes for axis in (axes.xaxis, axes.yaxis)):
+            formatter = axis.get_major_formatter()
+            if isinstance(formatter, FixedFormatter):
+                formatter.seq = list(map(self._replaced, formatter.seq))
+
+    def _replaced(self, text: str) -> str:
+        self.labels.append(text)
+        self.met.update(self._pattern.findall(text))
+        return self._pattern.sub(lambda found: self[found[0]], text)
+
+    def refuse_unmet(self) -> None:
+        """Raise SettingError if there is a word that has occurred in no label."""
+        unmet = next((word for word in self if word not in self.met), None)
+        if unmet is not None:
+            labels = [label for label in dict.fromkeys(self.labels) if re.search(r"[^\W\d]", label)]
+            similar = get_close_matches(unmet, labels, 1)
+            known = f"Labels are: {', '.join(map(repr, labels[:_LABELS_NAMED]))}"
+            hint = f"Did you mean {similar[0]!r}?" if similar else f"{known}."
+            raise SettingError(f"No label has the words {unmet!r}, so they cannot be replaced. {hint}")
 
 
 def label_words(figure: Figure) -> list[str]:

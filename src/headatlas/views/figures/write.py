@@ -21,7 +21,7 @@ from headatlas.results.tables import TABLES
 from headatlas.views.figures import lines, probes
 from headatlas.views.figures.comparison import comparison_figures
 from headatlas.views.figures.facts import special_names, title_of
-from headatlas.views.figures.style import FORMATS, Looks, save_figure
+from headatlas.views.figures.style import FORMATS, Glossary, Looks, save_figure
 from headatlas.views.words.patterns import characteristic_heads
 
 
@@ -34,11 +34,14 @@ def write_figures(
         results: An atlas, a comparison, or what another command returned.
         folder: Where to write; by default the folder `figures` of the results.
         formats: Any of svg, png and pdf.
-        **looks: What all figures take: `title`, `size`, `style`, `words`; see `headatlas.figures`.
+        **looks: What all figures take: `title`, `size`, `style`, `words`; see `headatlas.figures`. Each of the words
+            must occur in one of the figures.
 
     Returns:
         The files.
     """
+    if glossary := Glossary(looks.get("words") or {}):
+        looks["words"] = glossary
     folder = own_subfolder(results.folder, "figures") if folder is None else folder
     drawn = comparison_figures(results, **looks) if isinstance(results, Comparison) else _figures(results, **looks)
     paths = []
@@ -47,6 +50,7 @@ def write_figures(
             bar.begin(1, note=stem)
             paths += save_figure(figure, folder / stem, formats)
             bar.advance()
+    glossary.refuse_unmet()
     return paths
 
 
@@ -101,13 +105,14 @@ def _draw(place: str, name: str, results: Results, looks: dict[str, Any]) -> Fig
         ) from error
 
 
-def write_beside(folder: Path, other: Path, out: Path | None = None, formats: Sequence[str] = FORMATS) -> list[Path]:
+def write_beside(
+    folder: Path, other: Path, out: Path | None = None, formats: Sequence[str] = FORMATS, **looks: Any
+) -> list[Path]:
     """Figure A.3: the layers of two models side by side, by default into the `figures` folder of the first."""
     sides = []
     for results in map(open_results, (folder, other)):
         if "layer_mix" not in results.tables:
             raise AtlasError(f"{results.folder}: no layers to draw. Run `headatlas layers` first.")
         sides.append((short_name(results.manifest["model"]), results.tables))
-    return save_figure(
-        probes.layer_mix_figure(sides), (out or own_subfolder(folder, "figures")) / "layers_figureA3_beside", formats
-    )
+    stem = (out or own_subfolder(folder, "figures")) / "layers_figureA3_beside"
+    return save_figure(probes.layer_mix_figure(sides, **looks), stem, formats)
