@@ -44,7 +44,8 @@ class Key:
         dtype: The type of its values.
         labels: The values that occur, with what people call them; empty if they depend on the model or the corpus.
             `{cls}` and `{sep}` stand for the model's own tokens.
-        short: Shorter labels for a narrow list under a heading, where there are any.
+        short: Shorter labels for a narrow list under a heading, where there are any; everywhere for values without a
+            label.
         usual: The value that goes without saying in labels.
         minor: Values whose measures are not on the card of a head.
         not_compared: Values whose rows are not compared between atlases.
@@ -250,7 +251,7 @@ def format_label(
 
     def word(match: re.Match[str]) -> str:
         key, value = by_name.get(match[1]), row[match[1]]
-        labels = {} if key is None else {**key.labels, **(key.short if short else {})}
+        labels = {} if key is None else {**key.short, **key.labels, **(key.short if short else {})}
         if value in labels:
             return _FIELD.sub(lambda token: tokens[token[1]], labels[value])
         return "" if value is None else str(value)

@@ -96,7 +96,7 @@ def _how_many(relations: pd.DataFrame) -> Finding | str:
     evidence = [f"p < {SIGNIFICANT}, corrected over heads and relations"] + [f"{untested} not tested"] * bool(untested)
     if relations["tag_baseline"].notna().any():
         beats_tags = int((named["low"] > named["tag_baseline"]).sum())
-        evidence.append(f"also above the best rule with parts of speech, which heads are not told: {beats_tags}")
+        evidence.append(f"also above the best rule that knows parts of speech: {beats_tags}")
     random = relations[(relations["control_p"] < SIGNIFICANT) & (relations["control"] > relations["baseline"])]
     have = "has" if len(named) == 1 else "have"
     return Finding(

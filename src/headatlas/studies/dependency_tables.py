@@ -44,6 +44,7 @@ RELATION = Key(
     "relation",
     "the treebank's own; or all (no root found), all_but_root, all_but_root_punct (nor punctuation); or possessors "
     "with a clitic, scored from the clitic or from the noun",
+    short={"all_but_root": "all but root", "all_but_root_punct": "all but root and punct"},
 )
 DIRECTION = Key(
     "direction",

@@ -31,6 +31,9 @@ def test_it_opens_on_the_head_with_the_largest_lead():
 def test_without_such_a_finding_it_opens_on_the_clearest_label_that_is_no_resting_and_no_state():
     assert most_interesting_head({"behaviours": LABELS}, [LAYER, "A remark."]) == (1, 1)
     assert most_interesting_head({"behaviours": LABELS.iloc[:2]}, []) is None
+    rests = Finding("1 head puts more than half of its attention on [SEP]", 1, heads=((2, 2),), unit="count", most=4)
+    assert most_interesting_head({"behaviours": LABELS}, [rests]) == (1, 1)
+    assert most_interesting_head({}, [rests]) == (2, 2)
     assert most_interesting_head({}, []) is None
 
 
@@ -72,7 +75,7 @@ def test_at_least_three_findings_and_more_only_if_they_are_surprising():
 )
 def test_where_heads_rest_is_named_as_the_model_names_it(kinds, special, on):
     resting = resting_content({"token_kinds": pd.DataFrame({"kind": kinds, "value": 0.1})}, special)
-    assert (resting["on"], resting["first"]) == (on, "first" in kinds)
+    assert resting["on"] == on
 
 
 def test_one_line_names_model_and_corpora(tmp_path):
@@ -106,7 +109,7 @@ TABLES = {
 
 
 def seen(*examples):
-    return Seen(TABLES, [3], examples, "mean", first_rests=True)
+    return Seen(TABLES, [3], examples, "mean")
 
 
 def test_a_head_is_seen_where_it_is_right_about_what_it_is_known_for():

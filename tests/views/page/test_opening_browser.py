@@ -279,6 +279,9 @@ def test_the_map_names_only_the_colours_it_uses(opened):
     fills = one.page.locator("main circle[data-head]").evaluate_all(colours)
     legends = one.page.locator("main circle:not([data-head])").evaluate_all(colours)
     assert set(legends) - {"none"} == set(fills)
+    outlines = "dots => dots.map((dot) => getComputedStyle(dot).stroke)"
+    (outline,) = {*one.page.locator("main circle[data-head]").evaluate_all(outlines)}
+    assert {*one.page.locator("main circle:not([data-head]):not([fill=none])").evaluate_all(outlines)} == {outline}
     assert "relation" in one.page.text_content("main svg")
 
 
@@ -339,6 +342,9 @@ def test_a_causal_model_has_no_chart_of_the_next_token_and_rests_on_the_first(op
     atlas.examples[:] = [dataclasses.replace(text, **words)]
     one = opened("#head=1-2&example=1", write_page(atlas).as_uri())
     assert "on the first token" in one.page.inner_text(".says")
+    rests = round(100 * float(text.maps[0][1, 1, 0]))
+    second = one.page.locator(".flow .unit").nth(1).get_attribute("aria-label")
+    assert re.search(rf": {rests} % of its attention rests$", second)
     one.page.click("summary:text('Through the layers')")
     charts = one.page.locator("main .stage text.title")
     expect(charts.first).to_be_visible()

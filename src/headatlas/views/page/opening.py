@@ -16,7 +16,7 @@ from headatlas.corpora.files import name_files
 from headatlas.results.naming import heads_in_layers
 from headatlas.studies.findings import LEADING, Finding, heads_in, leading
 from headatlas.studies.labels import labels_of
-from headatlas.studies.token_kinds import FIRST, RESTING_PLACES, RESTS, resting_places
+from headatlas.studies.token_kinds import RESTING_PLACES, RESTS, resting_places
 from headatlas.wording import counted
 
 FEWEST = 3  # findings that are shown before the others; more only if they are surprising enough
@@ -62,25 +62,24 @@ def brief_lead(manifest: Mapping[str, Any]) -> str:
 def resting_content(tables: Tables, special: Mapping[str, str]) -> dict[str, Any]:
     """From which share of attention on heads are said to rest, on what tokens, and the labels that say the same."""
     kinds = tables.get("token_kinds", pd.DataFrame({"kind": [], "value": []}))
-    first = bool(kinds.loc[kinds["kind"] == FIRST.key, "value"].notna().any())
     return {
         "least": RESTS,
         "on": resting_places(kinds, special),
-        "first": first,
         "labels": [place.label for place in RESTING_PLACES],
     }
 
 
 def most_interesting_head(tables: Tables, findings: Sequence[Finding | str]) -> tuple[int, int] | None:
-    """The head with the largest lead over its baseline: in a finding about it alone, or else by the label it earned."""
+    """The head with the largest lead over its baseline: in a finding about it alone, or else by the label it earned.
+
+    A head that is known for nothing but resting comes last, however surprising that is.
+    """
     alone = [one for one in findings if isinstance(one, Finding) and len(one.heads) == 1 and one.surprise > 0]
-    if alone:
-        return max(alone, key=lambda finding: finding.surprise).heads[0]
-    labels = labels_of(tables["behaviours"]) if "behaviours" in tables else pd.DataFrame({"label": []})
+    leads = [finding.heads[0] for finding in sorted(alone, key=lambda finding: -finding.surprise)]
+    labels = labels_of(tables.get("behaviours", pd.DataFrame(columns=["layer", "head", "label", "strength"])))
     labels = labels[~labels["label"].isin([place.label for place in RESTING_PLACES])]
-    if labels.empty:
-        return None
-    return heads_in(labels.nlargest(1, "strength"))[0]
+    labelled = heads_in(labels.sort_values("strength", ascending=False, kind="stable"))
+    return next(iter([*(head for head in leads if head in labelled), *labelled, *leads]), None)
 
 
 def place_of(head: tuple[int, int], heads: Sequence[int]) -> int:

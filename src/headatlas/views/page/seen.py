@@ -33,14 +33,13 @@ def add_seen(content: dict[str, Any], atlas: Atlas, examples: Sequence[Example])
     """Add the best example of every head to the content, and to leading findings about one head theirs.
 
     Args:
-        content: The content of the page, with `heads`, `leading` and `resting`.
+        content: The content of the page, with `heads` and `leading`.
         atlas: The atlas.
         examples: The examples of the page, in their order.
     """
     if not examples:
         return
-    first = content["resting"]["first"]
-    seen = Seen(atlas.tables, content["heads"], examples, words_from(atlas.manifest), first_rests=first)
+    seen = Seen(atlas.tables, content["heads"], examples, words_from(atlas.manifest))
     content["seen"] = seen.best()
     for finding in content["leading"]:
         finding |= seen.example_of(finding)
@@ -54,23 +53,16 @@ class Seen:
         heads: The number of heads of each layer.
         examples: The examples of the page, in their order.
         how: How the attention from a word follows from that of its tokens.
-        first_rests: Whether heads rest on the first token too, as on special ones.
     """
 
     def __init__(
-        self,
-        tables: Mapping[str, pd.DataFrame],
-        heads: Sequence[int],
-        examples: Sequence[Example],
-        how: FromTokens,
-        *,
-        first_rests: bool,
+        self, tables: Mapping[str, pd.DataFrame], heads: Sequence[int], examples: Sequence[Example], how: FromTokens
     ) -> None:
         self._heads, self._examples = heads, examples
         maps = [_of_heads(example, heads) for example in examples]
         pairs = list(zip(examples, maps, strict=True))
         self._predicted = [_predicted(example, of_heads, how) for example, of_heads in pairs]
-        self._at_work = np.stack([_at_work(example, of_heads, first_rests) for example, of_heads in pairs], 1)
+        self._at_work = np.stack([_at_work(example, of_heads) for example, of_heads in pairs], 1)
         long = np.array([len(example.words) > LONGEST for example in examples])
         self._penalty = 1e3 * long
         self._directions = {
@@ -146,11 +138,11 @@ def _predicted(example: Example, maps: NDArray[np.float32], how: FromTokens) -> 
     return mention_predictions(word_maps(example, maps, how), example) if example.mentions else None
 
 
-def _at_work(example: Example, maps: NDArray[np.float32], first_rests: bool) -> NDArray[np.float64]:
-    """How much of each head's attention does not rest, mean over the tokens of words: [heads]."""
+def _at_work(example: Example, maps: NDArray[np.float32]) -> NDArray[np.float64]:
+    """How much of each head's attention goes beyond special tokens and the first, mean over tokens of words: [heads]."""
     special = np.array(example.special)
     places = special.copy()
-    places[0] |= first_rests
+    places[0] = True
     if special.all():
         return np.zeros(len(maps))
     resting: NDArray[np.float64] = maps[:, ~special][:, :, places].sum(-1, dtype=np.float64).mean(-1)

@@ -11,6 +11,7 @@ from typing import Any
 import pandas as pd
 
 from headatlas.results.view import Column, View
+from headatlas.studies.dependency_tables import RELATION
 from headatlas.views.published.tables import (
     MENTION_TYPES,
     Source,
@@ -41,7 +42,7 @@ METHODS = {
     "head_of_type": "best for type",
 }
 DEPENDENCY_COLUMNS: Cells = {
-    Column("relation"): lambda row: text(row["relation"]),
+    Column("relation"): lambda row: text(RELATION.short.get(row["relation"], row["relation"])),
     Column("n", OURS, True): lambda row: text(row["count"]),
     Column("head", OURS, True): lambda row: head(row["layer"], row["head"]),
     Column("dir.", OURS): lambda row: arrow(row["direction"]),

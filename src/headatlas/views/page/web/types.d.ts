@@ -72,7 +72,6 @@ interface Pair {
 interface Resting {
   least: number;
   on: string;
-  first: boolean; // whether the first token is such a place, whatever it is
   labels: string[];
 }
 

@@ -4,7 +4,7 @@ export const LEAST_LEFT = 0.02; // of a row, below which what is left is mostly 
 
 /**
  * Whether a unit counts as the sink: a special token, or whatever the first token belongs to.
- * @param {Unit} unit
+ * @param {Pick<Unit, "word" | "tokens">} unit
  */
 export function isSink({ word, tokens }) {
   return word < 0 || tokens.includes(0);
@@ -49,12 +49,13 @@ export function withoutSink(map, units) {
  */
 export function leastResting({ tokens, maps, word_of: wordOf }, heads) {
   const { length } = tokens;
+  const sink = wordOf.map((word, token) => isSink({ word, tokens: [token] }));
   let [best, least] = [0, Infinity];
   for (let head = 0; head < heads; head += 1) {
     let resting = 0;
     for (let from = 1; from < length; from += 1) {
       for (let to = 0; to < length; to += 1) {
-        if (to === 0 || wordOf[to] < 0) resting += maps[(head * length + from) * length + to];
+        if (sink[to]) resting += maps[(head * length + from) * length + to];
       }
     }
     if (resting < least) [best, least] = [head, resting];

@@ -34,16 +34,16 @@ export function rampLegend(palette, [low, high], format, title, space) {
 /**
  * Dots with words, in rows that fit a width.
  * @param {Palette} palette @param {[label: string, colour: string][]} entries
- * @param {number} x @param {number} y @param {number} width
+ * @param {number} x @param {number} y @param {number} width @param {string} outline of the dots
  */
-export function kindLegend(palette, entries, x, y, width) {
+export function kindLegend(palette, entries, x, y, width, outline) {
   const node = svg("g", { "font-size": SIZE });
   let [left, top] = [x, y];
   for (const [label, colour] of entries) {
     const wide = 22 + textWidth(label, SIZE);
     if (left > x && left + wide > x + width) [left, top] = [x, top + 20];
     node.append(
-      svg("circle", { cx: left + 5, cy: top, r: 5, fill: colour }),
+      svg("circle", { cx: left + 5, cy: top, r: 5, fill: colour, stroke: outline }),
       svg("text", { x: left + 14, y: top + 4, fill: palette.ink, text: label }),
     );
     left += wide + 10;

@@ -34,7 +34,7 @@ export function colouring(atlas, by, colours, left, width, all = [atlas]) {
   const kinds = by === "behaviour" ? behaviours : by === "cluster" ? clusters : layers;
   const { fill, entries } = kinds(atlas, colours, all);
   const outline = by === "behaviour" ? colours.faint : colours.paper;
-  return { fill, outline, legend: (y) => kindLegend(colours, entries, left, y, width) };
+  return { fill, outline, legend: (y) => kindLegend(colours, entries, left, y, width, outline) };
 }
 
 /** @param {Atlas} atlas @param {Palette} colours @returns {Kinds} */

@@ -3,6 +3,7 @@
 import { divide, fittingPairs, tokenMap, unitMap } from "../data/attention.js";
 import { percent } from "../data/frames.js";
 import { saysOf } from "../data/roles.js";
+import { isSink } from "../data/sink.js";
 import { button, element, unbroken } from "../dom.js";
 import { passage } from "../pictures/passage.js";
 import { exampleSelect } from "./example-controls.js";
@@ -77,11 +78,10 @@ export function headAtWork(context) {
     const map = unitMap(tokenMap(example.maps, head, length), length, division, content.words_from);
     const { units } = division;
     const fits = fittingPairs(example, units, roles[head], atlas.best);
-    const sink = Boolean(content.resting?.first) && units[0]?.word >= 0;
     text = passage({
       units,
       weight: (from, to) => map[from * units.length + to],
-      rests: (place) => units[place].word < 0 || (sink && place === 0),
+      rests: (place) => isSink(units[place]),
       fit: (from, to) => fits.get(from * units.length + to) ?? "",
       label: `Head ${heads.name(head)} on example ${number + 1}: left and right move between words, Enter keeps one`,
     });

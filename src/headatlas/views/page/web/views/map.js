@@ -85,7 +85,7 @@ export const mapView = view("map", "Map", "Map of the heads", (shell) => {
   function draw() {
     const width = shell.stageWidth();
     const colours = palette();
-    const tall = Math.max(320, shell.stageHeight() - 26);
+    const tall = Math.max(320, Math.min(shell.stageHeight() - 26, 1.2 * width));
     const { fill, outline, legend } = colouring(atlas, colour, colours, MARGIN, width - 2 * MARGIN);
     const key = legend(0);
     const plot = { width, height: tall - key.height - BELOW };
