@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from headatlas.commands.survey.examples import choose_examples, make_example, stored_examples
@@ -170,7 +169,7 @@ class _Survey:
                 batch_tokens=1,
                 stack=self.source.stack,
                 checkpoint=self.run.checkpoint(f"{kind}-examples"),
-                description="Running the examples that were cut",
+                description="Observing examples",
             )
         maps = {segment.id: of_cut.maps_of(segment) for segment in cut}
         if isinstance(kept, KeptMaps):
@@ -193,7 +192,7 @@ class _Survey:
             stack=self.source.stack,
             checkpoint=self.run.checkpoint(name),
             workers=options.pool(options.device),
-            description=f"Surveying {Path(model.name).name} on the {name}",
+            description=f"Surveying the {name.replace('-', ', ')}",
         )
 
     def _observe_control(self, kind: str, corpus: Corpus, studies: Mapping[str, Study]) -> None:
