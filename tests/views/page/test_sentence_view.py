@@ -200,3 +200,25 @@ def test_every_example_has_a_command_that_opens_it_in_the_explorer(tab):
     tab.page.click("[aria-label='Next example']")
     tab.page.click("text=Open in the explorer")
     expect(tab.page.locator(".command code")).to_contain_text("--text")
+
+
+def test_the_largest_effects_stand_beside_those_of_all_heads(run):
+    """Twenty heads that change a log probability by 0, 0.01, ... 0.19 nats, in whatever direction."""
+    said = run(
+        "data/heads pictures/effects",
+        """
+        const heads = new m.Heads([10, 10]);
+        const after = Float64Array.from({ length: 20 }, (_, head) => -1 + (head % 2 ? 0.01 : -0.01) * head);
+        const effects = { targets: ["a"], before: -1, after, kl: after.map(() => 0), known: 20 };
+        const options = { colours: {}, removed: new Set(), current: 0, choose: () => {}, remove: () => {} };
+        const remark = (effects, byCut) => m.effectList(effects, heads, { ...options, byCut })[1].textContent;
+        const none = { ...effects, after: after.map(() => -1) };
+        return [remark(effects, false), remark(effects, true), remark({ ...effects, known: 3 }, false), remark(none, false)];
+        """,
+    )
+    spread = "Of 20 heads, half change the log probability by at most 0.090 nats and nine in ten by at most 0.170."
+    assert said[0].startswith(f"{spread} The head at the top is the largest of 20 tries on one text")
+    assert "A removed head's output is 0." in said[0]
+    assert "removed" not in said[1]
+    assert said[2] == "3 of 20 heads tried …"
+    assert "by less than 0.001 nats and nine in ten by less than 0.001." in said[3]

@@ -139,7 +139,7 @@ def _predicted(example: Example, maps: NDArray[np.float32], how: FromTokens) -> 
 
 
 def _at_work(example: Example, maps: NDArray[np.float32]) -> NDArray[np.float64]:
-    """How much of each head's attention goes beyond special tokens and the first, mean over tokens of words: [heads]."""
+    """How much of each head's attention goes beyond special tokens and the first: mean over tokens, [heads]."""
     special = np.array(example.special)
     places = special.copy()
     places[0] = True
