@@ -213,7 +213,8 @@ def test_the_largest_effects_stand_beside_those_of_all_heads(run):
         const options = { colours: {}, removed: new Set(), current: 0, choose: () => {}, remove: () => {} };
         const remark = (effects, byCut) => m.effectList(effects, heads, { ...options, byCut })[1].textContent;
         const none = { ...effects, after: after.map(() => -1) };
-        return [remark(effects, false), remark(effects, true), remark({ ...effects, known: 3 }, false), remark(none, false)];
+        const part = { ...effects, known: 3 };
+        return [remark(effects, false), remark(effects, true), remark(part, false), remark(none, false)];
         """,
     )
     spread = "Of 20 heads, half change the log probability by at most 0.090 nats and nine in ten by at most 0.170."

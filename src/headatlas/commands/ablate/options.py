@@ -75,7 +75,7 @@ class RemovalOptions(Options, panel="Removal"):
     random_orders: Positive = 5
     """Number of random orders in these curves."""
     tolerance: float = 0.05
-    """Count how many heads can be removed before this share is lost of what all heads together add to the score."""
+    """Count how many heads can be removed before the score loses this share of what all heads together add to it."""
     bootstrap: Positive = 1000
     """Number of bootstrap replicates for intervals and tests, and of permutations of heads."""
 
@@ -95,7 +95,7 @@ class DataOptions(Options, panel="Classification, minimal pairs and translation"
     sets: Names | None = None
     """Use only these sets of --pairs, by file name."""
     beams: Positive = 1
-    """Beams of a translation; 1 writes greedily, and time and memory grow with their number."""
+    """Number of beams for translation; 1 decodes greedily. Time and memory grow with it."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -27,8 +27,8 @@ class DemoOptions(Options):
 def demo(options: DemoOptions) -> Atlas:
     """Survey a small model on a sample text, both included, to see what you get.
 
-    Needs no network: the model is all-MiniLM-L6-v2 from the Python package index with a masked language model head that
-    ships with headatlas (extra `embedded-mlm`), and so do the text, its dependency trees and its coreference chains.
+    Needs no network. The model is all-MiniLM-L6-v2, installed from the Python package index (extra `embedded-mlm`). Its
+    masked language model head, the text, the dependency trees and the coreference chains ship with headatlas.
 
         headatlas demo
         headatlas demo --out first-look

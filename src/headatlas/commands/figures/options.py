@@ -36,8 +36,9 @@ def figures(options: FiguresOptions) -> list[Path]:
 
     Figure 1: heads at work on one input. Figure 2: attention to kinds of tokens and to positions, over layers. Figure
     3: gradients, if the model has a language model head. Figure 4: entropy. Figure 5: the best heads for dependency
-    relations, if a treebank was surveyed. Of probes: their scores, the heads they use, and layers. Of `layers`: mixing
-    weights, differential and cumulative scores, and targets whose prediction changes.
+    relations, if a treebank was surveyed. Figure 6: the map of heads. A folder of `probe` has figures of the scores of
+    probes, of the heads that they use and of layers; one of `layers`, of mixing weights, of differential and cumulative
+    scores, and of targets whose prediction changes.
 
         headatlas figures atlas
         headatlas figures layers-base --beside layers-large

@@ -52,8 +52,8 @@ class PhraseOptions(Options, panel="Words and phrases"):
     """spaCy pipeline, for example en_core_web_sm, to make candidates of adjectives and nouns. Default: runs of words
     between stop words."""
     report_words: Literal["exclude", "keep"] = "exclude"
-    """Words with which abstracts and reports are written, such as "propose" and "results": exclude them from candidates
-    or keep them. With --data, scores of both are given. A spaCy pipeline keeps them."""
+    """Words typical of abstracts and reports, such as "propose" and "results": exclude them from candidates, or keep
+    them. With --data, both are scored. A spaCy pipeline keeps them."""
     pooling: Literal["mean", "max"] = "mean"
     """Attention that a word receives: the mean or the maximum of its column."""
     rows: Literal["all", "text"] = "all"

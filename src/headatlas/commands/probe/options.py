@@ -62,7 +62,7 @@ class ProbeStatisticsOptions(Options, panel="Controls and statistics"):
     mdl: bool = False
     """Also measure description length by online coding, with the first seed."""
     pair: Names | None = None
-    """Words in pairs, a dependent and its head, such as `the cat`: how the probe attention_words weighs each head for
+    """Pairs of a dependent and its head, such as `the cat`: report how the probe attention_words weighs each head for
     them."""
     bootstrap: Positive = 1000
     """Number of bootstrap replicates for intervals."""
