@@ -142,6 +142,24 @@ def test_a_terminal_keeps_one_line_per_stage(monkeypatch):
     assert "[with]" in last
 
 
+@pytest.mark.parametrize(
+    ("width", "news"),
+    [(80, "about 30 seconds left"), (160, "about 30 seconds left, then curves: about 60 seconds, a note")],
+)
+def test_a_narrow_terminal_keeps_bar_and_time_and_drops_whole_parts_of_the_news(clock, width, news):
+    screen = io.StringIO()
+    console = Console(file=screen, force_terminal=True, width=width, color_system=None, legacy_windows=False)
+    name = "Surveying coreference: 182 segments"
+    display = progress._Terminal(console)
+    with showing(display), stage(name, 100, later=("curves", 100)) as bar:
+        clock.now += 30
+        bar.advance(50, "a note")
+        display._bar.refresh()
+        (line,) = [part for part in screen.getvalue().split("\x1b[2K") if " 50% " in part][-1:]
+    assert line.startswith(f"{name} ━")
+    assert line.rstrip().endswith(news)
+
+
 def test_a_notebook_replaces_its_line(clock, monkeypatch):
     shown: list[str] = []
 

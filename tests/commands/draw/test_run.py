@@ -6,7 +6,7 @@ import pytest
 
 from headatlas.commands.draw.options import draw
 from headatlas.errors import SettingError
-from headatlas.views.figures.style import VERMILLION
+from headatlas.views.figures.style import RED
 
 TEXT = "The oldest dog saw a dog."
 
@@ -21,7 +21,7 @@ def left(axes):
 
 
 def red(axes):
-    return [text.get_text() for text in axes.texts if text.get_ha() == "right" and text.get_color() == VERMILLION]
+    return [text.get_text() for text in axes.texts if text.get_ha() == "right" and text.get_color() == RED]
 
 
 def test_words_by_default(bert):

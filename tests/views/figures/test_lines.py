@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from headatlas.errors import SettingError
 from headatlas.views.figures.lines import Panel, attention_lines, attention_lines_figure, panels_figure
-from headatlas.views.figures.style import VERMILLION, save_figure
+from headatlas.views.figures.style import RED, save_figure
 from tests.views.synthetic_tables import maps
 
 HOSTILE = [
@@ -60,10 +60,10 @@ def test_darkness_is_the_weight():
 
 def test_red_tokens_and_the_lines_that_leave_them():
     axes, lines = drawn(np.full((3, 3), 1 / 3), red={1})
-    red = np.all(lines.get_colors()[:, :3] == to_rgb(VERMILLION), axis=1)
+    red = np.all(lines.get_colors()[:, :3] == to_rgb(RED), axis=1)
     starts = np.array([int(a[1]) for a, _ in lines.get_segments()])
     assert (red == (starts == 1)).all()
-    assert [text.get_text() for text in axes.texts if text.get_color() == VERMILLION] == ["t1", "t1"]
+    assert [text.get_text() for text in axes.texts if text.get_color() == RED] == ["t1", "t1"]
 
 
 def test_red_lines_and_their_two_ends():
@@ -71,10 +71,10 @@ def test_red_lines_and_their_two_ends():
     red = {
         (int(a[1]), int(b[1]))
         for (a, b), colour in zip(lines.get_segments(), lines.get_colors(), strict=True)
-        if tuple(colour[:3]) == to_rgb(VERMILLION)
+        if tuple(colour[:3]) == to_rgb(RED)
     }
     assert red == {(0, 1)}
-    coloured = [(text.get_text(), text.get_ha()) for text in axes.texts if text.get_color() == VERMILLION]
+    coloured = [(text.get_text(), text.get_ha()) for text in axes.texts if text.get_color() == RED]
     assert coloured == [("t1", "right"), ("t2", "left")]
 
 

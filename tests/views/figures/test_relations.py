@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from headatlas.errors import SettingError
 from headatlas.results.example import RelationExample
 from headatlas.views.figures.lines import attention_lines, relation_panel, relations_figure
-from headatlas.views.figures.style import VERMILLION, save_figure
+from headatlas.views.figures.style import RED, save_figure
 from tests.views.synthetic_tables import maps
 
 WORDS = ("She", "wrote", "a", "letter", ".")
@@ -27,8 +27,8 @@ def test_gold_pairs_are_red_and_others_grey(direction, line):
         (int(a[1]), int(b[1])): tuple(colour[:3])
         for (a, b), colour in zip(lines.get_segments(), lines.get_colors(), strict=True)
     }
-    assert [pair for pair, colour in colours.items() if colour == to_rgb(VERMILLION)] == [line]
-    (grey,) = {colour for colour in colours.values() if colour != to_rgb(VERMILLION)}
+    assert [pair for pair, colour in colours.items() if colour == to_rgb(RED)] == [line]
+    (grey,) = {colour for colour in colours.values() if colour != to_rgb(RED)}
     assert len(set(grey)) == 1
     assert 0.2 < grey[0] < 0.6
 

@@ -327,6 +327,23 @@ def test_narrow_windows_do_not_scroll_sideways_and_cut_nothing(opened):
     one.page.set_viewport_size({"width": 1280, "height": 800})
 
 
+def test_a_notebook_has_room_for_one_row_of_controls_and_a_matrix_beside_the_lines(opened):
+    one = opened("#view=sentence&example=1")
+    for width in (940, 1024, 1280):
+        one.page.set_viewport_size({"width": width, "height": 550})
+        parts = one.page.locator("header > *").evaluate_all(
+            "parts => parts.map((part) => part.getBoundingClientRect())"
+        )
+        middles = [part["top"] + part["height"] / 2 for part in parts]
+        assert max(middles) - min(middles) < 6
+    one.page.set_viewport_size({"width": 940, "height": 550})
+    tops = "pictures => pictures.map((picture) => picture.getBoundingClientRect().top)"
+    expect(one.page.locator(".pair svg")).to_have_count(2)
+    lines, matrix = one.page.locator(".pair svg").evaluate_all(tops)
+    assert lines == matrix
+    one.page.set_viewport_size({"width": 1280, "height": 800})
+
+
 def test_a_causal_model_has_no_chart_of_the_next_token_and_rests_on_the_first(opened, tmp_path):
     atlas = make_atlas(tmp_path)
     positions, kinds = atlas.tables["positions"], atlas.tables["token_kinds"]

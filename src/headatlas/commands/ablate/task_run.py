@@ -108,7 +108,7 @@ def _draw_curves(
 ) -> RemovalCurves:
     total = curve_passes(options) * sum(batch.size for batch in task.batches)
     drawing = {"steps": options.steps, "seed": options.seed, "resamplings": options.bootstrap}
-    with stage(f"Removing more and more heads: {task.title}", total) as bar:
+    with stage(f"Removing ever more heads: {task.title}", total) as bar:
         curves = RemovalCurves(task, stack, replacement, **drawing, tolerance=options.tolerance, pieces=pieces, bar=bar)
         half, heads = halves_of(task, options.seed), curves.heads
         curves.add("importance", cross_fitted(importance, half, heads), single.plain)

@@ -192,7 +192,7 @@ class _Survey:
             stack=self.source.stack,
             checkpoint=self.run.checkpoint(name),
             workers=options.pool(options.device),
-            description=f"Surveying the {name.replace('-', ', ')}",
+            description=f"Surveying {name.replace('-', ', ')}",
         )
 
     def _observe_control(self, kind: str, corpus: Corpus, studies: Mapping[str, Study]) -> None:

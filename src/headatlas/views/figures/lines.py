@@ -27,7 +27,7 @@ from headatlas.studies.coreference_findings import AMONG
 from headatlas.studies.coreference_findings import labels as coreference_labels
 from headatlas.studies.dependency_findings import above
 from headatlas.views.figures.fonts import width_in_ems
-from headatlas.views.figures.style import TOKEN, VERMILLION, Picture, drawable, ink, points, styled
+from headatlas.views.figures.style import RED, TOKEN, Picture, drawable, ink, points, styled
 from headatlas.views.words.patterns import characteristic_heads
 
 Weights = NDArray[np.floating[Any]]
@@ -112,7 +112,7 @@ def attention_lines(axes: Axes, panel: Panel, font_points: float | None = None) 
                 va="center_baseline",
                 fontsize=font_points,
                 gid=TOKEN,
-                color=VERMILLION if index in chosen else ink(),
+                color=RED if index in chosen else ink(),
                 weight="bold" if index in chosen else "normal",
                 parse_math=False,
             )
@@ -126,7 +126,7 @@ def _lines(weights: Weights, is_red: NDArray[np.bool_], usual: str) -> LineColle
     start, end = start[order], end[order]
     segments = np.stack([np.stack([np.zeros_like(start), start], 1), np.stack([np.ones_like(end), end], 1)], 1)
     colours = np.empty((len(start), 4))
-    colours[:, :3] = np.where(is_red[start, end][:, None], to_rgb(VERMILLION), to_rgb(usual))
+    colours[:, :3] = np.where(is_red[start, end][:, None], to_rgb(RED), to_rgb(usual))
     colours[:, 3] = weights[start, end].clip(0, 1)
     return LineCollection(list(segments.astype(float)), colors=colours, linewidths=1.1, capstyle="round")
 

@@ -33,6 +33,7 @@ from headatlas.views.figures.fonts import FONT, FONT_POINTS, fall_back, warn_abo
 BLUE, VERMILLION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 ORANGE, SKY, BLACK = "#E69F00", "#56B4E9", "#000000"
 INK, FAINT = "#222222", "#8A8A8A"
+RED = "#DC3220"  # for what is called red; apart from INK for every common kind of colour vision
 COLOURS = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK)
 LOOKS = tuple(zip(COLOURS * 8, "os^DvPX*" * 7, strict=True))
 """Colours with markers, in the order in which series take them."""
