@@ -120,7 +120,7 @@ def slow_chunks(
             while take < len(encoded) and (take < 2 or sum(map(len, encoded[:take])) < room):
                 take += 1
             if take == 1:
-                left_out["line_left_alone" if made else "document_of_one_line"] += 1
+                left_out["line_without_a_partner" if made else "document_of_one_line"] += 1
             else:
                 chunks[f"0.{number}.{made}"] = encoded[:take]
                 made += 1
@@ -280,7 +280,7 @@ def test_what_is_left_out_is_counted() -> None:
     assert [segment.id for segment in sample.segments] == ["0.1.0", "0.2.0"]
     assert (sample.documents, sample.lines, sample.available) == (4, 8, 2)
     assert sample.left_out == {
-        "line_left_alone": 1,
+        "line_without_a_partner": 1,
         "line_without_tokens": 2,
         "document_of_one_line": 1,
         "token_cut_to_fit": 2,

@@ -42,7 +42,7 @@ def synthetic_atlas(
     model["special_tokens"] = {"cls": "[CLS]", "sep": "[SEP]"}
     text = {"segments": 3, "tokens": 300, "segments_available": 5, "documents": 2, "files": [{"file": "a.txt"}]}
     trees = {"sentences": 2, "words": 16, "documents": 1, "files": [{"file": "b.conllu"}], "label_set": "stanford"}
-    corpora = {"text": text | {"left_out": {"line_left_alone": 1234}}, "treebank": trees | {"left_out": {}}}
+    corpora = {"text": text | {"left_out": {"line_without_a_partner": 1234}}, "treebank": trees | {"left_out": {}}}
     manifest = {
         "model": model,
         "corpora": corpora,

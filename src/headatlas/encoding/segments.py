@@ -170,7 +170,7 @@ def _chunks(
         if len(gathered) >= least_lines:
             yield _Chunk(f"{name}.{number}", gathered)
         elif gathered:
-            left_out["line_left_alone" if number else "document_of_one_line"] += 1
+            left_out["line_without_a_partner" if number else "document_of_one_line"] += 1
 
 
 def encode_lines(lines: Iterable[TextLine], tokenizer: PreTrainedTokenizerBase) -> Iterator[tuple[TextLine, Encoding]]:

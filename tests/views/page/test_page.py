@@ -23,7 +23,7 @@ def test_the_page_holds_what_the_atlas_has(tmp_path):
     assert content["tables"].keys() == atlas.tables.keys()
     assert [example["corpus"] for example in content["examples"]] == ["text", "treebank", "coreference"] * 2
     assert content["comparisons"][0]["cells"]
-    assert content["notes"][1:] == ["Not run: gradients: no head", "Left out: 1,234 lines left alone (text)"]
+    assert content["notes"][1:] == ["Not run: gradients: no head", "Left out: 1,234 lines without a partner (text)"]
 
 
 def test_hostile_text_cannot_leave_its_element(tmp_path):

@@ -37,7 +37,7 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
             f"accuracy {percent(accuracy)}",
             accuracy,
             baselines={"commonest answer": commonest["accuracy"]},
-            evidence=(f"{len(significant)} heads change {_words(measure)} at p < {SIGNIFICANT:g}",),
+            evidence=(f"{len(significant)} heads change {measure_words(measure)} at p < {SIGNIFICANT:g}",),
         )
         return
     total, units = summary["heads"], counted(summary["units"], summary["unit"])
@@ -55,7 +55,7 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
     elif (fall := -float(significant["change"].iloc[0])) > 0:
         most = records(significant)[0]
         yield Finding(
-            f"Without head {most['layer']}-{most['head']}, {_words(measure)} falls most, by {_amount(fall, measure)}",
+            f"Without head {most['layer']}-{most['head']}, {measure_words(measure)} falls most, by {amount(fall, measure)}",
             fall,
             (-most["high"], -most["low"]),
             {"median head": -float(main["change"].median())},
@@ -76,7 +76,7 @@ def _power(summary: Mapping[str, Any], measure: str) -> str:
         return f"no head changes as many as {FEWEST_CHANGED} of {units}, so none could be tested"
     if summary["findable"] is None:
         return f"with {units} and so few bootstrap replicates no change could be found, however large"
-    return f"with {units} only changes above {_amount(summary['findable'], measure)} could be found"
+    return f"with {units} only changes above {amount(summary['findable'], measure)} could be found"
 
 
 def agreement_findings(summary: Mapping[str, Any]) -> Iterator[Finding]:
@@ -112,25 +112,25 @@ def curve_findings(curve: pd.DataFrame, removable: pd.DataFrame, order: str = "i
     row, random = at[order], at["random"]
     whole = float(main.loc[main["share"] == 0, "score"].iloc[0])
     yield Finding(
-        f"With {percent(share)} of the heads removed, least important first, {_words(measure)} is "
-        f"{_amount(row['score'], measure)}",
+        f"With {percent(share)} of the heads removed, least important first, {measure_words(measure)} is "
+        f"{amount(row['score'], measure)}",
         float(row["score"]),
         (float(row["low"]), float(row["high"])),
         {"all heads": whole},
         unit=_unit(measure),
         evidence=(
-            f"random orders {_amount(random['score'], measure)}, "
-            f"{_amount(random['low'], measure)} to {_amount(random['high'], measure)}",
+            f"random orders {amount(random['score'], measure)}, "
+            f"{amount(random['low'], measure)} to {amount(random['high'], measure)}",
         ),
     )
     counts = {row["order"]: row for row in records(removable[removable["measure"] == measure])}
     row, random = counts[order], counts["random"]
     if math.isnan(row["heads_removable"]):
         yield Finding(
-            f"{_words(measure).capitalize()} does not reliably fall when all heads are removed, so none can be counted"
+            f"{measure_words(measure).capitalize()} does not reliably fall when all heads are removed, so none can be counted"
         )
         return
-    lost = f"{percent(row['tolerance'])} of what heads add to {_words(measure)} is lost"
+    lost = f"{percent(row['tolerance'])} of what heads add to {measure_words(measure)} is lost"
     yield Finding(
         f"{row['heads_removable']:.0f} of {row['heads']} heads can be removed, least important first, before {lost}",
         float(row["heads_removable"]),
@@ -153,7 +153,7 @@ def set_findings(agreement: pd.DataFrame) -> Iterator[Finding]:
         if not math.isnan(row["halves"]):
             evidence.append(f"two halves of {row['set_a']} {row['halves']:.2f}")
         yield Finding(
-            f"Changes of {_words(row['measure'])} on {row['set_a']} and {row['set_b']} correlate over {row['count']} "
+            f"Changes of {measure_words(row['measure'])} on {row['set_a']} and {row['set_b']} correlate over {row['count']} "
             f"heads: Spearman {row['spearman']:.2f}",
             row["spearman"],
             (row["low"], row["high"]),
@@ -187,13 +187,14 @@ def _unit(measure: str) -> Literal["share", "nats", "number"]:
     return _UNITS.get(measure, "number")
 
 
-def _amount(value: float, measure: str) -> str:
+def amount(value: float, measure: str) -> str:
     """A score or a change with its unit."""
     unit = _unit(measure)
     return percent(value) if unit == "share" else f"{value:.2f} nats" if unit == "nats" else f"{value:.2f}"
 
 
-def _words(measure: str) -> str:
+def measure_words(measure: str) -> str:
+    """What people call a measure."""
     return measure.replace("_", " ").replace("chrf", "chrF").replace("bleu", "BLEU").replace("uas", "UAS")
 
 

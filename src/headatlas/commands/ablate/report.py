@@ -9,11 +9,13 @@ import pandas as pd
 
 from headatlas.commands.ablate.findings import (
     agreement_findings,
+    amount,
     curve_findings,
     head_findings,
     joint_findings,
     label_findings,
     matched_words_line,
+    measure_words,
     needed_findings,
     score_table,
     set_findings,
@@ -45,8 +47,8 @@ def _ablation_report(results: Atlas) -> Iterator[Item]:
             continue
         about = manifest["corpora"][task]
         yield f"  {task}: {counted(about['examples'], 'example')} of {name_files(about['files'])}"
-        scores = ", ".join(f"{name} {value:.3f}" for name, value in summary["scores"].items())
-        yield f"  - with all heads: {scores}"
+        scores = (f"{measure_words(name)} is {amount(value, name)}" for name, value in summary["scores"].items())
+        yield f"  - With all heads, {' and '.join(scores)}."
         of_task = {name: table[table["task"] == task] for name, table in tables.items() if "task" in table}
         yield from head_findings(of_task["ablation"], summary)
         yield from agreement_findings(summary)
