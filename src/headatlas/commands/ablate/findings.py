@@ -37,7 +37,7 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
             f"accuracy {percent(accuracy)}",
             accuracy,
             baselines={"commonest answer": commonest["accuracy"]},
-            evidence=(f"{len(significant)} heads change {measure_words(measure)} at p < {SIGNIFICANT:g}",),
+            evidence=(f"{len(significant)} heads change {spoken(measure)} at p < {SIGNIFICANT:g}",),
         )
         return
     total, units = summary["heads"], counted(summary["units"], summary["unit"])
@@ -55,7 +55,7 @@ def head_findings(rows: pd.DataFrame, summary: Mapping[str, Any]) -> Iterator[Fi
     elif (fall := -float(significant["change"].iloc[0])) > 0:
         most = records(significant)[0]
         yield Finding(
-            f"Without head {most['layer']}-{most['head']}, {measure_words(measure)} falls most, by {amount(fall, measure)}",
+            f"Without head {most['layer']}-{most['head']}, {spoken(measure)} falls most, by {amount(fall, measure)}",
             fall,
             (-most["high"], -most["low"]),
             {"median head": -float(main["change"].median())},
@@ -112,7 +112,7 @@ def curve_findings(curve: pd.DataFrame, removable: pd.DataFrame, order: str = "i
     row, random = at[order], at["random"]
     whole = float(main.loc[main["share"] == 0, "score"].iloc[0])
     yield Finding(
-        f"With {percent(share)} of the heads removed, least important first, {measure_words(measure)} is "
+        f"With {percent(share)} of the heads removed, least important first, {spoken(measure)} is "
         f"{amount(row['score'], measure)}",
         float(row["score"]),
         (float(row["low"]), float(row["high"])),
@@ -127,10 +127,10 @@ def curve_findings(curve: pd.DataFrame, removable: pd.DataFrame, order: str = "i
     row, random = counts[order], counts["random"]
     if math.isnan(row["heads_removable"]):
         yield Finding(
-            f"{measure_words(measure).capitalize()} does not reliably fall when all heads are removed, so none can be counted"
+            f"{spoken(measure).capitalize()} does not reliably fall when all heads are removed, so none can be counted"
         )
         return
-    lost = f"{percent(row['tolerance'])} of what heads add to {measure_words(measure)} is lost"
+    lost = f"{percent(row['tolerance'])} of what heads add to {spoken(measure)} is lost"
     yield Finding(
         f"{row['heads_removable']:.0f} of {row['heads']} heads can be removed, least important first, before {lost}",
         float(row["heads_removable"]),
@@ -153,7 +153,7 @@ def set_findings(agreement: pd.DataFrame) -> Iterator[Finding]:
         if not math.isnan(row["halves"]):
             evidence.append(f"two halves of {row['set_a']} {row['halves']:.2f}")
         yield Finding(
-            f"Changes of {measure_words(row['measure'])} on {row['set_a']} and {row['set_b']} correlate over {row['count']} "
+            f"Changes of {spoken(row['measure'])} on {row['set_a']} and {row['set_b']} correlate over {row['count']} "
             f"heads: Spearman {row['spearman']:.2f}",
             row["spearman"],
             (row["low"], row["high"]),
@@ -193,7 +193,7 @@ def amount(value: float, measure: str) -> str:
     return percent(value) if unit == "share" else f"{value:.2f} nats" if unit == "nats" else f"{value:.2f}"
 
 
-def measure_words(measure: str) -> str:
+def spoken(measure: str) -> str:
     """What people call a measure."""
     return measure.replace("_", " ").replace("chrf", "chrF").replace("bleu", "BLEU").replace("uas", "UAS")
 

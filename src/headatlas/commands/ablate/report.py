@@ -15,10 +15,10 @@ from headatlas.commands.ablate.findings import (
     joint_findings,
     label_findings,
     matched_words_line,
-    measure_words,
     needed_findings,
     score_table,
     set_findings,
+    spoken,
 )
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.shared.ending import finish, model_and_size, with_omissions
@@ -47,7 +47,7 @@ def _ablation_report(results: Atlas) -> Iterator[Item]:
             continue
         about = manifest["corpora"][task]
         yield f"  {task}: {counted(about['examples'], 'example')} of {name_files(about['files'])}"
-        scores = (f"{measure_words(name)} is {amount(value, name)}" for name, value in summary["scores"].items())
+        scores = (f"{spoken(name)} is {amount(value, name)}" for name, value in summary["scores"].items())
         yield f"  - With all heads, {' and '.join(scores)}."
         of_task = {name: table[table["task"] == task] for name, table in tables.items() if "task" in table}
         yield from head_findings(of_task["ablation"], summary)
