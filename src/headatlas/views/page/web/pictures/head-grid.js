@@ -3,6 +3,7 @@
 import { scaled } from "../data/measures.js";
 import { picture, svg } from "../dom.js";
 import { tip } from "../tip.js";
+import { headAt, onHeadKeys } from "./choosing.js";
 
 const SMALLEST_NUMBER = 8.5; // pixels of a number in a cell
 const TICK = { width: 22, height: 13 }; // pixels that the number of a head or of a layer needs
@@ -68,8 +69,6 @@ export function headGrid(heads, options) {
   node.append(ticks, under, ...rows, above, glanced, ring);
 
   let chosen = 0;
-  /** @param {Event} event */
-  const headAt = (event) => Number(/** @type {SVGElement} */ (event.target).dataset.head ?? -1);
   node.addEventListener("click", (event) => {
     if (headAt(event) < 0) return;
     choose(headAt(event));
@@ -84,19 +83,15 @@ export function headGrid(heads, options) {
     over(-1);
     tip(null, null);
   });
-  node.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      press(chosen);
-      return;
-    }
-    const target = heads.move(chosen, event.key);
-    if (target === chosen && !event.key.startsWith("Arrow")) return;
-    event.preventDefault();
-    if (target === chosen) return;
-    choose(target);
-    const { left, top, height } = cells[target].getBoundingClientRect();
-    if (node.matches(":focus")) tip({ clientX: left, clientY: top + height }, say(target));
+  onHeadKeys(node, {
+    current: () => chosen,
+    move: (head, key) => heads.move(head, key),
+    choose(target) {
+      choose(target);
+      const { left, top, height } = cells[target].getBoundingClientRect();
+      if (node.matches(":focus")) tip({ clientX: left, clientY: top + height }, say(target));
+    },
+    press,
   });
   node.addEventListener("blur", () => tip(null, null));
 

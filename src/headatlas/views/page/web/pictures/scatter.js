@@ -2,6 +2,7 @@
 
 import { button, element, picture, svg } from "../dom.js";
 import { tip } from "../tip.js";
+import { headAt } from "./choosing.js";
 
 export const MARGIN = 34;
 const NAME = { width: 30, height: 13 }; // pixels that a head's name takes
@@ -131,8 +132,6 @@ export function headScatter(heads, places, options) {
     window.addEventListener("pointerup", end);
   }
 
-  /** @param {Event} event */
-  const headAt = (event) => Number(/** @type {SVGElement} */ (event.target).dataset.head ?? -1);
   node.addEventListener("click", (event) => !dragged && headAt(event) >= 0 && choose(headAt(event)));
   node.addEventListener("pointerdown", startDragging);
   node.addEventListener(

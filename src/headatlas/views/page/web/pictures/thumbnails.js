@@ -8,6 +8,7 @@ import { keyGroups, layerOf } from "../data/several.js";
 import { isSink, withoutSink } from "../data/sink.js";
 import { element, picture, svg } from "../dom.js";
 import { tip } from "../tip.js";
+import { headAt, onHeadKeys } from "./choosing.js";
 import { channels } from "./palette.js";
 
 const SHARP = 2; // pixels of the screen for one of the picture
@@ -110,24 +111,11 @@ export function thumbnails(heads, { example, width, sink, shared, colours, say, 
   }
 
   let current = 0;
-  /** @param {Event} event */
-  const headAt = (event) => Number(/** @type {SVGElement} */ (event.target).dataset.head ?? -1);
   node.addEventListener("click", (event) => headAt(event) >= 0 && choose(headAt(event)));
   node.addEventListener("dblclick", (event) => headAt(event) >= 0 && press(headAt(event)));
   node.addEventListener("pointermove", (event) => tip(event, headAt(event) >= 0 ? say(headAt(event)) : null));
   node.addEventListener("pointerleave", (event) => tip(event, null));
-  node.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" || event.key === " ") {
-      event.preventDefault();
-      press(current);
-      return;
-    }
-    const target = heads.move(current, layout.turned(event.key));
-    if (target === current && !event.key.startsWith("Arrow")) return;
-    event.preventDefault();
-    event.stopPropagation();
-    if (target !== current) choose(target);
-  });
+  onHeadKeys(node, { current: () => current, move: (head, key) => heads.move(head, layout.turned(key)), choose, press });
 
   return {
     node,
