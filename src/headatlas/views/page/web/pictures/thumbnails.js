@@ -115,7 +115,9 @@ export function thumbnails(heads, { example, width, sink, shared, colours, say, 
   node.addEventListener("dblclick", (event) => headAt(event) >= 0 && press(headAt(event)));
   node.addEventListener("pointermove", (event) => tip(event, headAt(event) >= 0 ? say(headAt(event)) : null));
   node.addEventListener("pointerleave", (event) => tip(event, null));
-  onHeadKeys(node, { current: () => current, move: (head, key) => heads.move(head, layout.turned(key)), choose, press });
+  /** @param {number} head @param {string} key */
+  const move = (head, key) => heads.move(head, layout.turned(key));
+  onHeadKeys(node, { current: () => current, move, choose, press });
 
   return {
     node,
