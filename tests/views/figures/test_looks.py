@@ -174,7 +174,7 @@ def test_words_that_occur_nowhere_are_refused(atlas, tmp_path):
 def test_words_from_a_file(atlas, tmp_path, monkeypatch, content, message):
     (tmp_path / "words.json").write_text(content, encoding="utf-8")
     part = SyntheticAtlas(tmp_path, {"positions": atlas.tables["positions"]}, atlas.manifest, [])
-    monkeypatch.setattr("headatlas.results.comparison.open_results", lambda _: part)
+    monkeypatch.setattr("headatlas.results.atlas.open_results", lambda _: part)
     ended = typed("figures", tmp_path, "--words", tmp_path / "words.json", "--out", tmp_path / "drawn")
     if message:
         assert message in " ".join(ended.stderr.split())
