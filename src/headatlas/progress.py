@@ -131,11 +131,8 @@ class Stage:
         pace, left = self.seconds_per_unit, self.seconds_left
         if pace is None or left is None or left <= 0:
             return ""
-        later = (
-            f", then {self.later[0]}: about {spoken_duration(pace * self.later[1])}"
-            if self.later and with_later
-            else ""
-        )
+        name, work = (self.later or ("", 0)) if with_later else ("", 0)
+        later = f", then {name}: about {spoken_duration(pace * work)}" if name else ""
         return f"about {spoken_duration(left)} left{later}"
 
     def __enter__(self) -> Self:

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 else:  # importing the classes would import torch and pandas, which --help must not wait for
     Model = Atlas = PreTrainedModel = PreTrainedTokenizerBase = object
 
+NETWORK = InPython("In Python also a loaded model, or a network of transformers with its tokenizer.")
+TOKENIZER = InPython("In Python, the second argument may also be the tokenizer of a network.")
+
 
 def _tell(address: str) -> None:
     print(f"Explore at {address}\nThe page shows how far the model is loaded. Stop with Ctrl-C.", flush=True)
@@ -30,19 +33,12 @@ def _tell(address: str) -> None:
 class ExploreOptions(LoadOptions):
     """The options of `explore`."""
 
-    model: Annotated[
-        str | Model | PreTrainedModel | None,
-        TYPED_MODEL,
-        InPython("In Python also a loaded model, or a network of transformers with its tokenizer."),
-    ] = field(default=None, kw_only=False)
+    model: Annotated[str | Model | PreTrainedModel | None, TYPED_MODEL, NETWORK] = field(default=None, kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a folder; a .gguf file; or an embedded model. Default:
     the model of the atlas, or embedded-mlm."""
-    atlas: Annotated[
-        str | Path | Atlas | PreTrainedTokenizerBase | None,
-        RESULTS,
-        MUST_EXIST,
-        InPython("In Python, the second argument may also be the tokenizer of a network."),
-    ] = field(default=None, kw_only=False)
+    atlas: Annotated[str | Path | Atlas | PreTrainedTokenizerBase | None, RESULTS, MUST_EXIST, TOKENIZER] = field(
+        default=None, kw_only=False
+    )
     """Folder made by `headatlas survey`, to show its page too. It may be given in place of MODEL."""
     text: str | None = None
     """Text to show first."""

@@ -9,10 +9,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from headatlas.commands.shared.command import command
-from headatlas.commands.shared.options import MUST_EXIST, Folder, Options, ResultsFolder
-from headatlas.errors import SettingError, first_line
-
-EXAMPLE = 'Write, for example, {"layer": "couche"}.'
+from headatlas.commands.shared.options import Folder, Options, Pairs, ResultsFolder
+from headatlas.errors import SettingError
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,9 +23,8 @@ class FiguresOptions(Options):
     """Folder to write to. Default: DIR/figures."""
     beside: ResultsFolder | None = None
     """Another folder of `headatlas layers`: draw the layers of both models side by side."""
-    words: Annotated[str | Path | None, Parameter(metavar="FILE"), MUST_EXIST] = None
-    """Words to write instead of others, for labels in another language: a JSON file such as
-    {"layer": "couche", "previous token": "mot précédent"}."""
+    words: Annotated[Pairs | None, Parameter(metavar="WORDS=OTHERS...")] = None
+    """Words to write instead of others, for labels in another language: layer=couche "previous token=mot précédent"."""
 
 
 @command(FiguresOptions)
@@ -42,27 +39,15 @@ def figures(options: FiguresOptions) -> list[Path]:
 
         headatlas figures atlas
         headatlas figures layers-base --beside layers-large
-        headatlas figures atlas --words french.json --out figures-fr
+        headatlas figures atlas --words layer=couche "next token=mot suivant" --out figures-fr
     """
     from headatlas.results.atlas import open_results
     from headatlas.views.figures.write import write_beside, write_figures
 
     results = open_results(options.folder)
     out = None if options.out is None else Path(options.out)
-    words = None if options.words is None else _read_words(Path(options.words))
+    if not all((options.words or {}).values()):
+        raise SettingError("--words takes words and others to write instead, such as layer=couche.")
     if options.beside is not None:
-        return write_beside(Path(options.folder), Path(options.beside), out, words=words)
-    return write_figures(results, out, words=words)
-
-
-def _read_words(path: Path) -> dict[str, str]:
-    from headatlas.files import parse_json
-    from headatlas.limits import LARGEST_JSON, read_within
-
-    try:
-        words = parse_json(read_within(path, LARGEST_JSON).decode("utf-8"))
-    except (OSError, ValueError) as error:
-        raise SettingError(f"{path}: not a JSON file ({first_line(error)}). {EXAMPLE}") from error
-    if not isinstance(words, dict) or not all(word and isinstance(other, str) for word, other in words.items()):
-        raise SettingError(f"{path}: not an object of words and their translations. {EXAMPLE}")
-    return words
+        return write_beside(Path(options.folder), Path(options.beside), out, words=options.words)
+    return write_figures(results, out, words=options.words)

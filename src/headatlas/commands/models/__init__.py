@@ -5,7 +5,7 @@ from headatlas.commands.shared.entry import Entry
 ENTRY = Entry(
     "Look",
     6,
-    "models.report:report_models",
+    "shared.printing:report_models",
     printing="shared.printing:RowOptions",
     arguments="",
     in_python=False,

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.options import Options
-
-if TYPE_CHECKING:
-    from headatlas.models.embedded import EmbeddedModel
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +15,7 @@ class ModelsOptions(Options):
 
 
 @command(ModelsOptions)
-def models(_options: ModelsOptions) -> list[EmbeddedModel]:
+def models(_options: ModelsOptions) -> list[dict[str, Any]]:
     """List the embedded models: real weights that install with pip and need no model hub.
 
     Any other MODEL is a folder or a .gguf file on this machine, or a name on the Hugging Face hub: encoders, decoders
@@ -30,4 +27,8 @@ def models(_options: ModelsOptions) -> list[EmbeddedModel]:
     """
     from headatlas.models.embedded import EMBEDDED
 
-    return [*EMBEDDED.values()]
+    known = ("name", "about", "licence", "package", "version", "install")
+    return [
+        {name: getattr(model, name) for name in known} | {"installed": model.locate() is not None}
+        for model in EMBEDDED.values()
+    ]

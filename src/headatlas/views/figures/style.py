@@ -11,7 +11,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from difflib import get_close_matches
 from io import BytesIO
 from pathlib import Path
 from typing import Any, cast
@@ -43,7 +42,6 @@ FORMATS = ("svg", "png", "pdf")
 PNG_DPI = 200
 _SCREEN_DPI = 120
 _LONGEST_TITLE, _TITLE_LINES = 90, 1.7
-_LABELS_NAMED = 12  # in an error
 
 HOUSE = "headatlas"
 Style = str | Path | Mapping[str, Any] | None
@@ -231,44 +229,33 @@ def _explain(signature: inspect.Signature) -> str:
 
 
 class Glossary(dict[str, str]):
-    """Words to write instead of others in labels, of any number of figures.
-
-    Attributes:
-        met: Those that have been replaced so far.
-        labels: The labels so far, as they were.
-    """
+    """Words to write instead of others in labels; `met` are those that have been replaced in any figure so far."""
 
     def __init__(self, words: Mapping[str, str]) -> None:
         super().__init__(words)
         self.met: set[str] = set()
-        self.labels: list[str] = []
-        phrases = "|".join(map(re.escape, sorted(words, key=len, reverse=True)))
-        self._pattern = re.compile(rf"(?<!\w)(?:{phrases})(?!\w)")
 
     def translate(self, texts: Iterable[Text], all_axes: Iterable[Axes]) -> None:
         """Replace words in labels, the longest first. Tokens stay as the model reads them."""
+        phrases = "|".join(map(re.escape, sorted(self, key=len, reverse=True)))
+        pattern = re.compile(rf"(?<!\w)(?:{phrases})(?!\w)")
+
+        def replaced(text: str) -> str:
+            self.met.update(pattern.findall(text))
+            return pattern.sub(lambda found: self[found[0]], text)
+
         for text in texts:
             if text.get_gid() != TOKEN:
-                text.set_text(self._replaced(text.get_text()))
+                text.set_text(replaced(text.get_text()))
         for axis in (axis for axes in all_axes for axis in (axes.xaxis, axes.yaxis)):
             formatter = axis.get_major_formatter()
             if isinstance(formatter, FixedFormatter):
-                formatter.seq = list(map(self._replaced, formatter.seq))
-
-    def _replaced(self, text: str) -> str:
-        self.labels.append(text)
-        self.met.update(self._pattern.findall(text))
-        return self._pattern.sub(lambda found: self[found[0]], text)
+                formatter.seq = list(map(replaced, formatter.seq))
 
     def refuse_unmet(self) -> None:
         """Raise SettingError if there is a word that has occurred in no label."""
-        unmet = next((word for word in self if word not in self.met), None)
-        if unmet is not None:
-            labels = [label for label in dict.fromkeys(self.labels) if re.search(r"[^\W\d]", label)]
-            similar = get_close_matches(unmet, labels, 1)
-            known = f"Labels are: {', '.join(map(repr, labels[:_LABELS_NAMED]))}"
-            hint = f"Did you mean {similar[0]!r}?" if similar else f"{known}."
-            raise SettingError(f"No label has the words {unmet!r}, so they cannot be replaced. {hint}")
+        for word in self.keys() - self.met:
+            raise SettingError(f"No label has {word!r}. headatlas.figures.label_words(figure) lists those of a figure.")
 
 
 def label_words(figure: Figure) -> list[str]:
