@@ -34,7 +34,6 @@ _MOST_GUESSED = 0.9  # of a unit
 _FIRST_ESTIMATE = 2.0  # seconds after which there is one
 _LONG = 30.0  # seconds: a log gets an estimate of longer stages only
 _NOTEBOOK_SECONDS = 0.5  # between two updates
-_BESIDE_BAR = 15  # columns of percent, time and gaps
 
 
 class Display(Protocol):
@@ -126,13 +125,12 @@ class Stage:
         pace = self.seconds_per_unit
         return None if pace is None or self.total is None else pace * (self.total - self.completed)
 
-    def estimate(self, with_later: bool = True) -> str:
+    def estimate(self) -> str:
         """Say how long the rest of the stage will take, and what follows; empty before that can be said."""
         pace, left = self.seconds_per_unit, self.seconds_left
         if pace is None or left is None or left <= 0:
             return ""
-        name, work = (self.later or ("", 0)) if with_later else ("", 0)
-        later = f", then {name}: about {spoken_duration(pace * work)}" if name else ""
+        later = f", then {self.later[0]}: about {spoken_duration(pace * self.later[1])}" if self.later else ""
         return f"about {spoken_duration(left)} left{later}"
 
     def __enter__(self) -> Self:
@@ -279,10 +277,10 @@ class _Terminal:
         from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
         from rich.table import Column
 
-        wide = self._console.width
-        bar = 8 if wide < 100 else 24
-        longest = max(20, wide - bar - _BESIDE_BAR - len("about 59 seconds left"))
-        self._room = wide - min(len(stage.name), longest) - bar - _BESIDE_BAR
+        bar = 8 if self._console.width < 100 else 24
+        room = self._console.width - bar - len(" 100% 0:00:00  ")
+        longest = max(20, room - len("about 59 seconds left"))
+        self._room = room - min(len(stage.name), longest)
         name_column = Column(overflow="ellipsis", no_wrap=True, max_width=longest)
         self._bar = Progress(
             TextColumn("{task.description}", markup=False, table_column=name_column),
@@ -296,9 +294,9 @@ class _Terminal:
         self._bar.start()
 
     def update(self, stage: Stage) -> None:
-        shorter = (stage.estimate(), stage.estimate(with_later=False))
-        whole = ", ".join(filter(None, (shorter[0], stage.note)))
-        news = next((text for text in (whole, *shorter) if len(text) <= self._room), "")
+        left = stage.estimate()
+        whole = ", ".join(filter(None, (left, stage.note)))
+        news = next((text for text in (whole, left, left.partition(",")[0]) if len(text) <= self._room), "")
         self._bar.update(self._task, completed=stage.completed, news=news)
 
     def end(self, stage: Stage, finished: bool) -> None:

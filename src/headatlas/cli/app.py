@@ -28,7 +28,6 @@ from headatlas.commands.shared.command import annotate, explain
 from headatlas.commands.shared.entry import Entry, Panel, function_of, list_entries, load, summary_of
 from headatlas.commands.shared.models import refuse_unknown_model
 from headatlas.commands.shared.options import list_options, refuse_missing
-from headatlas.commands.shared.printing import report_shard
 from headatlas.errors import HeadatlasError, SurveyInterruptedError, is_out_of_memory, out_of_memory, printable
 from headatlas.progress import Stage, showing, stage
 
@@ -124,9 +123,9 @@ def _typed(name: str, function: Any, entry: Entry) -> Callable[..., None]:
             if not entry.light and SLOW[0] not in sys.modules:
                 import_slowly(name.replace("-", "_"))
             result = function.run(options)
-            report = load(entry.report) if getattr(options, "shard", None) is None else report_shard
-            from headatlas.commands.shared.report import show  # slow
+            from headatlas.commands.shared.report import report_shard, show  # slow
 
+            report = load(entry.report) if getattr(options, "shard", None) is None else report_shard
             for line in show(report(result, options, printing), name, quiet=quiet, as_json=as_json):
                 print(line)
 

@@ -55,8 +55,7 @@ class View:
 
     def records(self) -> list[dict[str, Any]]:
         """The rows of the frame as values that JSON can hold: a number that is missing or infinite is None."""
-        known = self.frame.notna() & ~self.frame.isin([math.inf, -math.inf])
-        return records(self.frame.astype(object).where(known, None))
+        return records(self.frame.astype(object).mask(self.frame.isna() | self.frame.isin([math.inf, -math.inf]), None))
 
 
 def plain_view(frame: pd.DataFrame, *title: str) -> View:

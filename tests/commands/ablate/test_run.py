@@ -13,7 +13,7 @@ from headatlas import merge, survey
 from headatlas.commands.ablate.options import AblateOptions, ablate
 from headatlas.commands.ablate.passes import HeadRemoval
 from headatlas.commands.ablate.report import report_ablate
-from headatlas.commands.shared.printing import DrawingOptions
+from headatlas.commands.shared.printing import FigureOptions
 from headatlas.corpora.sample import sample_text, sample_treebank
 from headatlas.errors import AtlasError, CorpusError, HeadatlasError, ModelError, SettingError
 from headatlas.results.atlas import open_results
@@ -126,7 +126,7 @@ def test_other_sets_of_a_task_and_labels_of_a_survey(bert, data, surveyed, tmp_p
     written = {path.name for path in write_figures(results, tmp_path, ["svg"])}
     assert "set_changes.svg" in written
     report = list(
-        report_ablate(results, AblateOptions(bert, **options | {"out": tmp_path}), DrawingOptions(figures=False))
+        report_ablate(results, AblateOptions(bert, **options | {"out": tmp_path}), FigureOptions(figures=False))
     )
     assert any("heads have a label in the survey" in str(line) for line in report)
     assert not any("largest losses" in str(line) for line in report)

@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Intervene", 1, "ablate.report:report_ablate", printing="shared.printing:DrawingOptions", resumes=True)
+ENTRY = Entry("Intervene", 1, "ablate.report:report_ablate", printing="shared.printing:FigureOptions", resumes=True)

@@ -22,14 +22,14 @@ from headatlas.commands.ablate.findings import (
 )
 from headatlas.commands.ablate.options import AblateOptions
 from headatlas.commands.shared.ending import finish, model_and_size, with_omissions
-from headatlas.commands.shared.printing import DrawingOptions
+from headatlas.commands.shared.printing import FigureOptions
 from headatlas.commands.shared.report import Item
 from headatlas.corpora.files import name_files
 from headatlas.results.atlas import Atlas
 from headatlas.wording import counted
 
 
-def report_ablate(results: Atlas, options: AblateOptions, printing: DrawingOptions) -> Iterator[Item]:
+def report_ablate(results: Atlas, options: AblateOptions, printing: FigureOptions) -> Iterator[Item]:
     """Say what removing heads did to every task, and draw figures."""
     report = with_omissions(_ablation_report(results), results.manifest)
     choice = f"--by importance --share 0.3 --ablation {results.folder}"

@@ -10,7 +10,7 @@ from headatlas.commands.shared.entry import Entry
 ENTRY = Entry(
     "Start here",
     3,
-    "shared.printing:report_nothing",
+    "shared.report:report_nothing",
     printing="shared.printing:NoOptions",
     arguments="[MODEL] [ATLAS] ",
     light=True,

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.models import TYPED_MODEL, LoadOptions
-from headatlas.commands.shared.options import MUST_EXIST, RESULTS, Bounds, InPython, OnByDefault
+from headatlas.commands.shared.options import MUST_EXIST, RESULTS, Bounds, OnByDefault
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from headatlas.results.atlas import Atlas
 else:  # importing the classes would import torch and pandas, which --help must not wait for
     Model = Atlas = PreTrainedModel = PreTrainedTokenizerBase = object
-
-NETWORK = InPython("In Python also a loaded model, or a network of transformers with its tokenizer.")
-TOKENIZER = InPython("In Python, the second argument may also be the tokenizer of a network.")
 
 
 def _tell(address: str) -> None:
@@ -33,10 +30,10 @@ def _tell(address: str) -> None:
 class ExploreOptions(LoadOptions):
     """The options of `explore`."""
 
-    model: Annotated[str | Model | PreTrainedModel | None, TYPED_MODEL, NETWORK] = field(default=None, kw_only=False)
+    model: Annotated[str | Model | PreTrainedModel | None, TYPED_MODEL] = field(default=None, kw_only=False)
     """Name on the Hugging Face hub, optionally with @revision; a folder; a .gguf file; or an embedded model. Default:
     the model of the atlas, or embedded-mlm."""
-    atlas: Annotated[str | Path | Atlas | PreTrainedTokenizerBase | None, RESULTS, MUST_EXIST, TOKENIZER] = field(
+    atlas: Annotated[str | Path | Atlas | PreTrainedTokenizerBase | None, RESULTS, MUST_EXIST] = field(
         default=None, kw_only=False
     )
     """Folder made by `headatlas survey`, to show its page too. It may be given in place of MODEL."""

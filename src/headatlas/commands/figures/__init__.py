@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Look", 5, "shared.printing:report_figures", arguments="DIR ", in_python=False)
+ENTRY = Entry("Look", 5, "shared.report:report_figures", arguments="DIR ", in_python=False)

@@ -12,7 +12,7 @@ from headatlas.commands.ablate.tasks import Needs
 from headatlas.commands.shared.entry import Entry
 
 ENTRY = Entry(
-    "Survey", 3, "keyphrases.report:report_keyphrases", printing="shared.printing:DrawingOptions", resumes=True
+    "Survey", 3, "keyphrases.report:report_keyphrases", printing="shared.printing:FigureOptions", resumes=True
 )
 ADDS = {
     "headatlas.corpora": {"keyphrases": f"{__name__}.corpus:KeyphraseCorpus"},

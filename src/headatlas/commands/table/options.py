@@ -58,8 +58,7 @@ def table(options: TableOptions) -> View:
 
     results = open_results(options.folder)
     if options.name is None:
-        next_step = f"Next: headatlas table {options.folder} NAME"
-        view = replace(list_tables(results), notes=(next_step,))
+        view = replace(list_tables(results), notes=(f"Next: headatlas table {options.folder} NAME",))
     else:
         view = view_of(results, options.name, raw=options.raw)
     return view.chosen(options.sort, options.rows)

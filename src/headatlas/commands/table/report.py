@@ -28,5 +28,5 @@ def report_table(view: View, options: TableOptions, printing: RowOptions) -> Ite
             raise SettingError("--json and --format both say how to print the table. Remove one of the two options.")
         yield Listed((), view.records(), next=(listing,) if options.name else ())
     else:
-        columns = shutil.get_terminal_size(fallback=(0, 0)).columns
-        yield Listed((render(view, chosen, columns or None).removesuffix("\n"),), [])
+        width = shutil.get_terminal_size(fallback=(0, 0)).columns or None
+        yield Listed((render(view, chosen, width).removesuffix("\n"),), [])

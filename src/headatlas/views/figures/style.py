@@ -169,8 +169,8 @@ class Looks:
         with applied(self.style), quiet_about_glyphs():
             before: set[Artist] = set()
             if self.ax is not None:
-                own = {self.ax, *self.ax.findobj(Text)}  # its labels exist before they are written
-                before = {*figure_of(self.ax).findobj(Text), *figure_of(self.ax).axes} - own
+                around = {*figure_of(self.ax).findobj(Text), *figure_of(self.ax).axes}
+                before = around - {self.ax, *self.ax.findobj(Text)}  # whose labels exist before they are written
             figure = draw()
             if self.ax is not None and self.title:
                 self.ax.set_title(self.title, loc="left", pad=_height_above(self.ax))

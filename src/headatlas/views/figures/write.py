@@ -40,8 +40,7 @@ def write_figures(
     Returns:
         The files.
     """
-    if glossary := Glossary(looks.get("words") or {}):
-        looks["words"] = glossary
+    looks["words"] = glossary = Glossary(looks.get("words") or {})
     folder = own_subfolder(results.folder, "figures") if folder is None else folder
     drawn = comparison_figures(results, **looks) if isinstance(results, Comparison) else _figures(results, **looks)
     paths = []
