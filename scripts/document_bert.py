@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from headatlas.commands.reproduce.claims.claim import MARGINS, WIDEST
+from headatlas.commands.reproduce.claim import MARGINS, WIDEST
 from headatlas.results.atlas import Atlas
 from headatlas.results.rendering import markdown_text
 from headatlas.views.published.views import counts, reproduction_view

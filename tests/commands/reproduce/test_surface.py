@@ -7,8 +7,8 @@ import math
 import pandas as pd
 import pytest
 
+from headatlas.commands.reproduce.claim import at_depth
 from headatlas.commands.reproduce.claims import judge
-from headatlas.commands.reproduce.claims.claim import at_depth
 from headatlas.commands.reproduce.claims.surface import SURFACE, layer_means
 
 LAYERS, HEADS = 12, 12

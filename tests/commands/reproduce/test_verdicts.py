@@ -8,8 +8,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as some
 
+from headatlas.commands.reproduce.claim import WIDEST, Answer, Claim, Estimate, agrees, number
 from headatlas.commands.reproduce.claims import CLAIMS, judge
-from headatlas.commands.reproduce.claims.claim import WIDEST, Answer, Claim, Estimate, agrees, number
 from headatlas.commands.reproduce.run import table_of
 from headatlas.results.tables import TABLES
 

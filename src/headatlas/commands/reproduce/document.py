@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from headatlas.commands.reproduce.claims.claim import MARGINS, WIDEST
+from headatlas.commands.reproduce.claim import MARGINS, WIDEST
 from headatlas.results.atlas import Atlas
 from headatlas.results.folder import Results
 from headatlas.results.rendering import markdown_text, render
@@ -41,8 +41,8 @@ RULES = (
 )
 
 
-def report_text(atlas: Atlas, probed: Results | None) -> str:
-    """The report as Markdown. atlas: of the survey, with the table `reproduction`; probed: of the probes."""
+def report_text(atlas: Atlas, probed: Results | None, others: Sequence[str]) -> str:
+    """The report as Markdown. atlas: of the survey, with the table `reproduction`; others: what --results are of."""
     table = atlas.tables["reproduction"]
     model, paper = atlas.manifest["model"], source("dependencies")
     name, heads = markdown_text(model["name"]), model["heads"]
@@ -50,7 +50,7 @@ def report_text(atlas: Atlas, probed: Results | None) -> str:
         f"# {paper.paper} with {name}",
         f"**{counts(table)}** The paper's model is {paper.model}; this is {name}, with {sum(heads)} heads in "
         f"{len(heads)} layers.",
-        "\n".join(f"- {markdown_text(line)}" for line in _corpora(atlas, probed)),
+        "\n".join(f"- {markdown_text(line)}" for line in (*_corpora(atlas, probed), *others)),
         "## When a number or finding counts as reproduced",
         RULES,
     ]

@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import BatchOptions, LoadOptions, ModelName
-from headatlas.commands.shared.options import Files, Folder, Options, Positive, PythonOnly
+from headatlas.commands.shared.options import Files, Folder, Folders, Options, Positive, PythonOnly
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ With them:
   headatlas reproduce clark2019 --wikipedia wiki.test.raw --ptb-train gum-train.conllx --ptb-dev gum-dev.conllx \\
       --conll2012 ontogum_dev.conll --glove glove-6b-50d --out clark2019
 
-Another model: --model, such as embedded-mlm, which needs no download.
+Another model: --model, such as embedded-mlm, which needs no download. What is claimed of removing heads, layers and
+other tasks is answered by folders of headatlas ablate, layers and others, given with --results.
 """
 
 
@@ -78,6 +79,9 @@ class ReproduceOptions(ProbingOptions, LoadOptions, BatchOptions, FormatOptions)
     """CoNLL-2012 coreference, for table 2."""
     glove: Annotated[str | Path | None, Parameter(metavar="FILE")] = None
     """GloVe vectors, for table 3; or glove-6b-50d, the default if it is installed."""
+    results: Folders = ()
+    """Finished folders of other commands, for the claims that these answer: ablate, layers, prune and others of this
+    model, also with random weights as their control; ablate --task translation and survey also of another."""
     out: Folder = "clark2019"
     """Folder to write to. An unfinished run resumes."""
     segments: Positive = 1000

@@ -12,10 +12,12 @@ import pandas as pd
 
 from headatlas.choices import Definitions, RandomWeights
 from headatlas.commands.probe.options import WITH_WORDS, probe
-from headatlas.commands.reproduce.claims import CLAIMS, Check, Tables, judge
+from headatlas.commands.reproduce.claims import CLAIMS, Check, Claim, Tables, judge
 from headatlas.commands.reproduce.claims.probes import PROBES, USED, of_random_weights
 from headatlas.commands.reproduce.document import REPORT, report_text
 from headatlas.commands.reproduce.options import ReproduceOptions
+from headatlas.commands.reproduce.results import TRAINED, read_results, sources_of
+from headatlas.commands.shared.options import list_given
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.run import run_survey
 from headatlas.corpora.coreference.read import read_coreference
@@ -99,6 +101,7 @@ def run_reproduce(options: ReproduceOptions) -> Atlas:
 def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
     with stage("Reading all inputs"):
         files, vectors = read_inputs(options)
+        results = read_results(list_given(options.results), str(options.model))
     shared: dict[str, Any] = {name: getattr(options, name) for name in SHARED}
     surveying = PaperSurveyOptions(
         options.model,
@@ -131,25 +134,39 @@ def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
             control="fresh",
             **shared,
         )
-    return _finish(atlas, random, probed, files)
+    return _finish(atlas, random, probed, files, results)
 
 
-def _finish(atlas: Atlas, random: Mapping[RandomWeights, Atlas], probed: Results | None, files: Files) -> Atlas:
-    """The table, the figures, the page and the report, from what has been run."""
+def _finish(
+    atlas: Atlas,
+    random: Mapping[RandomWeights, Atlas],
+    probed: Results | None,
+    files: Files,
+    results: Mapping[str, Tables],
+) -> Atlas:
+    """The table, the figures, the page and the report, from what has been run. results: as of `read_results`."""
     trained = dict(probed.tables) if probed else {}
-    tables: Tables = _tables(atlas) | trained
-    of_random: dict[str, Tables] = {kind: _tables(theirs) for kind, theirs in random.items()}
+    others = results[TRAINED]
+    tables: Tables = {**others, **_tables(atlas), **trained}
+    of_random: dict[str, Tables] = {kind: {**results[kind], **_tables(theirs)} for kind, theirs in random.items()}
     if probed:
         of_random["fresh"] = {**of_random["fresh"], **of_random_weights(trained)}
-    checks = [judge(claim, tables, of_random, missing_tables(atlas, files)) for claim in CLAIMS]
+    missing = missing_tables(atlas, files)
+    checks = [_sourced(judge(claim, tables, of_random, missing), claim, others) for claim in CLAIMS]
     add_table(atlas.folder, "reproduction", table_of(checks))
     finished = Atlas(atlas.folder)
     for drawn in (finished, probed):
         if drawn is not None:
             write_figures(drawn, atlas.folder / "figures")
     write_page(finished)
-    write_text(atlas.folder / REPORT, report_text(finished, probed))
+    write_text(atlas.folder / REPORT, report_text(finished, probed, sources_of(others)))
     return finished
+
+
+def _sourced(check: Check, claim: Claim, others: Tables) -> Check:
+    """The verdict, with the other folders that it rests on."""
+    sources = sources_of({name: others[name] for name in claim.tables if name in others})
+    return replace(check, ours=f"{check.ours} ({'; '.join(sources)})") if sources and check.ours else check
 
 
 def _tables(atlas: Atlas) -> dict[str, pd.DataFrame]:

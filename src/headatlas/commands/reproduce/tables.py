@@ -13,7 +13,7 @@ REPRODUCTION = Table(
         Key("item", "what the number measures, or the finding"),
         Value(
             "decided_by",
-            "model; corpus: it checks the corpus, whatever the model; comparison: the rule names random weights itself",
+            "model; corpus: the same whatever the model, a check; comparison: the rule names its control itself",
             "text",
         ),
         Value("unit", "%, nats, heads, words (of an offset), head (layer-head), or finding", "text"),
@@ -23,7 +23,11 @@ REPRODUCTION = Table(
         Value("our_value", "as a number"),
         Value("difference", "our_value - published_value, in the unit"),
         *interval("our 95 % interval, in the unit; empty where there is none", "our_value"),
-        Value("verdict", "reproduced, differs, not decided (random weights do the same), or not run", "text"),
+        Value(
+            "verdict",
+            "reproduced, differs, not decided (random weights do the same, or were not run), or not run",
+            "text",
+        ),
         Value("fresh", "as ours, of the same network with fresh random weights", "text"),
         Value("shuffled", "as ours, of the same network with shuffled weights", "text"),
         Value("met_by", "which random networks meet the rule too, or come too close to ours", "text"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from headatlas.commands.reproduce.claims.claim import MARGINS, Answer, Claim, Estimate, Row, Tables, number
+from headatlas.commands.reproduce.claim import MARGINS, Answer, Claim, Estimate, Row, Tables, number
 from headatlas.tables import records
 from headatlas.views.published.compare import METHODS, READINGS, best_heads, head
 from headatlas.views.published.tables import published_coreference

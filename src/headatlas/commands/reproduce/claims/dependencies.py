@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pandas as pd
 
-from headatlas.commands.reproduce.claims.claim import MARGINS, Answer, Claim, Estimate, Row, Tables, number
+from headatlas.commands.reproduce.claim import MARGINS, Answer, Claim, Estimate, Row, Tables, number
 from headatlas.studies.labels import MOSTLY
 from headatlas.tables import records
 from headatlas.views.published.compare import arrow, head

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from headatlas.commands.reproduce.claims.claim import MARGINS, Answer, Claim, Estimate, Tables, number
+from headatlas.commands.reproduce.claim import MARGINS, Answer, Claim, Estimate, Tables, number
 from headatlas.tables import records
 from headatlas.views.published.compare import NAMES, summarise_probes
 from headatlas.views.published.tables import published_probes
@@ -105,29 +105,3 @@ SECTION_5 = (
           f"edges found surely less than {100 * NEAR:.0f} points apart, random weights far below", near_structural,
           "80 and 77", decided_by="comparison", lacking="--glove"),
 )  # fmt: skip
-
-
-def _nothing(_: Tables) -> Answer | None:
-    return None
-
-
-def elsewhere(number: int, place: str, item: str, lacking: str, published: str = "yes") -> Claim:
-    """A claim that the command `lacking` answers."""
-    return Claim(number, place, item, ("elsewhere",), "by the command named", _nothing, published, lacking=lacking)
-
-
-ELSEWHERE = (
-    elsewhere(8, "section 3.2", "the uncased model is alike", "headatlas compare, with a survey of the other model"),
-    elsewhere(35, "section 7", "heads with a known behaviour matter most", "headatlas ablate --atlas"),
-    elsewhere(36, "figures 1 and 5", "heads at work on single sentences", "a reader: the figures are drawn"),
-    elsewhere(37, "lecture", "tasks are solved in the order of the classical pipeline", "headatlas layers"),
-    elsewhere(38, "lecture", "syntax is localised in layers, semantics spread out", "headatlas layers"),
-    elsewhere(39, "lecture", "few heads matter for translation (p < 0.01)", "headatlas ablate --task translation"),
-    elsewhere(
-        40, "lecture", "heads that matter on one data set matter on another", "headatlas ablate, with two data sets"
-    ),
-    elsewhere(41, "lecture", "harder tasks bear fewer removals", "headatlas ablate, with several tasks"),
-    elsewhere(
-        42, "lecture", "pruning by importance is as good as by single removals", "headatlas ablate and headatlas prune"
-    ),
-)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pandas as pd
 
-from headatlas.commands.reproduce.claims.claim import MARGINS, Answer, Claim, Estimate, Tables, at_depth, number
+from headatlas.commands.reproduce.claim import MARGINS, Answer, Claim, Estimate, Tables, at_depth, number
 from headatlas.studies import positions, token_kinds
 from headatlas.studies.entropy import BROAD_ENTROPY
 from headatlas.studies.labels import MOSTLY, Pattern
@@ -29,6 +29,7 @@ CLEAR_SILHOUETTE = 0.25  # Kaufman and Rousseeuw 1990: below it, no substantial 
 CLEARER_SILHOUETTE = 0.1  # than that of random weights, whose clusters vary with the seed
 PAPERS_SHARE, SAME_SHARE = 1 / 64, 0.005
 COMMONEST = {"the", ",", "."}
+ALIKE = 0.1  # of the attention, by which the layers of two models may differ
 
 
 def layer_means(table: pd.DataFrame, value: str = "value", **chosen: str) -> pd.DataFrame:
@@ -95,6 +96,20 @@ def _kinds_by_depth(tables: Tables) -> Answer | None:
     named = (f"{kind.label} layer {peak} ({100 * layers['mean'].max():.0f} %)"
              for kind, peak, layers in zip(kinds, peaks, means, strict=True))  # fmt: skip
     return Answer(clear and peaks[0] < peaks[1] < peaks[2], f"most: {', '.join(named)}")
+
+
+def _as_other_model(tables: Tables) -> Answer | None:
+    """Do the layers of another model attend about as much to each kind of token?"""
+    near: dict[str, int] = {}
+    for kind in (token_kinds.CLS, token_kinds.SEP, token_kinds.PERIOD_COMMA):
+        ours, theirs = (layer_means(tables[name], kind=str(kind.key)) for name in ("token_kinds", "any_token_kinds"))
+        if ours["mean"].isna().all() or theirs["mean"].isna().all():
+            return None
+        depths = [math.ceil(layer * len(theirs) / len(ours)) for layer in ours.index]
+        apart = [Estimate(*a).minus(Estimate(*b)) for a, b in zip(ours.values, theirs.loc[depths].values, strict=True)]
+        near[kind.label] = sum(one.low > -ALIKE and one.high < ALIKE for one in apart)
+    figures = ", ".join(f"{label} {layers}" for label, layers in near.items())
+    return Answer(min(near.values()) > len(ours) / 2, f"of {len(ours)} layers {figures} are alike")
 
 
 def _special_half(tables: Tables) -> Answer:
@@ -275,3 +290,12 @@ SURFACE = (
           _first_and_last, "?", lacking="a model with several layers"),
 )  # fmt: skip
 """In the order of the paper."""
+
+NOT_SURVEYED = (
+    Claim(8, "section 3.2", "the uncased model is alike", ("token_kinds", "any_token_kinds"),
+          f"attention to [CLS], [SEP], and periods and commas, each surely within {100 * ALIKE:.0f} points in most "
+          "layers", _as_other_model, lacking="--results of headatlas survey, of an uncased BERT with [CLS] and [SEP]"),
+    Claim(36, "figures 1 and 5", "heads at work on single sentences", ("single_sentences",),
+          "by looking at the figures", lambda _: None, lacking="a reader: the figures are drawn"),
+)  # fmt: skip
+"""What another survey, or a reader, answers."""

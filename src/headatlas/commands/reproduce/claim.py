@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 Tables = Mapping[str, pd.DataFrame]
-"""The tables of a survey and of probes, by name."""
+"""The tables of a survey, of probes and of other commands, by name."""
 Row = dict[str, Any]
 Verdict = Literal["reproduced", "differs", "not decided", "not run"]
 
@@ -68,14 +68,15 @@ class Claim:
         number: Of the claim in the list of all claims of the paper and the lectures about it.
         place: Table, figure or section.
         item: What the number measures, or the statement.
-        tables: The tables that decide, or columns of them: "dependency_best.with_special".
+        tables: The tables that decide, or columns of them: "dependency_best.with_special"; "any_ablation" is that of
+            any model.
         rule: When it is reproduced, in words.
         ask: Decides from the tables; None if they hold too little.
         published: As printed.
         unit: Of the number; "finding" for a statement.
         value: The published number.
-        decided_by: The model, the corpus (with the tokenizer) whatever the model is, or a comparison with random
-            weights that is part of the rule.
+        decided_by: The model, the corpus (with the tokenizer) whatever the model is, or a comparison with a control
+            that is part of the rule.
         lead: By how much the strength must exceed that of random weights.
         lacking: What to do if there are no tables, or they hold too little.
     """
