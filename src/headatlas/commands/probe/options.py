@@ -62,8 +62,8 @@ class ProbeStatisticsOptions(Options, panel="Controls and statistics"):
     mdl: bool = False
     """Also measure description length by online coding, with the first seed."""
     pair: Names | None = None
-    """Pairs of a dependent and its head, such as `the cat`: report how the probe attention_words weighs each head for
-    them."""
+    """Show how the probe attention_words weighs each attention head for a word and the word that it depends on, such as
+    `the cat`. Give several pairs one after the other."""
     bootstrap: Positive = 1000
     """Number of bootstrap replicates for intervals."""
     force: Annotated[bool, UNRECORDED] = False
@@ -116,10 +116,10 @@ class ProbeOptions(ProbeStatisticsOptions, ProbeTrainingOptions, TrainingOptions
             )
         if len(self.pairs) * 2 != len(list_names(self.pair) or ()):
             raise SettingError(
-                "--pair has an odd number of words. Give a dependent and its head, such as: --pair the cat"
+                "--pair has an odd number of words. Give a word and the one that it depends on, as in: --pair the cat"
             )
         if self.pairs and "attention_words" not in self.chosen:
-            raise SettingError("--pair asks the probe attention_words. Add it to --probes.")
+            raise SettingError("--pair asks the probe attention_words, which is not among --probes. Add it there.")
         self._check_inputs()
 
     def _check_inputs(self) -> None:

@@ -102,9 +102,9 @@ def _pairs(pairs: pd.DataFrame) -> Iterator[str]:
     for (dependent, head_word), rows in trained.groupby(["dependent", "head_word"], sort=False):
         row = rows.sort_values("weight").to_dict("records")[-1]
         yield (
-            f"For {dependent} with the head {head_word}, the probe weighs head {row['layer']}-{row['head']} "
-            f"({_WAYS[row['direction']]}) most: {row['weight']:.2f}; its mean over true arcs is "
-            f"{row['mean_weight']:.2f}, and {percent(row['share_below'])} of them have a smaller weight."
+            f'For "{dependent}", depending on "{head_word}", attention head {row["layer"]}-{row["head"]} '
+            f"({_WAYS[row['direction']]}) has the largest weight in the probe: {row['weight']:.2f}. For true arcs its "
+            f"weight is {row['mean_weight']:.2f} on average, and smaller for {percent(row['share_below'])} of them."
         )
 
 

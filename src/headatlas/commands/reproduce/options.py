@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from headatlas.commands.shared.command import command
 from headatlas.commands.shared.corpora import FormatOptions
 from headatlas.commands.shared.models import BatchOptions, LoadOptions, ModelName
-from headatlas.commands.shared.options import Files, Folder, Folders, Options, Positive, PythonOnly
+from headatlas.commands.shared.options import RESULTS, Files, Folder, Options, Positive, PythonOnly
 from headatlas.errors import SettingError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class ReproduceOptions(ProbingOptions, LoadOptions, BatchOptions, FormatOptions)
     """CoNLL-2012 coreference, for table 2."""
     glove: Annotated[str | Path | None, Parameter(metavar="FILE")] = None
     """GloVe vectors, for table 3; or glove-6b-50d, the default if it is installed."""
-    results: Folders = ()
+    results: Annotated[Files, RESULTS, Parameter(metavar="DIR...")] = ()
     """Finished folders of other commands, for the claims that these answer: ablate, layers, prune and others of this
     model, also with random weights as their control; ablate --task translation and survey also of another."""
     out: Folder = "clark2019"

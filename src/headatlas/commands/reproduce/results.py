@@ -21,10 +21,12 @@ from headatlas.results.naming import model_named
 ANY_MODEL = "any_"  # before the names of tables that may be of another model
 TRAINED = "trained"  # instead of a kind of random weights
 ANSWERING = (*OF_COMMANDS, "survey")
+ResultTables = dict[str, dict[str, pd.DataFrame]]
+"""Tables by the kind of weights, or TRAINED, and by name."""
 
 
-def read_results(folders: Sequence[str | Path], model: str) -> dict[str, dict[str, pd.DataFrame]]:
-    """Read the tables of other commands, by the kind of weights (or TRAINED) and their names.
+def read_results(folders: Sequence[str | Path], model: str) -> ResultTables:
+    """Read the tables of other commands.
 
     The column `source` names the command, model and files of a row. A survey is one of another model, with which every
     network is compared.
@@ -32,7 +34,7 @@ def read_results(folders: Sequence[str | Path], model: str) -> dict[str, dict[st
     Raises:
         AtlasError: A folder is not finished, or answers no claim about the model.
     """
-    read: dict[str, dict[str, pd.DataFrame]] = defaultdict(dict)
+    read: ResultTables = defaultdict(dict)
     has_weights = _weights_of(model) if folders else bool
     for folder in folders:
         results = open_results(folder)

@@ -16,7 +16,7 @@ from headatlas.commands.reproduce.claims import CLAIMS, Check, Claim, Tables, ju
 from headatlas.commands.reproduce.claims.probes import PROBES, USED, of_random_weights
 from headatlas.commands.reproduce.document import REPORT, report_text
 from headatlas.commands.reproduce.options import ReproduceOptions
-from headatlas.commands.reproduce.results import TRAINED, read_results, sources_of
+from headatlas.commands.reproduce.results import TRAINED, ResultTables, read_results, sources_of
 from headatlas.commands.shared.options import list_given
 from headatlas.commands.survey.options import SurveyOptions
 from headatlas.commands.survey.run import run_survey
@@ -138,11 +138,7 @@ def _reproduce(options: ReproduceOptions, folder: Path) -> Atlas:
 
 
 def _finish(
-    atlas: Atlas,
-    random: Mapping[RandomWeights, Atlas],
-    probed: Results | None,
-    files: Files,
-    results: Mapping[str, Tables],
+    atlas: Atlas, random: Mapping[RandomWeights, Atlas], probed: Results | None, files: Files, results: ResultTables
 ) -> Atlas:
     """The table, the figures, the page and the report, from what has been run. results: as of `read_results`."""
     trained = dict(probed.tables) if probed else {}

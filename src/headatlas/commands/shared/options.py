@@ -90,9 +90,6 @@ OnByDefault = Annotated[bool, Parameter(negative_bool="no-")]
 PythonOnly = Annotated[bool, Parameter(parse=False), UNRECORDED]  # a keyword that is not an option of the command line
 Folder = Annotated[str | Path, Parameter(metavar="DIR"), UNRECORDED]
 RESULTS = Parameter(metavar="DIR", completer=complete_results)
-Folders = Annotated[
-    str | Path | Sequence[str | Path], SEVERAL, RESULTS, Parameter(metavar="DIR..."), MUST_EXIST, UNRECORDED
-]
 ResultsFolder = Annotated[str | Path, RESULTS, MUST_EXIST, UNRECORDED]  # of an earlier run
 Files = Annotated[
     str | Path | Iterable[str | Path],
@@ -196,9 +193,9 @@ def list_names(value: str | Sequence[str] | None) -> list[str] | None:
     return [name for word in words for name in word.split(",") if name]
 
 
-def list_given(value: str | Path | Sequence[str | Path]) -> list[str]:
+def list_given(value: str | Path | Iterable[str | Path]) -> list[str]:
     """List the values of an option that takes one or several."""
-    return [str(value)] if isinstance(value, str | Path) else [str(one) for one in value]
+    return [str(value)] if isinstance(value, str | Path) else list(map(str, value))
 
 
 def refuse_missing(options: Options) -> None:

@@ -79,11 +79,6 @@ def _same_head(relation: str, printed: str) -> Callable[[Tables], Answer | None]
     return ask
 
 
-def own_row(tables: Tables, relation: str) -> Row | None:
-    """Our row for a relation as the paper names it, if there is one."""
-    return _reader(relation)(tables)
-
-
 def by_relation(best: pd.DataFrame) -> pd.DataFrame:
     """The rows of single relations: not of all words together, nor of possessors apart."""
     return best[~best["relation"].str.startswith(("all", "possessors"))]
@@ -152,7 +147,7 @@ def gain_little(tables: Tables) -> Answer | None:
 
 def clitic(tables: Tables) -> Answer | None:
     """Does the head for possessors find what they possess from the clitic, and not from the noun?"""
-    row, every = own_row(tables, "poss"), tables["dependencies"]
+    row, every = _reader("poss")(tables), tables["dependencies"]
     if row is None:
         return None
     same = (every["layer"] == row["layer"]) & (every["head"] == row["head"]) & (every["direction"] == row["direction"])
@@ -202,7 +197,7 @@ LITTLE_LOST = 0.05  # of the accuracy, when special tokens may be chosen
 
 def _rests(relation: str) -> Claim:
     def ask(tables: Tables) -> Answer | None:
-        best, resting = own_row(tables, relation), tables["resting"]
+        best, resting = _reader(relation)(tables), tables["resting"]
         if best is None:
             return None
         here = (resting["layer"] == best["layer"]) & (resting["head"] == best["head"]) & (resting["by"] == "dependent")
