@@ -1,6 +1,8 @@
-"""Write docs/bert-base.md from the folder that `headatlas reproduce clark2019` made.
+"""Write docs/bert-base.md from the folders that `headatlas reproduce clark2019` made.
 
-python -m scripts.document_bert DIR
+python -m scripts.document_bert DIR OTHER
+
+DIR: of BERT-base. OTHER: of embedded-mlm, for claims of tasks that need a language model head.
 """
 
 from __future__ import annotations
@@ -34,12 +36,14 @@ DIFFERENCES = (
     "in the paper; there are few mentions, and intervals are wide.",
 )
 TABLES = ("table 1", "notebook", "table 2", "table 3")
+OF_REMOVALS = (35, 40, 41, 42)
 COLUMNS = ("claim", "where", "what", "published", "ours", "95 % interval", "verdict", "fresh", "shuffled")
 
 
-def document(atlas: Atlas) -> str:
+def document(atlas: Atlas, other: Atlas) -> str:
     """The page: what was run, what differs, and every claim with its verdict and that of random weights."""
-    table = atlas.tables["reproduction"]
+    table, of_other = (one.tables["reproduction"] for one in (atlas, other))
+    removals = of_other["claim"].isin(OF_REMOVALS) & (of_other["verdict"] != "not run")
     run, corpus = table["verdict"] != "not run", table["decided_by"] == "corpus"
     in_tables = table["place"].isin(TABLES)
     parts = [
@@ -62,6 +66,10 @@ def document(atlas: Atlas) -> str:
         "entries of every matrix permuted.",
         "## Findings and numbers of the text",
         *_rows(table[run & ~corpus & ~in_tables]),
+        "## Removing heads, in another model",
+        "These claims are about tasks that a model does by itself; the checkpoint of BERT-base has no head for one. "
+        "So they are put to `embedded-mlm`, all-MiniLM-L6-v2 with a masked language model head (72 heads in 6 layers).",
+        *_rows(of_other[removals]),
         "## Tables 1 to 3",
         *_rows(table[run & ~corpus & in_tables]),
         "## Checks of the corpus",
@@ -82,5 +90,5 @@ def _rows(table: pd.DataFrame, shown: tuple[str, ...] = COLUMNS) -> Iterator[str
 
 
 if __name__ == "__main__":
-    DOCUMENT.write_text(document(Atlas(Path(sys.argv[1]))), encoding="utf-8")
+    DOCUMENT.write_text(document(*map(Atlas, map(Path, sys.argv[1:]))), encoding="utf-8")
     print(f"Wrote {DOCUMENT}")

@@ -80,8 +80,8 @@ class ReproduceOptions(ProbingOptions, LoadOptions, BatchOptions, FormatOptions)
     glove: Annotated[str | Path | None, Parameter(metavar="FILE")] = None
     """GloVe vectors, for table 3; or glove-6b-50d, the default if it is installed."""
     results: Annotated[Files, RESULTS, Parameter(metavar="DIR...")] = ()
-    """Finished folders of other commands, for the claims that these answer: ablate, layers, prune and others of this
-    model, also with random weights as their control; ablate --task translation and survey also of another."""
+    """Finished folders of other commands that answer further claims: ablate, layers, prune and others for this model,
+    also with random weights, as controls; ablate --task translation for any model; survey for another."""
     out: Folder = "clark2019"
     """Folder to write to. An unfinished run resumes."""
     segments: Positive = 1000
