@@ -83,6 +83,7 @@ def test_tables_are_joined_by_weights_and_name_their_source(folders, tiny_folder
     assert set(read[TRAINED]["layer_summary"]["weights"]) == {"pretrained"}
     assert set(read["shuffled"]["layer_summary"]["weights"]) == {"random"}
     assert "layer_order" not in read["shuffled"]
+    assert f"{ANY_MODEL}ablation" not in read[TRAINED], "it is not of translation"
     assert "token_kinds" not in read[TRAINED]
     for kind in (TRAINED, "fresh", "shuffled"):
         assert read[kind][f"{ANY_MODEL}token_kinds"]["source"].str.contains("electra").all()

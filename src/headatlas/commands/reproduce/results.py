@@ -49,9 +49,10 @@ def read_results(folders: Sequence[str | Path], model: str) -> ResultTables:
         tables[f"{command}_manifest"] = pd.json_normalize(dict(manifest))
         if command == "survey" and (own or kind != TRAINED):
             raise AtlasError(f"{folder}: is a survey of {named}. Give one of another model with trained weights.")
-        if command != "survey" and not own and not _answers_of_any_model(command, tables):
+        of_any_model = command == "survey" or _answers_of_any_model(command, tables)
+        if not own and not of_any_model:
             raise AtlasError(f"{folder}: is about {named}, not {model}. Give results of {command} for {model}.")
-        files = name_files([record for about in manifest["corpora"].values() for record in about["files"]])
+        files = name_files([record for about in manifest["corpora"].values() for record in about.get("files", ())])
         for name, frame in tables.items():
             sourced = frame.assign(source=f"{command} of {named}" + (f" on {files}" if files else ""))
             parts = {kind: sourced}
@@ -61,7 +62,7 @@ def read_results(folders: Sequence[str | Path], model: str) -> ResultTables:
                 is_random = frame["weights"] == "random"
                 parts = {kind: sourced[~is_random], control: sourced[is_random]}
             for weights, part in parts.items():
-                for prefix in ("", ANY_MODEL) if own else (ANY_MODEL,):
+                for prefix in [""] * own + [ANY_MODEL] * of_any_model:
                     known = read[weights].get(prefix + name)
                     read[weights][prefix + name] = pd.concat([known, part], ignore_index=True)
     return read
