@@ -66,7 +66,7 @@ TASKS = ("pos", "dependencies", "entities", "coreference")
 MEASURES = {"centre_of_gravity": "centre", "expected_layer": "expected", "kl": "kl"}
 
 
-def layers(values=None, width=0.1, settled=True, tasks=TASKS, lead_low=0.1):
+def layers(values=None, width=0.1, settled=True, tasks=TASKS, lead_low=0.1, withheld=""):
     """A summary and, if settled is not None, the order of all pairs. values: measure -> value of each task."""
     values = {"centre_of_gravity": (3, 4, 5, 6), "expected_layer": (2, 3, 4, 5), "kl": (0.5, 0.4, 0.2, 0.1)} | (
         values or {}
@@ -83,7 +83,7 @@ def layers(values=None, width=0.1, settled=True, tasks=TASKS, lead_low=0.1):
                 order.append({"measure": measure, "mix": "layers", "below": tasks[below], "above": tasks[above]})
     tables = {"layer_summary": summary.assign(source=SOURCE)}
     if settled is not None:
-        tables["layer_order"] = pd.DataFrame(order).assign(settled=settled, source=SOURCE)
+        tables["layer_order"] = pd.DataFrame(order).assign(settled=settled, withheld=withheld, source=SOURCE)
     return tables
 
 
@@ -235,6 +235,17 @@ def test_random_weights_count_in_order_only_tasks_that_they_solve():
     unsolved = layers(settled=None, lead_low=0)
     assert verdict(PIPELINE, layers(), unsolved).verdict == "reproduced"
     assert verdict(PIPELINE, layers(), layers(settled=None, width=2)).verdict == "reproduced"
+
+
+def test_pairs_that_are_not_compared_do_not_count():
+    assert verdict(PIPELINE, layers(settled=False, withheld="trained on 800 and 497 targets")).verdict == "not run"
+    tables = layers()
+    order = tables["layer_order"]
+    with_entities = (order["below"] == "entities") | (order["above"] == "entities")
+    apart = order.assign(withheld=np.where(with_entities, "why", ""), settled=~with_entities)
+    check = verdict(PIPELINE, tables | {"layer_order": apart}, IN_RANDOM)
+    assert check.verdict == "reproduced"
+    assert "3 of 3 pairs" in check.ours
 
 
 def test_models_of_unlike_depth_are_compared_at_the_same_share_of_it():

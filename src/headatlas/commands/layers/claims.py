@@ -26,6 +26,9 @@ def in_order(measures: tuple[str, ...], places: Mapping[str, int]) -> Callable[[
         summary = tables["layer_summary"].query("mix == 'layers'").set_index("task")
         tasks = sorted(set(summary.index) & set(places), key=lambda task: places[task])
         pairs = {pair for pair in permutations(tasks, 2) if places[pair[0]] < places[pair[1]]}
+        if "layer_order" in tables:
+            withheld = tables["layer_order"].query("withheld != ''")[["below", "above"]]
+            pairs -= {pair for ends in withheld.to_numpy() for pair in permutations(ends)}
         holds, figures = True, []
         for measure in measures:
             settled = set(_settled(tables, measure))
