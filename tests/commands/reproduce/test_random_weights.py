@@ -66,7 +66,7 @@ def check(table):
 def test_no_verdict_for_a_tiny_network(reproduce, tiny_folder, kind, seed):
     table = reproduce(tiny_folder("bert"), kind, seed, True, segments=8, max_tokens=60).tables["reproduction"]
     check(table)
-    assert set(table[table["verdict"] != "not run"]["claim"]) >= {37, 38, 40, 43}
+    assert set(table[table["verdict"] != "not run"]["claim"]) >= {40, 43}
 
 
 @pytest.mark.weights

@@ -63,9 +63,7 @@ def test_every_folder_answers_its_claims(folders, tiny_folder, tmp_path, monkeyp
     assert alike["fresh"]
     assert alike["shuffled"]
     for row in (order, spread):
-        assert f"layers of {model} on train.conllu" in row["ours"]
-        assert row["shuffled"]
-        assert not row["fresh"]
+        assert row["missing"].startswith("--results of headatlas layers"), "one training gives no order"
     assert f"ablate of {model} on {sample_text().name}" in by_importance["ours"]
     assert "without 1 heads" in smaller["ours"]
     assert not (table["verdict"] == "reproduced")[table["decided_by"] != "corpus"].any()
