@@ -15,7 +15,7 @@ from headatlas.commands.shared.models import split_revision
 from headatlas.corpora.files import name_files
 from headatlas.errors import AtlasError
 from headatlas.models.sources import find_source
-from headatlas.results.comparison import open_results
+from headatlas.results.atlas import open_results
 from headatlas.results.naming import model_named
 
 ANY_MODEL = "any_"  # before the names of tables that may be of another model
