@@ -64,7 +64,7 @@ def test_lines_and_files():
     # own, baselines that know tags, controls of keyphrases, tests that hold under skew, orders beside shuffled labels.
     # 28,900 in 345 before inputs of any length (tiles, masks as intervals, kernels, reductions), models of any width,
     # one progress display, reports as text and JSON, completion, figures as functions, maps in Python, effects.
-    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 32_250
+    assert sum(code_lines(path.read_text(encoding="utf-8")) for path in MODULES) <= 32_500
     assert len(MODULES) <= 350
 
 
