@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from headatlas.models.plain import code_digest
 from headatlas.models.replacing import Place, replacing
 
-TOKENS, TOKENS_ON_GPU = 512, 4096  # of a block: the first is what takes the least time, the second keeps a GPU busy
+TOKENS, MOST_TOKENS = 512, 4096  # of a block: for each thread, which takes the least time, and in all, or on a GPU
 _CHUNKED = ("feed_forward_chunk", "ff_chunk")  # what transformers' apply_chunking_to_forward is called with
 _TOKENWISE = {
     "9eb101c4fe0330b9",  # Llama, Mistral, Qwen, Gemma, ...
@@ -69,7 +69,8 @@ def _blockwise(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     @wraps(function)
     def run(module: nn.Module, states: Tensor, *others: Any, **named: Any) -> Tensor:
         tokens = states.shape[:-1].numel()
-        block = TOKENS_ON_GPU if states.device.type != "cpu" else TOKENS
+        on_cpu = states.device.type == "cpu"
+        block = min(TOKENS * torch.get_num_threads(), MOST_TOKENS) if on_cpu else MOST_TOKENS
         if not _in_blocks.get() or torch.is_grad_enabled() or others or named or tokens <= block:
             return function(module, states, *others, **named)
         blocks = torch.tensor_split(states.reshape(1, tokens, -1), list(range(block, tokens, block)), dim=1)
