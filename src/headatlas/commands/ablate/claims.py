@@ -65,7 +65,7 @@ def harder_bear_less(tables: Tables) -> Answer | None:
         return None
     falls = rows["heads_removable"].is_monotonic_decreasing and rows["low"].iloc[0] > rows["high"].iloc[-1]
     words = "{task} ({score:.0%} right) {heads_removable:.0f} of {heads} heads [{low:.0f}, {high:.0f}]"
-    return Answer(bool(falls), _listed(rows, words))
+    return Answer(bool(falls), _listed(rows, words).replace("%", " %"))
 
 
 def as_good_as_removals(tables: Tables) -> Answer | None:

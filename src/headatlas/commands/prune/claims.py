@@ -14,7 +14,9 @@ def smaller_and_faster(tables: Tables) -> Answer:
     for row in records(tables["prune_manifest"]):
         size, time = row["parameters.after"] / row["parameters.before"], row["speed.model.ratio"]
         holds &= size < 1 and time < FASTER
-        figures.append(f"without {len(row['removed'])} heads {size:.1%} of the parameters, {time:.0%} of the time")
+        figures.append(
+            f"without {len(row['removed'])} heads {100 * size:.1f} % of the parameters, {100 * time:.1f} % of the time"
+        )
     return Answer(holds, "; ".join(figures))
 
 
