@@ -202,6 +202,7 @@ class Model:
             if self._stacks(module) != wanted:
                 return DroppedTiles(lengths)
             layers += 1
+            moved()
             return open_layer(layers - 1, query)
 
         with tiling(self.network, open_sink):
@@ -227,6 +228,7 @@ class Model:
 
         def hook(layer: int, weights: Any, mask: Tensor | None) -> None:
             weights.register_hook(lambda gradient: see(layer, gradient, mask))
+            moved()
 
         self._differentiate(batch, masker, lambda inputs: self._run(self.network, inputs, hook, self.default_stack))
 
