@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.distance import pdist, squareform
 
 from headatlas.statistics.clusters import clusters_of
-from headatlas.statistics.embedding import clouds
+from headatlas.statistics.embedding import clouds, distances_of
 from headatlas.statistics.resampling import permutation_p_value
 from headatlas.studies import head_map as made
 from headatlas.studies.head_map import CLOUDS, map_tables
@@ -117,7 +117,7 @@ def test_points_without_clusters_are_called_clustered_no_more_often_than_stated(
         spread = np.linspace(1, 0.1, 3 + 10 * (seed % 3))
         distances = squareform(pdist(rng.normal(size=(24, len(spread))) * spread))
         observed = clusters_of(distances, 4).silhouette
-        nulls = np.array([clusters_of(cloud, 4).silhouette for cloud in clouds(distances, 59, seed)])
+        nulls = np.array([clusters_of(distances_of(cloud), 4).silhouette for cloud in clouds(distances, 59, seed)])
         wrong.append(permutation_p_value(observed, nulls) <= 0.05)
     assert np.mean(wrong) <= 0.1
 

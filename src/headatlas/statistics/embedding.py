@@ -62,15 +62,15 @@ def embed(distances: NDArray[np.float64], seed: int = 0, runs: int | None = None
 
 
 def clouds(distances: NDArray[np.float64], number: int, seed: int = 0) -> Iterator[NDArray[np.float64]]:
-    """Distances [N, N] of points without clusters but as widely spread as those of the given distances.
+    """Points [N, D] without clusters but as widely spread as those of the given distances [N, N].
 
-    The points are drawn from one normal distribution, in as many dimensions as the given ones need, with the variance
+    They are drawn from one normal distribution, in as many dimensions as the given ones need, with the variance
     of classical scaling in each.
     """
     spread = np.sqrt(np.maximum(np.linalg.eigvalsh(_inner(distances)), 0) / max(len(distances) - 1, 1))  # [D]
     rng = np.random.default_rng(seed)
     for _ in range(number):
-        yield _all_distances(rng.standard_normal(distances.shape) * spread)
+        yield rng.standard_normal(distances.shape) * spread
 
 
 def stress(points: NDArray[np.float64], distances: NDArray[np.float64]) -> float:
@@ -113,7 +113,7 @@ def _classical(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(plane)
 
 
-def _all_distances(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def distances_of(points: NDArray[np.float64]) -> NDArray[np.float64]:
     """The distances of points [N, D] that are far apart for their size, by one matrix product. [N, N]"""
     products = points @ points.T
     squares = np.diag(products).copy()

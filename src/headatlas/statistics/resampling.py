@@ -33,7 +33,8 @@ LARGEST_WEIGHT = 8
 CONFIDENCE = 0.95
 FEWEST_DOCUMENTS = 20  # to resample documents; of a corpus with fewer, its inputs are resampled
 
-AT_ONCE = 512  # estimates whose values are put in order together
+AT_ONCE = 128  # estimates whose values are put in order together: they stay in the cache
+FEW = 512  # estimates that are not worth a second thread
 
 _STEPS = 1 << 16
 _MANY = 1e12  # units in place of infinitely many
@@ -118,10 +119,12 @@ def ends_of(replicates: Floats, widening: ArrayLike, freedom: ArrayLike) -> tupl
             at, after = ordered[below, columns], ordered[np.minimum(below + 1, last), columns]
             ends[number, block] = at + (share * last - below) * (after - at)
 
-    if size > AT_ONCE:
-        side_by_side(fill, range(0, size, AT_ONCE))
+    blocks = range(0, size, AT_ONCE)
+    if size > FEW:
+        side_by_side(fill, blocks)
     else:
-        fill(0)
+        for first in blocks:
+            fill(first)
     low, high = ends.reshape(2, *replicates.shape[1:])
     return low, high
 

@@ -12,13 +12,16 @@ has no coordinates, and belongs to cluster 0.
 
 from __future__ import annotations
 
+from threading import Lock
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.statistics.clusters import clusters_of
-from headatlas.statistics.embedding import clouds, comparable, embed
+from headatlas.statistics.embedding import clouds, comparable, distances_of, embed
 from headatlas.statistics.groups import GroupDistances, group_distances
+from headatlas.statistics.kernels.threads import side_by_side
 from headatlas.statistics.resampling import permutation_p_value
 
 NO_CLUSTER = 0
@@ -69,11 +72,15 @@ def _test_clusters(root: NDArray[np.float64], clusters: int, silhouette: float, 
         sample = np.sort(np.random.default_rng(seed).permutation(len(root))[:TESTED_HEADS])
         root = root[np.ix_(sample, sample)]
         silhouette = clusters_of(root, clusters).silhouette
-    without = np.array(
-        [clusters_of(cloud, clusters).silhouette for cloud in clouds(root, CLOUDS, seed)]
-        if not np.isnan(silhouette)
-        else []
-    )
+    without = np.empty(0 if np.isnan(silhouette) else CLOUDS)
+    drawn, one_draws = enumerate(clouds(root, len(without), seed)), Lock()
+
+    def cluster_cloud(_which: int) -> None:
+        with one_draws:
+            number, points = next(drawn)
+        without[number] = clusters_of(distances_of(points), clusters).silhouette
+
+    side_by_side(cluster_cloud, range(len(without)))
     return {
         "cloud_silhouette": without.mean() if len(without) else np.nan,
         "p_clusters": permutation_p_value(silhouette, without),

@@ -112,12 +112,12 @@ def _run_task(
         task = _read_task(name, model, files, options, part)
         if not TASKS.is_own(name):
             check_contract(task, name)
-        results = {name: run_task(task, stack, removed, options, part)}
         option = next(option for option in needs_of(name).data if option in files)
-        for set_name, paths in also.items():
-            other, part_of_set = task.again({**files, option: paths}, options, part.state), part.part(f"set-{set_name}")
+        others = {key: task.again({**files, option: paths}, options, part.state) for key, paths in also.items()}
+        results = {name: run_task(task, stack, removed, options, part)}
+        for set_name, other in others.items():
             other.title = f"{name}:{set_name}"
-            results[other.title] = run_task(other, stack, removed, options, part_of_set)
+            results[other.title] = run_task(other, stack, removed, options, part.part(f"set-{set_name}"))
         return results
     except HeadatlasError:
         raise
