@@ -121,7 +121,7 @@ def _made_up(folder: Path, heads: Sequence[int]) -> MadeUpAtlas:
     positions = pd.concat(per_head.assign(offset=offset, value=rng.uniform(size=len(every))) for offset in (-1, 0, 1))
     tables = {
         "positions": positions,
-        "entropy": per_head.assign(source="all", nats=1.0, uniform_nats=3.0),
+        "entropy": per_head.assign(source="all", value=1.0, expected=3.0),
         "dependencies": dependencies.reset_index(drop=True),
         "head_map": per_head.assign(x=rng.normal(size=len(every)), y=rng.normal(size=len(every)), cluster=1),
     }

@@ -60,7 +60,7 @@ def test_real_heads_behave_as_the_paper_says(demo):
     assert len(broad) >= 5
     assert (broad["layer"] == 1).mean() > 0.5
     entropy = tables["entropy"]
-    assert (entropy["nats"] <= entropy["uniform_nats"]).all()
+    assert (entropy["value"] <= entropy["expected"]).all()
     shares = tables["token_kinds"].query("kind in ['cls', 'sep', 'period_comma', 'other']")
     assert (shares.groupby(["layer", "head"])["value"].sum() - 1).abs().max() < 1e-5
 

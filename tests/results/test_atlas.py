@@ -40,7 +40,7 @@ def test_the_promised_columns():
     beside = ["low", "high", "count", "expected", "control"]
     assert columns["positions"] == ["layer", "head", "offset", "value", *beside]
     assert columns["token_kinds"] == ["layer", "head", "kind", "value", *beside]
-    assert columns["entropy"] == ["layer", "head", "source", "nats", "low", "high", "uniform_nats", "count", "control"]
+    assert columns["entropy"] == ["layer", "head", "source", "value", "low", "high", "expected", "count", "control"]
     assert columns["gradients"] == [name for name in columns["token_kinds"] if name != "expected"]
     assert columns["token_kinds_layers"] == ["layer", "kind", "value", "low", "high", "control"]
     assert columns["head_distances"] == ["layer_a", "head_a", "layer_b", "head_b", "value", "per_token", "count"]

@@ -27,11 +27,10 @@ def test_long_and_short_segments_weigh_the_same(name):
     segments = [segment([1, 0, 3, 0, 0, 3, 0, 2], "0.0.0"), segment([1, 3, 2], "0.1.0")]
     apart = [table_of(show(study_of(name), [batch_of([one])])) for one in segments]
     both = table_of(show(study_of(name), [batch_of(segments)]))
-    column = "nats" if name == "entropy" else "value"
-    expected = (apart[0][column] + apart[1][column]) / 2
+    expected = (apart[0]["value"] + apart[1]["value"]) / 2
     counted_twice = both["count"] == 2
     assert counted_twice.any()
-    np.testing.assert_allclose(both[column][counted_twice], expected[counted_twice], rtol=1e-5, atol=1e-7)
+    np.testing.assert_allclose(both["value"][counted_twice], expected[counted_twice], rtol=1e-5, atol=1e-7)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -65,7 +64,6 @@ def test_not_a_number_names_layer_and_head_and_leaves_the_sums_alone(name):
 def test_replicates_are_means_over_segments_drawn_anew_and_intervals_their_percentiles(name):
     segments = random_segments([5, 3, 8, 2, 6])
     study = show(TEXT_STUDIES[name](seed=3, replicates=40), [batch_of(segments[:2]), batch_of(segments[2:])])
-    column = "nats" if name == "entropy" else "value"
     alone = [table_of(show(study_of(name), [batch_of([one])])) for one in segments]
     weights = poisson_weights([one.id for one in segments], 40, 3)
     drawn = study.replicates()[name]
@@ -75,7 +73,7 @@ def test_replicates_are_means_over_segments_drawn_anew_and_intervals_their_perce
         counted = [k for k in range(len(segments)) if alone[k]["count"][row]]
         sizes = []
         for replicate in range(40):
-            weighted = [(int(weights[k, replicate]), alone[k][column][row]) for k in counted]
+            weighted = [(int(weights[k, replicate]), alone[k]["value"][row]) for k in counted]
             size = sum(weight for weight, _ in weighted)
             sizes.append(size)
             expected = sum(weight * value for weight, value in weighted) / size if size else np.nan

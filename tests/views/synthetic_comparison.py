@@ -69,14 +69,13 @@ def made_up_side(heads: Sequence[int], seed: int) -> Side:
     tables = {"positions": positions(heads), "token_kinds": token_kinds(heads), "entropy": entropy(heads)}
     random = np.random.default_rng(seed)
     for table in tables.values():
-        column = "nats" if "nats" in table else "value"
-        table[column] = random.uniform(size=len(table))
+        table["value"] = random.uniform(size=len(table))
     relations = ["all", "det", "nsubj"]
     tables["dependency_best"] = pd.DataFrame(
         {"relation": relations, "layer": 1, "head": 1, "accuracy": random.uniform(size=3), "held_out": 0.1, "count": 9}
     ).assign(direction="dependent_to_head", baseline=0.5)
     replicates = {
-        name: table["nats" if "nats" in table else "accuracy" if "accuracy" in table else "value"].to_numpy()
+        name: table["accuracy" if "accuracy" in table else "value"].to_numpy()
         + 0.01 * random.normal(size=(40, len(table)))
         for name, table in tables.items()
     }

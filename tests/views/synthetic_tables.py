@@ -40,9 +40,7 @@ def gradients(heads: Sequence[int]) -> pd.DataFrame:
 
 
 def entropy(heads: Sequence[int]) -> pd.DataFrame:
-    table = tidy(heads, "source", ("all", "cls"), largest=4.5).rename(columns={"value": "nats"})
-    table.insert(4, "uniform_nats", np.log(128))
-    return table
+    return tidy(heads, "source", ("all", "cls"), largest=4.5).assign(expected=np.log(128))
 
 
 def all_tables(heads: Sequence[int]) -> dict[str, pd.DataFrame]:

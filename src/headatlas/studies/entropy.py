@@ -27,15 +27,15 @@ from headatlas.tables import (
     ATTENDS_TO,
     CONTROL,
     COUNT,
-    NOT_OF_A_HEAD,
+    EXPECTED,
     ONE_HEAD,
-    RESAMPLED,
+    VALUE_INTERVAL,
     Key,
     Table,
     Value,
     control,
     controlled,
-    interval,
+    expected,
 )
 from headatlas.wording import counted, percent
 
@@ -46,9 +46,9 @@ ENTROPY = Table(
     (
         *ONE_HEAD,
         Key("source", "rows of all tokens, or of [CLS] alone (cls)", labels=FROM_KIND, usual="all", minor=("cls",)),
-        Value("nats", "mean entropy of the rows, each scaled to sum 1", "nats"),
-        *interval(RESAMPLED, "nats"),
-        Value("uniform_nats", "entropy of uniform attention to every token in reach", "nats", why_not=NOT_OF_A_HEAD),
+        Value("value", "mean entropy of the rows, each scaled to sum 1", "nats"),
+        *VALUE_INTERVAL,
+        expected("nats"),
         COUNT,
         control("nats"),
     ),
@@ -63,7 +63,7 @@ SOURCES = tuple(FROM_KIND)
 ENTROPY_SMOOTHING = 0.0001  # of the paper's released code: a becomes 0.9999 a + 0.0001 / n
 
 BROAD_ENTROPY = 3.8 / math.log(128)  # of the uniform entropy: the paper's 3.8 nats in segments of 128 tokens
-BROAD = Pattern("broad", "all tokens", "entropy", "source", "all", BROAD_ENTROPY, "nats", "uniform_nats", "state")
+BROAD = Pattern("broad", "all tokens", "entropy", "source", "all", BROAD_ENTROPY, relative_to=EXPECTED, kind="state")
 
 
 def mean_entropy(sums: Tensor, lengths: Tensor, cls_rows: Tensor) -> Tensor:
@@ -79,7 +79,6 @@ class Entropy(SegmentMeans):
     name = "entropy"
     tables = (ENTROPY, ENTROPY_LAYERS)
     patterns = (BROAD,)
-    uniform_column = "uniform_nats"
     contrasts: ClassVar = {"cls_less_all": lambda means: means[..., SOURCES.index("cls")] - means[..., 0]}
 
     smoothing = 0.0
@@ -116,7 +115,7 @@ class Entropy(SegmentMeans):
             layers[layers["source"] == source].dropna(subset="value") for source in ("all", "cls_less_all")
         )
         if len(every):
-            yield _entropy_by_layer(every, table[table["source"] == "all"]["uniform_nats"].mean())
+            yield _entropy_by_layer(every, table[table["source"] == "all"][EXPECTED].mean())
         if len(difference):
             yield _from_cls(difference)
 

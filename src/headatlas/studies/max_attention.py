@@ -25,7 +25,6 @@ from headatlas.tables import (
     ATTENDS_TO,
     CONTROL,
     COUNT,
-    EXPECTED,
     ONE_HEAD,
     VALUE_INTERVAL,
     Table,
@@ -61,7 +60,6 @@ class MaxAttention(SegmentMeans):
 
     name = "max_attention"
     tables = (MAX_ATTENTION,)
-    uniform_column = EXPECTED
     highest = State("layers", "heads", reduce="max")
 
     def start(self, shape: HeadShape) -> None:

@@ -15,7 +15,6 @@ from headatlas.studies.study import LayerMap
 from headatlas.tables import (
     ATTENDS_TO,
     COUNT,
-    EXPECTED,
     ONE_HEAD,
     VALUE_INTERVAL,
     Key,
@@ -54,7 +53,6 @@ class Positions(SegmentMeans):
     name = "positions"
     tables = (POSITIONS,)
     patterns = (PREVIOUS, NEXT)
-    uniform_column = EXPECTED
 
     def reductions(self) -> list[Reduction]:
         return [Surface()]

@@ -27,7 +27,7 @@ from headatlas.statistics.surface import uniform_map
 from headatlas.studies.reductions import UniformHead
 from headatlas.studies.state import State
 from headatlas.studies.study import Frames, LayerMap, Study, refuse_non_finite
-from headatlas.tables import CONTROL, LAYER, VALUE_INTERVAL, Key, Table, Value, control
+from headatlas.tables import CONTROL, EXPECTED, LAYER, VALUE_INTERVAL, Key, Table, Value, control
 
 Array = NDArray[np.float64]
 
@@ -66,13 +66,12 @@ class SegmentMeans(Study):
 
     Attributes:
         columns: The labels of the third key.
-        uniform_column: The column of the table for what uniform attention gives; empty if it has none.
         contrasts: What the table of layers holds besides means: functions of the means of all layers, [..., L, C], with
             one value for each layer, [..., L].
     """
 
     columns: ClassVar[tuple[Any, ...]]
-    uniform_column: ClassVar[str] = ""
+    takes_uniform: ClassVar[bool] = False  # whether the table has a column for what uniform attention gives
     contrasts: ClassVar[Mapping[str, Callable[[Array], Array]]] = {}
 
     total = State("layers", "heads", "columns")
@@ -87,6 +86,7 @@ class SegmentMeans(Study):
             cls.columns = tuple(keys[0].labels) if keys else ("",)
         if "tables" in vars(cls):
             cls.takes_control = CONTROL in cls.tables[0].names
+            cls.takes_uniform = EXPECTED in cls.tables[0].names
 
     @abstractmethod
     def segment_means(self, layer_map: LayerMap) -> Tensor:
@@ -146,7 +146,7 @@ class SegmentMeans(Study):
         with one_thread():
             drawn.addmm_(torch.from_numpy(weights), torch.from_numpy(values.reshape(len(values), -1)))
         self.drawn_count += weights @ counted
-        if self.uniform_column:
+        if self.takes_uniform:
             means = self.segment_means(self._uniform(batch.to(torch.device("cpu"))))[:, 0]
             self.uniform_total += (means.double().numpy() * counted).sum(0)
 
@@ -160,9 +160,9 @@ class SegmentMeans(Study):
 
     def frames(self) -> Frames:
         table = self.means().assign(**self.further_values())
-        if self.uniform_column:
+        if self.takes_uniform:
             with np.errstate(invalid="ignore"):
-                table[self.uniform_column] = np.tile(self.uniform_total / self.count, self.shape.total)
+                table[EXPECTED] = np.tile(self.uniform_total / self.count, self.shape.total)
         if self.takes_control:
             table[CONTROL] = np.nan if self.control is None else self.control.values()
         return {self.tables[0].name: table, **{of_layers.name: self.layers() for of_layers in self.tables[1:]}}

@@ -121,7 +121,6 @@ class TokenKinds(SegmentMeans):
     name = "token_kinds"
     tables = (TOKEN_KINDS, TOKEN_KINDS_LAYERS)
     patterns = (CLS, SEP, FIRST, PERIOD_COMMA)
-    uniform_column = EXPECTED
     contrasts: ClassVar = {"cls_rise": partial(_rise, "cls"), "sep_rise": partial(_rise, "sep")}
 
     def reductions(self) -> list[Reduction]:

@@ -38,7 +38,7 @@ def test_every_number_of_the_atlases_is_in_the_differences(compared, atlas, othe
     assert heads["paired"].all()
     assert (heads["low"] <= heads["high"]).all()
     nats = table[(table["table"] == "entropy") & (table["measure"] == "source=cls") & (table["scope"] == "model")]
-    own = atlas.tables["entropy"].query("source == 'cls'")["nats"].mean()
+    own = atlas.tables["entropy"].query("source == 'cls'")["value"].mean()
     assert nats["value_a"].item() == pytest.approx(own)
     assert (table[table["scope"] == "best"]["table"].unique() == ["dependency_best", "coreference_best"]).all()
     rules = table[table["table"] == "coreference_baselines"]
@@ -137,7 +137,7 @@ def test_a_table_of_a_study_that_is_not_installed_is_named(compare, atlas, tmp_p
 def test_what_is_not_compared_is_said_with_the_columns(compared):
     reasons = compared.manifest["not_compared"]
     assert reasons["layer_distances: p_value, p_adjusted"] == "a difference of p-values is not an effect"
-    assert reasons["entropy: uniform_nats"] == "it depends on the text, not on a head"
+    assert reasons["entropy: expected"] == "it depends on the text, not on a head"
     measures = "clusters, cloud_silhouette, p_clusters, heads_tested, p_layers, heads_left_out, share_of_rows"
     assert f"similarity: {measures}" in reasons
 

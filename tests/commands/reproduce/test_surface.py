@@ -57,14 +57,14 @@ def paper_tables():
         ),
         ("all", "cls"),
         "source",
-    ).rename(columns={"value": "nats"})
+    )
     similarity = {"within_layers": 10.0, "between_layers": 12.0, "p_layers": 0.001}
     similarity |= {"silhouette": 0.4, "cloud_silhouette": 0.1, "p_clusters": 0.001}
     return {
         "positions": rows(position, (-1, 0, 1), "offset"),
         "token_kinds": rows(kind_share, kinds, "kind"),
         "gradients": rows(lambda layer, _h, _k: 1 if layer >= 5 else 10, ("sep", "other"), "kind"),
-        "entropy": entropy.assign(uniform_nats=math.log(128)),
+        "entropy": entropy.assign(expected=math.log(128)),
         "max_attention": rows(lambda layer, head, _: 0.08 if (layer, head) == (1, 1) else 0.4, (0,), "nothing"),
         "similarity": similarities(similarity),
     }
@@ -73,14 +73,14 @@ def paper_tables():
 def even_tables():
     """Tables of a network that attends evenly everywhere, as fresh weights do."""
     kinds = ("cls", "sep", "period_comma", "other", "sep_to_sep", "other_to_sep")
-    entropy = rows(lambda *_: math.log(128), ("all", "cls"), "source").rename(columns={"value": "nats"})
+    entropy = rows(lambda *_: math.log(128), ("all", "cls"), "source")
     similarity = {"within_layers": 2.11, "between_layers": 2.12, "p_layers": 0.2}
     similarity |= {"silhouette": 0.1, "cloud_silhouette": 0.1, "p_clusters": 0.5}
     return {
         "positions": rows(lambda *_: 1 / 128, (-1, 0, 1), "offset"),
         "token_kinds": rows(lambda *_: 2 / 128, kinds, "kind"),
         "gradients": rows(lambda *_: 1, ("sep", "other"), "kind"),
-        "entropy": entropy.assign(uniform_nats=math.log(128)),
+        "entropy": entropy.assign(expected=math.log(128)),
         "max_attention": rows(lambda *_: 1 / 128, (0,), "nothing"),
         "similarity": similarities(similarity),
     }
@@ -134,7 +134,7 @@ def test_what_is_untrue_differs(number):
     tables = paper_tables()
     table = tables[name]
     chosen = table.query(where).index
-    table.loc[chosen, "nats" if name == "entropy" else "value"] = value
+    table.loc[chosen, "value"] = value
     if "low" in table:
         table.loc[chosen, ["low", "high"]] = [value - 0.005, value + 0.005]
     found = verdicts(tables)
@@ -157,14 +157,14 @@ def test_the_last_layer_must_be_the_exception():
     tables = paper_tables()
     entropy = tables["entropy"]
     everywhere = entropy["source"] == "cls"
-    entropy.loc[everywhere, ["nats", "low", "high"]] = [3.89, 3.885, 3.895]
+    entropy.loc[everywhere, ["value", "low", "high"]] = [3.89, 3.885, 3.895]
     assert verdicts(tables)["in the last layer [CLS] attends more broadly"] == "differs"
 
 
 def test_a_model_without_separators_lacks_them():
     tables = paper_tables()
     tables["token_kinds"][["value", "low", "high"]] = float("nan")
-    tables["entropy"].loc[tables["entropy"]["source"] == "cls", ["nats", "low", "high"]] = float("nan")
+    tables["entropy"].loc[tables["entropy"]["source"] == "cls", ["value", "low", "high"]] = float("nan")
     found = verdicts(tables)
     lacking = {claim.number for item, claim in CLAIMS.items() if found[item] == "not run"}
     assert lacking == {5, 9, 10, 13, 15, 16}

@@ -85,7 +85,7 @@ def test_other_families(survey, model):
     assert kinds["other"] == atlas.manifest["corpora"]["text"]["segments"]
     assert (kinds["sep"] == 0) == (model == "gpt2")
     assert ("gradients" in atlas.tables) == (model not in ("t5", "bart"))
-    assert atlas.tables["entropy"]["nats"].max() <= atlas.tables["entropy"]["uniform_nats"].max()
+    assert atlas.tables["entropy"]["value"].max() <= atlas.tables["entropy"]["expected"].max()
 
 
 def test_a_causal_models_heads_never_see_the_next_token(survey):

@@ -87,7 +87,7 @@ def test_entropy_from_cls_is_left_out_where_there_is_none(absent):
     if absent:
         table = table[table.source == "all"]
     else:
-        table.loc[table.source == "cls", ["nats", "uniform_nats"]] = np.nan
+        table.loc[table.source == "cls", ["value", "expected"]] = np.nan
     (axes,) = entropy_figure(table).axes
     assert legend_labels(axes) == ["from all tokens"]
 
@@ -131,8 +131,7 @@ def test_layer_ticks_are_thinned(layers):
 @pytest.mark.parametrize("draw", DRAW, ids=lambda draw: draw.__name__)
 def test_tables_without_values_say_so(tmp_path, draw):
     table = DRAW[draw][0](heads_of(2, 2))
-    value = "nats" if draw is entropy_figure else "value"
-    for empty in (table[:0], table.assign(**{value: np.nan}), table.assign(**{value: 0.0})):
+    for empty in (table[:0], table.assign(value=np.nan), table.assign(value=0.0)):
         save_figure(draw(empty), tmp_path / "empty", ("svg",))
     assert [text.get_text() for text in draw(table[:0]).axes[0].texts] == ["no values"]
 

@@ -33,7 +33,7 @@ def kinds(*rows):
 
 
 def entropy(*rows):
-    return pd.DataFrame(rows, columns=["layer", "head", "source", "nats", "uniform_nats"])
+    return pd.DataFrame(rows, columns=["layer", "head", "source", "value", "expected"])
 
 
 def best(*rows):

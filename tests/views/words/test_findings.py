@@ -54,7 +54,7 @@ def test_states_are_counted_beside_untrained_heads_and_name_none():
         "whole 95 % CI below: 1; more in single rows: 1 of these)."
     ]
     entropy = pd.DataFrame(
-        [(1, 1, "all", 4.5, 4.8), (2, 1, "all", 2.0, 4.8)], columns=["layer", "head", "source", "nats", "uniform_nats"]
+        [(1, 1, "all", 4.5, 4.8), (2, 1, "all", 2.0, 4.8)], columns=["layer", "head", "source", "value", "expected"]
     )
     assert findings({"entropy": entropy.assign(control=4.8)})[0] == (
         "1 of 2 heads attend broadly: their entropy is over 78 % of that of uniform attention (untrained weights 2)."
@@ -111,7 +111,7 @@ def test_what_the_input_lacks_is_not_spoken_of():
 
 
 def test_entropy_by_layer_and_from_cls():
-    entropy = pd.DataFrame([(1, 1, "all", 3.0, 4.8)], columns=["layer", "head", "source", "nats", "uniform_nats"])
+    entropy = pd.DataFrame([(1, 1, "all", 3.0, 4.8)], columns=["layer", "head", "source", "value", "expected"])
     layers = by_layer("source", {"all": [4.0, 3.0, 3.5], "cls_less_all": [0.5, -0.3, 0.01]}, control=np.nan)
     assert findings({"entropy": entropy, "entropy_layers": layers})[1:] == [
         "Entropy, mean over the heads of a layer, is highest in layer 1, 4.00 nats, and lowest in layer 2, 3.00 "

@@ -21,7 +21,7 @@ POSITIONS = frame(
 KINDS = frame("kind", [(1, 1, "sep", 0.95), (2, 2, "sep", 0.6), (2, 2, "cls", 1.0), (2, 2, "period_comma", np.nan)])
 ENTROPY = pd.DataFrame(
     [(1, 1, "all", 4.0, 4.8), (1, 2, "all", 1.0, 4.8), (2, 2, "cls", 4.7, 4.8), (2, 1, "all", np.nan, 4.8)],
-    columns=["layer", "head", "source", "nats", "uniform_nats"],
+    columns=["layer", "head", "source", "value", "expected"],
 )
 
 
@@ -46,7 +46,7 @@ def test_a_pattern_that_no_head_shows_is_left_out():
 def test_breadth_is_relative_to_uniform():
     table = pd.DataFrame(
         [(1, 1, "all", 4.0, 5.0), (1, 2, "all", 3.0, 3.1)],
-        columns=["layer", "head", "source", "nats", "uniform_nats"],
+        columns=["layer", "head", "source", "value", "expected"],
     )
     assert characteristic_heads({"entropy": table})[0].head == 2
 

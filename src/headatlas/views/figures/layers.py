@@ -105,12 +105,11 @@ def gradients_figure(
 def entropy_figure(entropy: pd.DataFrame, labels: Mapping[str, str] | None = None, ax: Axes | None = None) -> Figure:
     """Figure 4: how broadly each head attends, from all tokens and from `[CLS]`, beside uniform attention."""
     names = {**KIND_NAMES, **(labels or {})}
-    renamed = entropy.rename(columns={"nats": "value"})
     looks = {"all": ("from all tokens", BLUE, "o"), "cls": (f"from {names['cls']}", VERMILLION, "s")}
-    panels = [_series(renamed, "source", {source: looks[source]}) for source in ("all", "cls")]
+    panels = [_series(entropy, "source", {source: looks[source]}) for source in ("all", "cls")]
     figure, drawn = _panels(panels, entropy, ax)
     for axes, series in drawn:
-        uniform = max((float(group.points["uniform_nats"].mean()) for group in series), default=math.nan)
+        uniform = max((float(group.points[EXPECTED].mean()) for group in series), default=math.nan)
         _draw(axes, series, "entropy (nats)", least_top=0.0 if math.isnan(uniform) else 1.12 * uniform)
         if not math.isnan(uniform):
             axes.axhline(uniform, color=FAINT, linewidth=0.7, linestyle=DASHED, zorder=0)

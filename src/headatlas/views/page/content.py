@@ -24,7 +24,7 @@ from headatlas.results.folder import Results
 from headatlas.results.naming import heads_in_layers, model_named, short_name
 from headatlas.results.tables import TABLES, distance_matrix
 from headatlas.results.view import View
-from headatlas.tables import ONE_HEAD, Key, Table, Value
+from headatlas.tables import EXPECTED, ONE_HEAD, Key, Table, Value
 from headatlas.views.page.opening import brief_lead, opening_content, resting_content, rounded
 from headatlas.views.published.views import comparisons
 from headatlas.views.words.about import corpora_read, left_out, unknown_warnings
@@ -56,7 +56,7 @@ LAYER_CAVEATS = (
 )
 ATLAS_VIEWS = ("overview", "map", "grid", "sentence", "tables")
 COMPARISON_VIEWS = ("overview", "sides", "differences", "tables")
-OMITTED = ("low", "high", "count", "correct", "uniform_nats")  # from the sides' tables: the differences have them
+OMITTED = ("low", "high", "count", "correct", EXPECTED)  # from the sides' tables: the differences have them
 NO_MEASURES = ("layer", "head", "count", "low", "high")  # numbers of undeclared tables that measure nothing
 COMPARISON_CAVEATS = (
     "Intervals are not corrected for the number of differences: if nothing differs, one in twenty still excludes 0.",

@@ -12,6 +12,7 @@ from headatlas.studies import positions, token_kinds
 from headatlas.studies.entropy import BROAD_ENTROPY
 from headatlas.studies.labels import MOSTLY, Pattern
 from headatlas.studies.max_attention import BROAD_WEIGHT
+from headatlas.tables import EXPECTED
 
 LITTLE = 0.1  # of a head's attention
 OFTEN = 0.25  # of the heads
@@ -132,12 +133,12 @@ def _sep_gradients(tables: Tables) -> Answer | None:
 
 def _low_layers_broad(tables: Tables) -> Answer | None:
     table = tables["entropy"].query("source == 'all'")
-    means = layer_means(table, "nats", source="all")
+    means = layer_means(table, "value", source="all")
     last = at_depth(LOW_LAYERS, len(means))
     if last == len(means):
         return None
     low, above = (Estimate(*rows.mean()[["mean", "low", "high"]]) for rows in (means.loc[:last], means.loc[last + 1 :]))
-    broad = table[(table["layer"] <= last) & (table["low"] > BROAD_ENTROPY * table["uniform_nats"])]
+    broad = table[(table["layer"] <= last) & (table["low"] > BROAD_ENTROPY * table[EXPECTED])]
     more = low.minus(above)
     figures = f"{len(broad)} broad heads in layers 1-{last}; mean {low.value:.2f} nats there, {above.value:.2f} above"
     return Answer(bool(len(broad)) and more.low > 0, figures, strength=more.value)
@@ -145,7 +146,7 @@ def _low_layers_broad(tables: Tables) -> Answer | None:
 
 def _broad_weight(tables: Tables) -> Answer | None:
     entropy = tables["entropy"].query("source == 'all'")
-    broad = entropy[entropy["nats"] > BROAD_ENTROPY * entropy["uniform_nats"]][["layer", "head"]]
+    broad = entropy[entropy["value"] > BROAD_ENTROPY * entropy[EXPECTED]][["layer", "head"]]
     heads = broad.merge(tables["max_attention"], on=["layer", "head"])
     low = int((heads["high"] <= BROAD_WEIGHT).sum())
     return Answer(bool(len(heads)) and low > len(heads) / 2, f"{low} of {len(heads)} broad heads")
@@ -153,7 +154,7 @@ def _broad_weight(tables: Tables) -> Answer | None:
 
 def _cls_excess(tables: Tables) -> pd.DataFrame:
     """How much higher the entropy from [CLS] is than that from all tokens, in every layer."""
-    cls, every = (layer_means(tables["entropy"], "nats", source=source) for source in ("cls", "all"))
+    cls, every = (layer_means(tables["entropy"], "value", source=source) for source in ("cls", "all"))
     return pd.DataFrame(
         [Estimate(*a).minus(Estimate(*b)) for a, b in zip(cls.to_numpy(), every.to_numpy(), strict=True)], cls.index
     )
@@ -179,7 +180,7 @@ def _cls_last(tables: Tables) -> Answer | None:
 
 
 def _cls_entropy(tables: Tables) -> Estimate:
-    return Estimate(*layer_means(tables["entropy"], "nats", source="cls").iloc[-1])
+    return Estimate(*layer_means(tables["entropy"], "value", source="cls").iloc[-1])
 
 
 def _layers_alike(tables: Tables) -> Answer | None:
@@ -224,7 +225,7 @@ def _clusters(tables: Tables) -> Answer | None:
 
 
 def _expected(tables: Tables) -> Answer | None:
-    share = tables["token_kinds"].query("kind == 'sep'")["expected"].mean()
+    share = tables["token_kinds"].query("kind == 'sep'")[EXPECTED].mean()
     return None if math.isnan(share) else Answer(bool(abs(share - PAPERS_SHARE) <= SAME_SHARE), f"1/{1 / share:.0f}")
 
 
