@@ -32,9 +32,9 @@ from headatlas.statistics.groups import group_distances
 from headatlas.statistics.paired import bootstrap_means
 from headatlas.statistics.resampling import poisson_weights
 from headatlas.statistics.tally import Tally
-from headatlas.studies.max_attention import MaxAttention
 from headatlas.studies.segment_means import SegmentMeans
 from headatlas.studies.study import LayerMap
+from headatlas.tables import COUNT, ONE_HEAD, VALUE_INTERVAL, Table, Value
 
 Floats = NDArray[np.float64]
 DOCUMENTED = Path(__file__).parent.parent / "docs" / "statistics.md"
@@ -88,8 +88,7 @@ class _Planted(SegmentMeans):
     """Means of values that are given in place of maps."""
 
     name = "planted"
-    tables = MaxAttention.tables[:1]
-    columns = ("",)
+    tables = (Table("planted", "", (*ONE_HEAD, Value("value", ""), *VALUE_INTERVAL, COUNT)),)
 
     def segment_means(self, layer_map: LayerMap) -> Tensor:
         return layer_map.weights

@@ -126,15 +126,9 @@ class _EagerAttention:
         return output, None
 
 
-@contextmanager
-def _set_within(variable: ContextVar[T | None], value: T, network: nn.Module) -> Iterator[None]:
+def _set_within(variable: ContextVar[T | None], value: T, network: nn.Module) -> AbstractContextManager[None]:
     """Set the variable and replace the eager functions in all files that a network's classes come from."""
-    token = variable.set(value)
-    try:
-        with replacing(_eager_functions(network), _attending):
-            yield
-    finally:
-        variable.reset(token)
+    return replacing(_eager_functions(network), _attending, variable, value)
 
 
 def _attending(function: Callable[..., tuple[Tensor, Tensor]]) -> _EagerAttention:

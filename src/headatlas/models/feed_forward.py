@@ -10,8 +10,8 @@ the same word for word. All others run as they are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from functools import cache, wraps
 from typing import Any
@@ -41,17 +41,11 @@ _TOKENWISE = {
 _in_blocks: ContextVar[bool] = ContextVar("headatlas_feed_forward_in_blocks", default=False)
 
 
-@contextmanager
-def feed_forward_in_blocks(network: nn.Module) -> Iterator[None]:
+def feed_forward_in_blocks(network: nn.Module) -> AbstractContextManager[None]:
     """Within this context a network's feed-forward parts run in blocks of tokens, if no gradients are wanted."""
     kinds: set[type] = {type(module) for module in network.modules()}
     places = dict.fromkeys(place for kind in kinds for place in _places(kind))
-    token = _in_blocks.set(True)
-    try:
-        with replacing(list(places), _blockwise):
-            yield
-    finally:
-        _in_blocks.reset(token)
+    return replacing(list(places), _blockwise, _in_blocks, True)
 
 
 @cache
