@@ -176,8 +176,12 @@ class HeadRemoval:
         return plain, without
 
     def work(self, number: int, heads: Sequence[HeadPlace]) -> float:
-        """How many tokens pass through the whole network for `batch_scores`; parts of passes count as such."""
-        return self._task.batches[number].size * (1 + sum(map(self._share_run, heads)))
+        """How many tokens `batch_scores` passes through the whole network without a head; parts of passes are added up.
+
+        The pass with all heads is not counted: heads are removed in copies of a batch, and one copy alone takes longer
+        for each token, above all where texts are generated. An estimate from it would be several times too long.
+        """
+        return self._task.batches[number].size * sum(map(self._share_run, heads))
 
     def _share_run(self, head: HeadPlace) -> float:
         """The share of the network that runs without this head."""
@@ -193,9 +197,9 @@ class HeadRemoval:
         size = self._task.batches[number].size
         examples = self._task.batches[number].to(self._task.model.device)
         recorded = cache(partial(self._recorded, number, examples))
-        plain = pieces.compute_once(f"plain-{number:05}", recorded)["scores"]
         if bar:
-            bar.advance(size)
+            bar.begin(size)
+        plain = pieces.compute_once(f"plain-{number:05}", recorded)["scores"]
         without: dict[HeadPlace, Floats] = {}
         for layer in sorted({layer for layer, _ in heads}):
             of_layer = [head for head in heads if head[0] == layer]
