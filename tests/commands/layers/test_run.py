@@ -143,7 +143,7 @@ def test_another_folder_is_refused(found, corpora, folder, tmp_path):
         layers(folder, task="entities", out=found.folder, **files, **FIXED | {"seeds": 1})
     same = {"control": "fresh", **FIXED}
     other = write_entities(tmp_path / "other.bio", 30, 9)
-    with pytest.raises(AtlasError, match="holds the task entities of other files"):
+    with pytest.raises(AtlasError, match="holds the task entities with other files"):
         layers(folder, task="entities", train=other, eval=corpora["bio", "eval"], out=found.folder, **same)
     (tmp_path / "file").write_text("")
     with pytest.raises(AtlasError, match="is a file"):
@@ -159,6 +159,19 @@ def test_a_task_that_another_run_left_unfinished_is_done_when_asked_for(corpora,
     (tmp_path / "out" / "manifest.json").write_text(json.dumps(manifest | {"complete": False}))
     assert set(layers(folder, task="pos", **arguments).tables["layer_summary"]["task"]) == {"pos"}
     assert set(layers(folder, task="arcs", **arguments).tables["layer_summary"]["task"]) == {"pos", "arcs"}
+
+
+def test_tasks_of_one_folder_may_have_limits_of_their_own(corpora, folder, tmp_path):
+    """A large corpus beside a small one; a task that is there keeps its limit."""
+    files = {part: corpora["conllu", part] for part in ("train", "eval")}
+    arguments = {"out": tmp_path / "out", **files, **FIXED, "heads": False}
+    layers(folder, task="pos", train_limit=30, eval_limit=9, **arguments)
+    both = layers(folder, task="arcs", train_limit=20, eval_limit=8, **arguments)
+    assert set(both.tables["layer_summary"]["task"]) == {"pos", "arcs"}
+    limits = {name: (task["train_limit"], task["eval_limit"]) for name, task in both.manifest["tasks"].items()}
+    assert limits == {"pos": (30, 9), "arcs": (20, 8)}
+    with pytest.raises(AtlasError, match="holds the task pos with another --train-limit"):
+        layers(folder, task="pos", train_limit=20, eval_limit=9, **arguments)
 
 
 @pytest.mark.parametrize("family", ["gpt2", "t5", "distilbert"])

@@ -87,13 +87,13 @@ class LayerOptions(LayerStatisticsOptions, LayerTrainingOptions, TrainingOptions
     needs at least 3."""
     seed: int = 0
     """First seed; it also fixes the samples."""
-    train_limit: Positive | None = None
+    train_limit: Annotated[Positive | None, UNRECORDED] = None  # what a task is made of is recorded with the task
     """Train on at most this many texts, sampled at random."""
-    eval_limit: Positive | None = None
+    eval_limit: Annotated[Positive | None, UNRECORDED] = None
     """Score on at most this many texts, sampled at random."""
     max_tokens: Positive = 128
     """Maximum length of a text in tokens, including special tokens. Longer texts are cut."""
-    heads: OnByDefault = True
+    heads: Annotated[OnByDefault, UNRECORDED] = True
     """Also mix the attention heads, for tasks about pairs of spans."""
     progress: PythonOnly = True
     """Show progress."""

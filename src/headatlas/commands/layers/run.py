@@ -62,7 +62,8 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
     hashes = {part: [record["sha256"] for record in describe_files(files[part])] for part in PARTS}
     complete, before = run.finished(model_identity(model, stack) | options.settings()), run.earlier or {}
     earlier_tasks: dict[str, Any] = before.get("tasks", {})
-    _refuse_other_files(run.folder, earlier_tasks, tasks, hashes)
+    made_of = {"files": hashes, **{name: getattr(options, name) for name in ("train_limit", "eval_limit", "heads")}}
+    _refuse_made_otherwise(run.folder, earlier_tasks, tasks, made_of)
     networks: dict[NetworkWeights, Callable[[], Model]] = {
         "random" if model.source.get("random_weights") else "pretrained": lambda: model
     }
@@ -74,7 +75,7 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
         sources = [read_source(family, files, model, options) for family in families(tasks, files)]
     sizes = _train_sizes(sources, earlier_tasks, options)
     all_tasks = earlier_tasks | {
-        task.name: {"files": hashes, "links": task.links, "train_targets": sizes[task.name]} for task in tasks
+        task.name: {**made_of, "links": task.links, "train_targets": sizes[task.name]} for task in tasks
     }
     read = {f"{source.name}, {part}": source.parts[part].about for source in sources for part in PARTS}
     run.begin(
@@ -93,13 +94,17 @@ def _probe_layers(options: LayerOptions, run: RunFolder) -> None:
     run.finish(tables=write_tables(run.folder, _tables_of(records)))
 
 
-def _refuse_other_files(
-    folder: Path, earlier_tasks: Mapping[str, Any], tasks: Sequence[SpanTask], hashes: Mapping[str, Any]
+def _refuse_made_otherwise(
+    folder: Path, earlier_tasks: Mapping[str, Any], tasks: Sequence[SpanTask], made_of: Mapping[str, Any]
 ) -> None:
-    """Refuse a task that the folder holds already, but of other files."""
+    """Refuse a task that the folder holds already, but made of other files or under other limits."""
     for task in tasks:
-        if task.name in earlier_tasks and earlier_tasks[task.name]["files"] != hashes:
-            raise AtlasError(f"{folder}: holds the task {task.name} of other files. Choose another --out folder.")
+        earlier = earlier_tasks.get(task.name, made_of)
+        if differ := [name for name, value in made_of.items() if earlier[name] != value]:
+            others = ["other files" if name == "files" else f"another --{name.replace('_', '-')}" for name in differ]
+            raise AtlasError(
+                f"{folder}: holds the task {task.name} with {' and '.join(others)}. Choose another --out folder."
+            )
 
 
 def _unfinished(run: RunFolder, tasks: Sequence[SpanTask], weights: NetworkWeights) -> list[SpanTask]:
