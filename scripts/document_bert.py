@@ -43,20 +43,17 @@ without() {  # the folder, what the weights are, the number of examples, the tas
 }
 probe="--task probe --eval gum-dev-written/*.conll10 --also spoken=gum_dev_spoken.conll10"
 polarity="--task classification --max-tokens 48 --data polarity.tsv"
-mnli="--task classification --max-tokens 48 --data mnli.tsv"
 trained="--atlas bert-base-clark2019" random="--random-weights fresh"
 without probe "$trained" 100 $probe --treebank gum-train-some/*.conll10
 without probe-random "$random" 40 $probe --treebank gum-train-some/*_news_*.conll10
 without polarity "$trained" 100 $polarity
 without polarity-random "$random" 40 $polarity
-without mnli "$trained" 60 $mnli
-without mnli-random "$random" 40 $mnli
 
 translation="--task translation --data xquad_questions.tsv --attention encoder --no-curves"
 headatlas ablate marian $translation --examples 128 --max-tokens 64 --out bleu
 headatlas ablate marian $translation --examples 40 --max-tokens 48 --random-weights fresh --out bleu-random
 
-paper --results phrases pruned layers probe probe-random polarity polarity-random mnli mnli-random bleu bleu-random
+paper --results phrases pruned layers probe probe-random polarity polarity-random bleu bleu-random
 python -m scripts.document_bert bert-base-clark2019"""
 DIFFERENCES = (
     "**Checkpoint.** The heads are those of BERT-base, 12 layers of 12, but cased, where the paper's figures are those "
@@ -73,9 +70,9 @@ DIFFERENCES = (
     "The time is a median of five rounds, without an interval.",
     "**Layers.** Parts of speech and dependencies from GUM, relations from SemEval-2010 task 8, coreference from "
     "OntoGUM, entities from WNUT-17: 400 training targets for each task, five trainings.",
-    "**Removed heads.** The lectures' tasks were fine-tuned; here a linear classifier (sentence polarity, MNLI) or an "
+    "**Removed heads.** The lectures' tasks were fine-tuned; here a linear classifier (sentence polarity) or an "
     "attention probe (GUM) reads the network as it is, so its accuracies are lower. The two sets of claim 40 are GUM's "
-    "written texts and its interviews. 60 or 100 examples with the trained weights, 40 with random ones.",
+    "written texts and its interviews. 100 examples with the trained weights, 40 with random ones.",
     "**Translation.** A Marian model, Chinese to English, 6 layers of 8 heads in its encoder; 128 questions of XQuAD.",
 )
 TABLES = ("table 1", "notebook", "table 2", "table 3")
