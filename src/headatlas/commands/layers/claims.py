@@ -34,7 +34,8 @@ def in_order(measures: tuple[str, ...], places: Mapping[str, int]) -> Callable[[
             settled = set(_settled(tables, measure))
             right, wrong = len(pairs & settled), len(pairs & {pair[::-1] for pair in settled})
             holds &= right > len(pairs) / 2 and not wrong
-            values = ", ".join(f"{task} {summary.loc[task, measure]:.2f}" for task in tasks)
+            known = summary.loc[tasks, measure].dropna()
+            values = ", ".join(f"{task} {value:.2f}" for task, value in known.items()) or "no values"
             figures.append(f"{measure.replace('_', ' ')} {right} of {len(pairs)} pairs, {wrong} against ({values})")
         return Answer(holds, "; ".join(figures)) if len(pairs) >= FEWEST_PAIRS else None
 
