@@ -84,7 +84,8 @@ class LayerReplay:
         # a layer with cross attention attends to itself first, for which it needs its matrices
         cuts = change if isinstance(change, Cuts) else None
         answers_heads = self.shortcuts and self._starts.count(start) == 1 and self._stack != "cross" and cuts is None
-        narrows = self.shortcuts and read is not None
+        if not self.shortcuts or (read is not None and read.all()):
+            read = None  # nothing is left out in the last layer
         call, attended = -1, False
 
         def answer(module: nn.Module, forward: _Forward, *arguments: Any, **named: Any) -> Any:
@@ -92,7 +93,7 @@ class LayerReplay:
             call, attended = call + 1, False
             if call < start:
                 return _repeated(self._outputs[call], copies)
-            if (answers_heads and call == start) or (narrows and call == last):
+            if (answers_heads and call == start) or (read is not None and call == last):
                 with instead_of_forward(_matrices(module), multiply):
                     return forward(*arguments, **named)
             return forward(*arguments, **named)
@@ -100,9 +101,8 @@ class LayerReplay:
         def multiply(matrix: nn.Linear | Conv1D, forward: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
             if not attended and answers_heads and call == start:
                 return inputs.new_full((), math.nan).expand(*inputs.shape[:-1], _width(matrix))
-            if attended and narrows and call == last and read is not None and inputs.shape[:-1] == read.shape:
-                outputs = forward(inputs[read])
-                return outputs.new_zeros(*read.shape, outputs.shape[-1]).masked_scatter_(read[..., None], outputs)
+            if attended and read is not None and call == last and inputs.shape[:-1] == read.shape:
+                return _only_at(read, forward, inputs)
             return forward(inputs)
 
         def changed(place: int, output: Tensor) -> Tensor:
@@ -149,6 +149,14 @@ def _matrices(module: nn.Module) -> list[nn.Linear | Conv1D]:
 def _width(matrix: nn.Linear | Conv1D) -> int:
     """How many numbers a matrix gives for each token."""
     return int(matrix.out_features if isinstance(matrix, nn.Linear) else matrix.nf)
+
+
+def _only_at(read: Tensor, forward: Callable[[Tensor], Tensor], inputs: Tensor) -> Tensor:
+    """A matrix's outputs at the tokens that are read, and zeros at the others."""
+    places = read.flatten().nonzero()[:, 0]
+    outputs = forward(inputs.flatten(0, -2)[places])
+    everywhere = outputs.new_zeros(read.numel(), outputs.shape[-1])
+    return everywhere.index_copy_(0, places, outputs).view(*read.shape, -1)
 
 
 @contextmanager

@@ -147,7 +147,7 @@ def test_no_head_is_named_that_is_not_significant():
     assert not said.heads
     assert str(said) == (
         "No head is needed and none does harm at p < 0.01, corrected for 48 heads "
-        "(with 12 examples only changes above 0.31 nats could be found)."
+        "(with 12 examples, a change of 0.31 nats would be found for half of the heads)."
     )
     (said,) = head_findings(ablation(np.linspace(-0.3, 0.1, 48)), SUMMARY | {"findable": None})
     assert "no change could be found, however large" in str(said)
@@ -183,7 +183,17 @@ def test_agreement_and_curves_have_their_controls():
     summary = {"importance_and_change": one, "importance_and_harm": one, "importance_of_halves": 0.9}
     summary |= {"harm_measured_by": "log_likelihood", "commonest_answer": {"accuracy": 0.4, "beaten": True}}
     (said,) = agreement_findings(summary)
-    assert "Spearman 0.78 (95 % CI 0.60 to 0.88; permuted heads 0.00; with the fall alone, signed: 0.78" in str(said)
+    assert str(said).startswith(
+        "Importance agrees with the size of the change of log likelihood: Spearman 0.78 "
+        "(95 % CI 0.60 to 0.88; permuted heads 0.00; with the fall alone, signed: 0.78"
+    )
+    for low, high, verdict in (
+        (-0.3, 0.1, "There is no evidence that importance agrees with the size"),
+        (-0.3, -0.1, "Importance disagrees with the size"),
+    ):
+        other = {"value": -0.2, "low": low, "high": high}
+        (said,) = agreement_findings(summary | {"importance_and_change": other})
+        assert str(said).startswith(f"{verdict} of the change of log likelihood: Spearman -0.20"), said
     guessing = summary | {"commonest_answer": {"accuracy": 0.4, "beaten": False}}
     assert list(agreement_findings(guessing)) == [], "gradients predict the changes of random weights too"
     shares = {"task": "m", "measure": "log_likelihood", "low": -3.0, "high": -1.0}

@@ -76,7 +76,7 @@ def _power(summary: Mapping[str, Any], measure: str) -> str:
         return f"no head changes as many as {FEWEST_CHANGED} of {units}, so none could be tested"
     if summary["findable"] is None:
         return f"with {units} and so few bootstrap replicates no change could be found, however large"
-    return f"with {units} only changes above {amount(summary['findable'], measure)} could be found"
+    return f"with {units}, a change of {amount(summary['findable'], measure)} would be found for half of the heads"
 
 
 def agreement_findings(summary: Mapping[str, Any]) -> Iterator[Finding]:
@@ -89,13 +89,16 @@ def agreement_findings(summary: Mapping[str, Any]) -> Iterator[Finding]:
     if change is None or _is_guessing(summary):
         return
     halves, harm = summary["importance_of_halves"], summary["importance_and_harm"]
-    measured = summary["harm_measured_by"].replace("_", " ")
+    measured = spoken(summary["harm_measured_by"])
     evidence = (
         [f"with the fall alone, signed: {harm['value']:.2f}, {harm['low']:.2f} to {harm['high']:.2f}"] if harm else []
     )
     evidence += [] if halves is None else [f"importance on two halves of the data: {halves:.2f}"]
+    verdict = "There is no evidence that importance agrees with"
+    if change["low"] > 0 or change["high"] < 0:
+        verdict = "Importance agrees with" if change["low"] > 0 else "Importance disagrees with"
     yield Finding(
-        f"Importance agrees with the size of the change of {measured}: Spearman {change['value']:.2f}",
+        f"{verdict} the size of the change of {measured}: Spearman {change['value']:.2f}",
         change["value"],
         (change["low"], change["high"]),
         unit="number",
