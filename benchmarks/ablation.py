@@ -1,18 +1,26 @@
-"""Removing each head alone against as many whole forward passes, for every task that is replayed; and importance."""
+"""Removing each head alone against as many whole forward passes, for every task that is replayed; and importance.
+
+Not every task can reach the goal. Above the layer of the removed head every layer must run anew, for every token that a
+score or a later layer reads, and a language model's head for every token that is scored. `least` says what share of a
+pass's multiplications that makes, with everything else free.
+"""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
+from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
+from transformers.pytorch_utils import Conv1D
 
 from benchmarks.measuring import Result, base_size, random_batch, ratio
 from headatlas.commands.ablate.importance import example_importance
-from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, find_replacement, gated_scores
+from headatlas.commands.ablate.passes import HeadPlace, HeadRemoval, Replaying, find_replacement, gated_scores
 from headatlas.commands.ablate.task import Task
 from headatlas.commands.ablate.tasks.classification import Classification, LinearHead
 from headatlas.commands.ablate.tasks.minimal_pairs import MinimalPairs
@@ -26,29 +34,26 @@ from headatlas.encoding.word_segments import parsed_segments
 from headatlas.models.gates import gates_without
 from headatlas.models.model import Model
 from headatlas.models.observing import observe_network
+from headatlas.models.replay import outermost_listed
 from headatlas.probes.attention import AttentionProbe
 
 GOAL, IMPORTANCE_GOAL = 0.5, 3.5
 NARROW = {"hidden_size": 384, "intermediate_size": 1536}
-TOKENS = 256  # of a batch
+TOKENS = 1024  # of the copies of a batch that run together
 
 
 def measure(quick: bool) -> Result:
-    """Removed: all heads of a masked language model, four of every layer on other tasks; `quick` is half as wide."""
+    """Removed are all heads; with `quick` four of every layer of a masked language model that is half as wide."""
     model = base_size(**NARROW) if quick else base_size()
-    rows = 1 if quick else 2
-    tasks = masked_tasks(model, rows)
+    tasks = masked_tasks(model, 1 if quick else 2)
     if not quick:
-        tasks |= causal_tasks(model, rows)
-    rounds = 1 if quick else 2
-    ratios = {
-        name: _ratio_to_bare(task, _some_heads(task, quick or name != "masked-lm"), rounds)
-        for name, task in tasks.items()
-    }
+        tasks |= causal_tasks(model, 2)
+    ratios = {name: _ratio_to_bare(task, _some_heads(task, quick), 1) for name, task in tasks.items()}
     task = tasks["masked-lm"]
     importance = ratio(lambda: example_importance(task, "encoder"), _bare(task), 9)
     also = {
         "ratios": {name: round(value, 3) for name, value in ratios.items()},
+        "least": {name: round(_least(task), 3) for name, task in tasks.items()},
         "importance_ratio": round(importance, 3),
         "importance_goal": IMPORTANCE_GOAL,
     }
@@ -111,11 +116,16 @@ def _some_heads(task: Task, few: bool) -> list[HeadPlace]:
     return [(layer, head) for layer, head in places if head < 4 or not few]
 
 
+def _network(task: Task) -> Any:
+    """What a pass of the task runs: no head for words where it needs none."""
+    network = task.model.network
+    return network if isinstance(task, MaskedLM | NextToken | MinimalPairs) else network.base_model
+
+
 def _bare(task: Task) -> Callable[[], object]:
     """The plain forward pass over the task's batches, with transformers' eager attention."""
-    twin = copy.deepcopy(task.model.network).eval()
-    twin.set_attn_implementation("eager")
-    network = twin if isinstance(task, MaskedLM | NextToken | MinimalPairs) else twin.base_model
+    network = copy.deepcopy(_network(task)).eval()
+    network.set_attn_implementation("eager")
 
     def run() -> None:
         with torch.inference_mode():
@@ -128,11 +138,32 @@ def _bare(task: Task) -> Callable[[], object]:
 def _ratio_to_bare(task: Task, heads: Sequence[HeadPlace], rounds: int) -> float:
     stack = task.model.default_stack
     nothing, bare = find_replacement(task, "zero", stack, 0), _bare(task)
+    checked = Replaying()  # a run makes the check of the first batch once, here before the clock starts
 
     def removed() -> None:
-        HeadRemoval(task, stack, nothing, TOKENS).scores(heads)
+        HeadRemoval(task, stack, nothing, TOKENS, checked).scores(heads)
 
     return ratio(removed, _times(len(heads), bare), rounds)
+
+
+def _least(task: Task) -> float:
+    """The multiplications that removing a head calls for, over those of a pass; the mean over all heads."""
+    model, (batch, *_) = task.model, task.batches
+    read, real = task.tokens_read(batch), batch.inputs["attention_mask"].sum()
+    share = 1.0 if read is None else float(read.sum() / real)
+    layers = outermost_listed(model.network)
+    whole, square = _multiplications(layers[0]), model.width**2
+    on_top = _multiplications(_network(task)) - whole * len(layers)
+    feed_forward = whole - 4 * square
+    narrowed = 2 * square + share * (whole - 2 * square)  # keys and values of all tokens, the rest where it is read
+    own = square / model.shapes[model.default_stack].most_heads + feed_forward  # the part of the output projection
+    after = [own + whole * (len(layers) - 2 - number) + narrowed for number in range(len(layers) - 1)]
+    return (float(np.mean([*after, share * own])) + share * on_top) / (whole * len(layers) + on_top)
+
+
+def _multiplications(module: nn.Module) -> int:
+    """Of one token by the matrices of a module."""
+    return sum(part.weight.numel() for part in module.modules() if isinstance(part, nn.Linear | Conv1D))
 
 
 def _ratio_to_own(task: Task, heads: Sequence[HeadPlace]) -> float:

@@ -65,13 +65,13 @@ def demo_commands(folder: Path) -> dict[str, list[str]]:
         "ablate minimal-pairs": [*ablate, "--task", "minimal-pairs", "--pairs", pairs],
         "ablate classification": [*ablate, "--task", "classification", "--data", labelled],
         "ablate probe": [*ablate, "--task", "probe", "--treebank", halves[0], "--eval", halves[1]],
-        "ablate causal": [*ablate, "--task", "causal", "--treebank", treebank, "--atlas", atlas],
+        "ablate causal": [*ablate, "--task", "causal", "--treebank", treebank, "--atlas", atlas, "--words", "20"],
         "prune": ["prune", mlm, "--by", "importance", "--share", "0.3", "--text", text],
         "probe": ["probe", mlm, "--treebank", halves[0], "--eval", halves[1], "--seeds", "1"],
         "layers": ["layers", mlm, "--train", halves[0], "--eval", halves[1], "--task", "pos", "--seeds", "2"],
         "fit-mlm": ["fit-mlm", "embedded", "--text", text, "--tokens", "20000"],
         "compare": ["compare", atlas, atlas, "--text", text, "--segments", "50"],
-        "keyphrases": ["keyphrases", mlm, "--text", text],
+        "keyphrases": ["keyphrases", "embedded", "--text", text],  # whose heads for it are known
         "reproduce": [
             *("reproduce", "clark2019", "--model", mlm),
             *("--wikipedia", text, "--ptb-dev", treebank, "--conll2012", coreference),

@@ -87,12 +87,13 @@ def differentiate_loss(
         torch.autograd.backward(_loss(logits[chosen], wanted, among))
         return
     outputs, states, apart = kept[0]
-    torch.autograd.backward(_loss(logits[0], wanted[:block], among[:block]))
-    for start in range(block, len(wanted), block):
+    for start in range(0, len(wanted), block):
         part = slice(start, start + block)
-        outputs["last_hidden_state"] = apart[None, part]
-        with instead_of_forward([network.base_model], lambda *_arguments, **_named: outputs):
-            logits = network(**inputs).logits
+        if start > 0:
+            outputs["last_hidden_state"] = apart[None, part]
+            with instead_of_forward([network.base_model], lambda *_arguments, **_named: outputs):
+                logits = network(**inputs).logits
+            moved()
         torch.autograd.backward(_loss(logits[0], wanted[part], among[part]))
         moved()
     torch.autograd.backward(states, apart.grad)
