@@ -103,6 +103,26 @@ def test_margins_of_minimal_pairs_by_hand(family, load_tiny):
         assert losses[pair.id] == pytest.approx(float(torch.nn.functional.softplus(torch.tensor(-margin))), abs=1e-3)
 
 
+def test_what_both_sentences_predict_alike_is_left_out_of_causal_pairs(load_tiny):
+    model = load_tiny("gpt2")
+    alike = MinimalPair("two.0", "the dog ran.", "the dog ran.")  # as if its unknown words were the same tokens
+    prefix = MinimalPair("two.1", "she sat by", "she sat by the river.")
+    task = MinimalPairs(model, [PAIRS[0], alike, prefix], max_tokens=64, batch_tokens=500)
+    (batch,) = task.batches
+    tokens = [model.tokenizer(text)["input_ids"] for text in (PAIRS[0].good, PAIRS[0].bad)]
+    first = next(place for place, (good, bad) in enumerate(zip(*tokens, strict=False)) if good != bad)
+    read = dict(zip(batch.ids, task.tokens_read(batch).view(3, 2, -1), strict=True))
+    for row, ids in zip(read["one.0"], tokens, strict=True):
+        assert row.nonzero()[:, 0].tolist() == list(range(first - 1, len(ids) - 1))
+    assert not read["two.0"].any()
+    assert not read["two.1"][0].any()
+    assert all_scores(task)["two.0"] == [0.5, 0.0]
+    margin = _likelihood(model, prefix.good) - _likelihood(model, prefix.bad)
+    assert all_scores(task)["two.1"] == pytest.approx([float(margin > 0), margin], abs=1e-3)
+    only = MinimalPairs(model, [alike], max_tokens=64, batch_tokens=500)
+    assert all_scores(only)["two.0"] == [0.5, 0.0]
+
+
 def _likelihood(model, text):
     ids = torch.tensor(model.tokenizer(text)["input_ids"])
     total = 0.0

@@ -2,8 +2,9 @@
 
 A sentence's log-likelihood is the sum over its tokens; for a masked model the pseudo-log-likelihood, each token masked
 in turn in an input of its own (Salazar et al. 2020). A causal model's first token is predicted only after a start
-token. Scores: `accuracy`, 1 where the good sentence is likelier, one half where both are alike; `margin`, the
-difference in nats. The loss is that of choosing between the two, softplus(-margin).
+token, and what it predicts before the sentences differ is left out, since it is the same for both. Scores: `accuracy`,
+1 where the good sentence is likelier, one half where both are alike; `margin`, the difference in nats. The loss is that
+of choosing between the two, softplus(-margin).
 """
 
 from __future__ import annotations
@@ -121,7 +122,11 @@ def _causal_rows(model: Model, _frame: Frame, pairs: Sequence[_Pair]) -> Example
     batch = make_batch(segments, model.kinds, model.pad_id)
     signs = torch.tensor([1.0, -1.0]).repeat(len(pairs))
     rows = torch.arange(len(pairs)).repeat_interleave(2)
-    targets = {"labels": next_tokens(batch), "signs": signs}
+    of_good, of_bad = batch.input_ids.view(len(pairs), 2, -1).unbind(1)
+    alike = (of_good == of_bad).cummin(1).values.repeat_interleave(2, 0)  # [R, T]: up to here, nothing differs
+    labels = next_tokens(batch)
+    labels[:, :-1].masked_fill_(alike[:, 1:], IGNORED)
+    targets = {"labels": labels, "signs": signs}
     return ExampleBatch(tuple(pair.id for pair in pairs), model.inputs(batch), rows, targets)
 
 
