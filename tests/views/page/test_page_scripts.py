@@ -40,6 +40,13 @@ def test_arrow_keys_stay_among_the_heads(run, start, key, end):
     assert run("data/heads", code, [start, key]) == end
 
 
+def test_a_p_value_keeps_its_small_letter_at_the_start_of_a_sentence(run):
+    texts = ["p < 0.01, corrected", "p = 0.5", "position of the noun", "uniform attention 3 %", ""]
+    assert run("data/measures", "return x.map(m.capitalised);", texts) == [
+        *("p < 0.01, corrected", "p = 0.5", "Position of the noun", "Uniform attention 3 %", ""),
+    ]
+
+
 def test_links_come_back_and_broken_ones_do_no_harm(run):
     parts = {"head": "8-10", "view": "sentence", "example": "3", "measure": "a/b c&d=e#é"}
     link = run("links", "return m.formatLink(x);", parts)

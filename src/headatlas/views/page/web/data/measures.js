@@ -99,6 +99,11 @@ export function spaced(name) {
   return name.replaceAll("_", " ");
 }
 
+/** With a capital letter at its start, unless it starts with a p-value. @param {string} text */
+export function capitalised(text) {
+  return /^p [<=]/.test(text) ? text : text.slice(0, 1).toUpperCase() + text.slice(1);
+}
+
 /**
  * The smallest and the largest value; shares start at 0.
  * @param {Pick<Measure, "values"|"share"|"limits">} measure

@@ -1,6 +1,6 @@
 /** What can be chosen from: measures by table, examples by corpus. */
 
-import { spaced } from "./measures.js";
+import { capitalised, spaced } from "./measures.js";
 
 const LONGEST = 58; // letters of an example in a list
 /** @type {Choice[]} */
@@ -28,7 +28,7 @@ export function exampleGroups({ examples }) {
 /** @param {PackedExample} example */
 function corpusTitle({ corpus, tree, mentions, key }) {
   const gold = (tree && "gold trees") || (mentions && "gold mentions") || (key && "marked words");
-  return corpus.slice(0, 1).toUpperCase() + corpus.slice(1) + (gold ? `, with ${gold}` : "");
+  return capitalised(corpus) + (gold ? `, with ${gold}` : "");
 }
 
 /** @param {Text} example */

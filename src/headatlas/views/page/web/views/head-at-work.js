@@ -2,6 +2,7 @@
 
 import { divide, fittingPairs, tokenMap, unitMap } from "../data/attention.js";
 import { percent } from "../data/frames.js";
+import { capitalised } from "../data/measures.js";
 import { saysOf } from "../data/roles.js";
 import { isSink } from "../data/sink.js";
 import { button, element, unbroken } from "../dom.js";
@@ -39,7 +40,7 @@ export function headAtWork(context) {
     const said = saysOf(roles[head]);
     says.textContent = `${said}.${rest}`;
     const { evidence: figures } = roles[head];
-    evidence.textContent = unbroken(figures.slice(0, 1).toUpperCase() + figures.slice(1));
+    evidence.textContent = unbroken(capitalised(figures));
     evidence.hidden = !figures;
   }
 

@@ -1,6 +1,7 @@
 /** The right of the opening view: a few findings, the most surprising first, each with a picture and a link. */
 
 import { percent } from "../data/frames.js";
+import { capitalised } from "../data/measures.js";
 import { RESTS } from "../data/roles.js";
 import { button, element, unbroken } from "../dom.js";
 import { findingPicture } from "../pictures/finding-pictures.js";
@@ -35,7 +36,7 @@ export function openingFindings({ atlas, store, palette }, showHead) {
     const [head] = heads.length === 1 ? heads : [];
     const share = head ? (atlas.roles[atlas.heads.index(...head)]?.share ?? NaN) : NaN;
     const rest = Number.isNaN(share) ? "" : `${percent(share)} of its attention rests. `;
-    return unbroken((base ? `${base[0].toUpperCase()}${base.slice(1)}. ` : "") + rest);
+    return unbroken((base ? `${capitalised(base)}. ` : "") + rest);
   }
 
   /** Where a finding is seen. @param {Finding} finding */
