@@ -87,7 +87,7 @@ def differentiate_loss(
         torch.autograd.backward(_loss(logits[chosen], wanted, among))
         return
     outputs, states, apart = kept[0]
-    for start in range(0, len(wanted), block):
+    for start in range(0, max(len(wanted), 1), block):  # once even if nothing is predicted
         part = slice(start, start + block)
         if start > 0:
             outputs["last_hidden_state"] = apart[None, part]
