@@ -67,6 +67,21 @@ def test_disparity_tells_stable_pictures_from_arbitrary_ones():
     assert flat.disparity < 0.05 < 0.2 < equal.disparity
 
 
+@pytest.mark.parametrize("number", [2, 3, 20, 100, 600])
+def test_points_equally_far_apart_have_a_picture(number):
+    equal = np.ones((number, number)) - np.eye(number)
+    found = embed(equal, runs=2)
+    assert found.points.shape == (number, 2)
+    assert np.isfinite(found.points).all()
+    assert 0 <= found.stress < 1
+
+
+@pytest.mark.parametrize(("pairs", "places"), [((4, 4), (4, 0)), ((4, 4), (3, 2)), ((4, 3), (4, 2))])
+def test_a_step_refuses_points_that_do_not_fit_the_distances(pairs, places):
+    with pytest.raises(ValueError, match="cannot have distances"):
+        guttman_step(np.ones(pairs), np.ones(places))
+
+
 def test_the_same_seed_the_same_points():
     many = distances(15, 4)
     assert embed(many, seed=3).points.tobytes() == embed(many, seed=3).points.tobytes()

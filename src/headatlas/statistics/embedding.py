@@ -19,7 +19,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 from scipy.sparse.linalg import eigsh
 from scipy.spatial import procrustes
 
@@ -106,7 +105,7 @@ def _classical(distances: NDArray[np.float64]) -> NDArray[np.float64]:
     """The two widest directions of the points that have these distances in as many dimensions as needed. [N, 2]"""
     inner, number = _inner(distances), len(distances)
     if number <= _EXACT:
-        values, vectors = eigh(inner, subset_by_index=[max(0, number - 2), number - 1])
+        values, vectors = (part[..., -2:] for part in np.linalg.eigh(inner))  # scipy may lose some that are equal
     else:
         values, vectors = eigsh(inner, k=2, which="LA", v0=inner[np.diag(inner).argmax()])
     plane = vectors * np.sqrt(np.maximum(values, 0))

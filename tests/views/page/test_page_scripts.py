@@ -41,10 +41,8 @@ def test_arrow_keys_stay_among_the_heads(run, start, key, end):
 
 
 def test_a_p_value_keeps_its_small_letter_at_the_start_of_a_sentence(run):
-    texts = ["p < 0.01, corrected", "p = 0.5", "position of the noun", "uniform attention 3 %", ""]
-    assert run("data/measures", "return x.map(m.capitalised);", texts) == [
-        *("p < 0.01, corrected", "p = 0.5", "Position of the noun", "Uniform attention 3 %", ""),
-    ]
+    shown = run("data/measures", "return x.map(m.capitalised);", ["p < 0.01", "p = 0.5", "position of the noun", ""])
+    assert shown == ["p < 0.01", "p = 0.5", "Position of the noun", ""]
 
 
 def test_links_come_back_and_broken_ones_do_no_harm(run):

@@ -21,6 +21,8 @@ def guttman_step(distances: Doubles, points: Doubles) -> tuple[Doubles, float, f
     distances: [N, N], symmetric.
     """
     number = len(points)
+    if distances.shape != (number, number) or points.shape != (number, 2):
+        raise ValueError(f"points of shape {points.shape} cannot have distances of shape {distances.shape}")
     moved, sums = np.empty((number, 2)), np.empty((number, 2))
     with numba_threads(distances.size >= SMALL):
         _step(distances, np.ascontiguousarray(points.T), moved, sums)
