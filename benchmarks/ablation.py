@@ -16,7 +16,6 @@ import numpy as np
 import torch
 from torch import nn
 from transformers import GPT2Config, GPT2LMHeadModel
-from transformers.pytorch_utils import Conv1D
 
 from benchmarks.measuring import Result, base_size, random_batch, ratio
 from headatlas.commands.ablate.importance import example_importance
@@ -34,7 +33,7 @@ from headatlas.encoding.word_segments import parsed_segments
 from headatlas.models.gates import gates_without
 from headatlas.models.model import Model
 from headatlas.models.observing import observe_network
-from headatlas.models.replay import outermost_listed
+from headatlas.models.replay import outermost_listed, token_matrices
 from headatlas.probes.attention import AttentionProbe
 
 GOAL, IMPORTANCE_GOAL = 0.5, 3.5
@@ -48,7 +47,7 @@ def measure(quick: bool) -> Result:
     tasks = masked_tasks(model, 1 if quick else 2)
     if not quick:
         tasks |= causal_tasks(model, 2)
-    ratios = {name: _ratio_to_bare(task, _some_heads(task, quick), 1) for name, task in tasks.items()}
+    ratios = {name: _ratio_to_bare(task, _some_heads(task, quick)) for name, task in tasks.items()}
     task = tasks["masked-lm"]
     importance = ratio(lambda: example_importance(task, "encoder"), _bare(task), 9)
     also = {
@@ -135,7 +134,7 @@ def _bare(task: Task) -> Callable[[], object]:
     return run
 
 
-def _ratio_to_bare(task: Task, heads: Sequence[HeadPlace], rounds: int) -> float:
+def _ratio_to_bare(task: Task, heads: Sequence[HeadPlace]) -> float:
     stack = task.model.default_stack
     nothing, bare = find_replacement(task, "zero", stack, 0), _bare(task)
     checked = Replaying()  # a run makes the check of the first batch once, here before the clock starts
@@ -143,7 +142,7 @@ def _ratio_to_bare(task: Task, heads: Sequence[HeadPlace], rounds: int) -> float
     def removed() -> None:
         HeadRemoval(task, stack, nothing, TOKENS, checked).scores(heads)
 
-    return ratio(removed, _times(len(heads), bare), rounds)
+    return ratio(removed, _times(len(heads), bare), 1)
 
 
 def _least(task: Task) -> float:
@@ -163,7 +162,7 @@ def _least(task: Task) -> float:
 
 def _multiplications(module: nn.Module) -> int:
     """Of one token by the matrices of a module."""
-    return sum(part.weight.numel() for part in module.modules() if isinstance(part, nn.Linear | Conv1D))
+    return sum(matrix.weight.numel() for matrix in token_matrices(module))
 
 
 def _ratio_to_own(task: Task, heads: Sequence[HeadPlace]) -> float:

@@ -94,7 +94,7 @@ class LayerReplay:
             if call < start:
                 return _repeated(self._outputs[call], copies)
             if (answers_heads and call == start) or (read is not None and call == last):
-                with instead_of_forward(_matrices(module), multiply):
+                with instead_of_forward(token_matrices(module), multiply):
                     return forward(*arguments, **named)
             return forward(*arguments, **named)
 
@@ -139,7 +139,7 @@ def outermost_listed(network: nn.Module) -> list[nn.Module]:
     return list(dict.fromkeys(modules))
 
 
-def _matrices(module: nn.Module) -> list[nn.Linear | Conv1D]:
+def token_matrices(module: nn.Module) -> list[nn.Linear | Conv1D]:
     """The matrices of a layer by which its tokens are multiplied one by one."""
     from transformers.pytorch_utils import Conv1D
 
