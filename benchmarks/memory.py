@@ -1,6 +1,6 @@
 """Peak memory over the loaded model: tiles against keeping all maps, few against many segments, and long inputs.
 
-Long inputs are those of one layer with 32 heads of 64 numbers that share 8 keys, and what counts is the peak over that
+Long inputs are those of two layers with 32 heads of 64 numbers that share 8 keys, and what counts is the peak over that
 of the bare forward pass with torch's fused attention, which keeps no map at all.
 
 Each case runs in a process of its own, whose resident peak is reset once the model is loaded. glibc is told to give
@@ -106,8 +106,8 @@ def _one_batch(keep: bool, quick: bool) -> float:
 
 
 def _long(tokens: int, attention: str) -> float:
-    """One long input through a layer, with the studies or with torch's fused attention."""
-    model = grouped_decoder(1, **LONG_SHAPE)
+    """One long input through two layers, with the studies or with torch's fused attention."""
+    model = grouped_decoder(2, **LONG_SHAPE)
     twin = eager_twin(model, "sdpa")
 
     def work(batch: Batch) -> Callable[[], object]:

@@ -7,7 +7,8 @@ instead of all. Each head's output can be changed on its way, which is how heads
 the softmax, which is how attention between tokens is cut (see `gates.py`).
 
 Attention may be observed as whole maps, or in tiles, blocks of rows that go to sinks while they are computed, so that
-no map exists as a whole (see `tiled.py`).
+no map exists as a whole (see `tiled.py`). A pass that is run for its attention alone may end with the last layer that
+attends, since nobody asked for what follows.
 
 The network keeps the name "eager" because model files ask for it: DeepSeek-V3.2 and its relatives, for example, apply
 their sparse mask only under the names "eager" and "sdpa". Nothing stays behind in transformers afterwards. Other
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
@@ -41,10 +42,12 @@ _OpenSink = Callable[[nn.Module, Tensor], LayerSink]
 _Attend = Callable[[Tensor | None], tuple[Tensor, Tensor]]
 _Cut = Callable[[nn.Module, Tensor, Tensor | None, _Attend], tuple[Tensor, Tensor]]
 _Answer = Callable[[nn.Module], Tensor | None]
+_IsLast = Callable[[nn.Module], bool]
 _observer: ContextVar[_See | None] = ContextVar("headatlas_observer", default=None)
 _changer: ContextVar[_Change | None] = ContextVar("headatlas_changer", default=None)
 _cutter: ContextVar[_Cut | None] = ContextVar("headatlas_cutter", default=None)
 _answerer: ContextVar[_Answer | None] = ContextVar("headatlas_answerer", default=None)
+_is_last: ContextVar[_IsLast | None] = ContextVar("headatlas_is_last", default=None)
 _tiler: ContextVar[tuple[TiledAttention, _OpenSink] | None] = ContextVar("headatlas_tiler", default=None)
 
 
@@ -90,6 +93,21 @@ def answering(network: nn.Module, answer: _Answer) -> AbstractContextManager[Non
     return _set_within(_answerer, answer, network)
 
 
+@contextmanager
+def ending(network: nn.Module, is_last: _IsLast) -> Iterator[None]:
+    """Within this context a pass ends, and the context with it, after the first attention module that is the last.
+
+    What follows attention is three quarters of a layer's work in BERT: a pass without that of the last of twelve layers
+    is 6 % shorter.
+    """
+    with suppress(_PassEndedError), _set_within(_is_last, is_last, network):
+        yield
+
+
+class _PassEndedError(Exception):
+    """Ends a pass of which no more is asked."""
+
+
 class _EagerAttention:
     """Attends as the original does, changes its heads' outputs and hands its weights to the observer."""
 
@@ -120,10 +138,13 @@ class _EagerAttention:
             output, weights = attend(attention_mask) if cut is None else cut(module, query, attention_mask, attend)
         if change is not None:
             output = change(module, output)
-        if see is None or weights is None:
-            return output, weights
-        see(module, weights, attention_mask)
-        return output, None
+        if see is not None and weights is not None:
+            see(module, weights, attention_mask)
+            weights = None
+        is_last = _is_last.get()
+        if is_last is not None and is_last(module):
+            raise _PassEndedError
+        return output, weights
 
 
 def _set_within(variable: ContextVar[T | None], value: T, network: nn.Module) -> AbstractContextManager[None]:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, fields
 from functools import cached_property, partial
+from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
@@ -17,7 +18,7 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import answering, changing, cutting, observing, tiling
+from headatlas.models.attention import answering, changing, cutting, ending, observing, tiling
 from headatlas.models.facts import longest_input
 from headatlas.models.gates import Attend, ChangeOutput, Cuts, Gates, Instead
 from headatlas.models.language_model import differentiate_loss, next_tokens
@@ -158,7 +159,8 @@ class Model:
     ) -> None:
         """Run a batch once without gradients and hand over each layer's attention maps as they arise.
 
-        In an encoder-decoder, the decoder reads the same tokens as the encoder.
+        The pass ends with the last layer's attention unless states are wanted. In an encoder-decoder, the decoder reads
+        the same tokens as the encoder.
 
         Args:
             batch: The segments to run.
@@ -171,7 +173,7 @@ class Model:
         network, inputs = self._part_to_run(batch, wanted)
         if see_states is not None:
             inputs["output_hidden_states"] = True
-        with torch.inference_mode():
+        with torch.inference_mode(), self._until_last_layer(wanted) if see_states is None else nullcontext():
             outputs = self._run(network, inputs, see, wanted)
         if see_states is not None:
             states = states_in_outputs(outputs, wanted)
@@ -188,7 +190,7 @@ class Model:
             stack: Whose layers; by default the encoder's if there is one.
         """
         wanted = stack or self.default_stack
-        with torch.inference_mode():
+        with torch.inference_mode(), self._until_last_layer(wanted):
             self._run_tiles(batch, *self._part_to_run(batch, wanted), open_layer, wanted)
 
     def _run_tiles(
@@ -361,6 +363,11 @@ class Model:
                 see_next(weights, None)
         self._check_layers(layers, wanted)
         return outputs
+
+    def _until_last_layer(self, stack: Stack) -> AbstractContextManager[None]:
+        """Within this context a pass ends when the last layer of a stack has attended, and the context with it."""
+        layers, attended = self.shapes[stack].layers, count(1)
+        return ending(self.network, lambda module: self._stacks(module) == stack and next(attended) == layers)
 
     def _check_layers(self, layers: int, stack: Stack) -> None:
         if layers != self.shapes[stack].layers:

@@ -199,7 +199,9 @@ class TiledAttention:
         inputs, heads, tokens = query.shape[:3]
         groups, columns = key.shape[1:3]
         shared = heads // groups  # queries that share a key
-        output = query.new_zeros(inputs, tokens, heads, value.shape[-1])
+        output = query.new_empty(inputs, tokens, heads, value.shape[-1])
+        if min(sink.lengths, default=0) < tokens:
+            output.zero_()  # padding, which no tile has
         most_rows, most_numbers = self._limits(query)
         for some, rows in cut_rows(sink.lengths, heads, shared, tokens, most_rows, most_numbers):
             reach = seen.seen_by(some, rows, sink.lengths, columns)
