@@ -366,6 +366,8 @@ class Model:
 
     def _until_last_layer(self, stack: Stack) -> AbstractContextManager[None]:
         """Within this context a pass ends when the last layer of a stack has attended, and the context with it."""
+        if not self.uses_interface:
+            return nullcontext()
         layers, attended = self.shapes[stack].layers, count(1)
         return ending(self.network, lambda module: self._stacks(module) == stack and next(attended) == layers)
 
