@@ -12,9 +12,9 @@ from headatlas.commands.survey.options import survey
 from headatlas.encoding.batches import make_batch
 from headatlas.engine.job import Observer
 from headatlas.errors import ModelError, SettingError
+from headatlas.models.facts import home_of
 from headatlas.models.gates import Gates
 from headatlas.models.loading import load_model
-from headatlas.models.model import home_of
 from headatlas.models.stacks import HeadShape
 from headatlas.studies.kept_rows import KeptRows
 from headatlas.studies.study import LayerMap, join_layers

@@ -93,6 +93,11 @@ def answering(network: nn.Module, answer: _Answer) -> AbstractContextManager[Non
     return _set_within(_answerer, answer, network)
 
 
+def is_changed() -> bool:
+    """Whether heads' outputs or masks are changed in this context."""
+    return _changer.get() is not None or _cutter.get() is not None
+
+
 @contextmanager
 def ending(network: nn.Module, is_last: _IsLast) -> Iterator[None]:
     """Within this context a pass ends, and the context with it, after the first attention module that is the last.

@@ -1,10 +1,11 @@
-"""What is known of a loaded model: how many tokens it reads at once, and what manifests record."""
+"""What is known of a loaded model: how many tokens it reads at once, where they go, and what manifests record."""
 
 from __future__ import annotations
 
 import logging
 from typing import TYPE_CHECKING, Any
 
+import torch
 from torch import nn
 
 from headatlas.choices import Stack
@@ -89,3 +90,12 @@ def _position_table(network: nn.Module) -> nn.Module | None:
         if name.endswith("position_embeddings") and isinstance(module, nn.Embedding):
             return module
     return None
+
+
+def home_of(network: PreTrainedModel) -> torch.device:
+    """The device of the inputs: the network's device, or the first GPU of its device map."""
+    placed = (getattr(network, "hf_device_map", None) or {}).values()
+    if not placed:
+        return torch.device(network.device)
+    devices = [device for device in placed if str(device) not in ("cpu", "disk")]
+    return torch.device(devices[0]) if devices else torch.device("cpu")

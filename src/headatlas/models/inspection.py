@@ -27,8 +27,7 @@ from headatlas.choices import Stack
 from headatlas.errors import HeadatlasError, ModelError
 from headatlas.files import make_folder, parse_json, write_text
 from headatlas.models.attention import observing, tiling
-from headatlas.models.facts import longest_input
-from headatlas.models.model import home_of
+from headatlas.models.facts import home_of, longest_input
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs
 from headatlas.models.tiled import DroppedTiles
 from headatlas.progress import moved

@@ -22,6 +22,7 @@ from headatlas.models.attention import answering, changing, cutting, ending, obs
 from headatlas.models.facts import longest_input
 from headatlas.models.gates import Attend, ChangeOutput, Cuts, Gates, Instead
 from headatlas.models.language_model import differentiate_loss, next_tokens
+from headatlas.models.recomputing import recomputing
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 from headatlas.models.tiled import DroppedTiles, GradientTiles, LayerSink
 from headatlas.progress import moved
@@ -235,16 +236,20 @@ class Model:
         self._differentiate(batch, masker, lambda inputs: self._run(self.network, inputs, hook, self.default_stack))
 
     def observe_gradient_tiles(self, batch: Batch, open_layer: OpenLayer, masker: Masker | None) -> None:
-        """The same in tiles: each is computed once more on the way back, so that no map exists as a whole.
+        """The same in tiles: layers and tiles are computed once more on the way back, so that no map exists as a whole.
 
         A tile leaves out columns that none of its rows sees.
         """
-        open_deferred = partial(GradientTiles, open_layer, [len(segment) for segment in batch.segments])
-        self._differentiate(
-            batch,
-            masker,
-            lambda inputs: self._run_tiles(batch, self.network, inputs, open_deferred, self.default_stack),
-        )
+        lengths = [len(segment) for segment in batch.segments]
+
+        def run(inputs: dict[str, Any]) -> Any:
+            dropped = partial(tiling, self.network, lambda *_: DroppedTiles(lengths))
+            with recomputing(self.network, again=dropped):
+                return self._run_tiles(
+                    batch, self.network, inputs, partial(GradientTiles, open_layer, lengths), self.default_stack
+                )
+
+        self._differentiate(batch, masker, run)
 
     def _differentiate(self, batch: Batch, masker: Masker | None, run: Callable[[dict[str, Any]], Any]) -> None:
         """Differentiate the loss of a pass."""
@@ -389,12 +394,3 @@ def forget_capturing(network: nn.Module) -> None:
             if hook.__module__ == "transformers.utils.output_capturing":
                 del module._forward_hooks[key]
         module.__dict__.pop("_output_capturing_hooks_installed", None)
-
-
-def home_of(network: PreTrainedModel) -> torch.device:
-    """The device of the inputs: the network's device, or the first GPU of its device map."""
-    placed = (getattr(network, "hf_device_map", None) or {}).values()
-    if not placed:
-        return torch.device(network.device)
-    devices = [device for device in placed if str(device) not in ("cpu", "disk")]
-    return torch.device(devices[0]) if devices else torch.device("cpu")

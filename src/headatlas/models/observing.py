@@ -20,8 +20,9 @@ from transformers.models.auto import modeling_auto as auto
 from headatlas.choices import LanguageModel, Stack, TaskHead
 from headatlas.errors import HeadatlasError, ModelError, first_line
 from headatlas.models.attention import EAGER, keep_masks_finite
+from headatlas.models.facts import home_of
 from headatlas.models.inspection import check_weights, compare_with_eager, inspect_heads, observable_modules
-from headatlas.models.model import Model, forget_capturing, home_of
+from headatlas.models.model import Model, forget_capturing
 from headatlas.models.stacks import HeadShape
 
 Head = TypeVar("Head", bound=str)

@@ -132,7 +132,7 @@ class GradientTiles(DroppedTiles):
         self, open_layer: Callable[[int, Tensor], LayerSink], lengths: Sequence[int], layer: int, query: Tensor
     ) -> None:
         super().__init__(lengths)
-        self._open = partial(open_layer, layer, query.detach())
+        self._open = partial(open_layer, layer, query.new_empty(*query.shape[:3], 0))  # keeps no memory
 
     def for_gradients(self) -> LayerSink:
         return self._open()
@@ -250,13 +250,16 @@ class _DifferentiableTiles(torch.autograd.Function):
         context: Any, query: Tensor, key: Tensor, value: Tensor, attend: TiledAttention, call: Call, sink: LayerSink
     ) -> Tensor:
         context.save_for_backward(query, key, value)
-        context.attend, context.call, context.sink = attend, replace(call, query=query, key=key, value=value), sink
-        return attend(context.call, sink)
+        nothing = query.new_empty(0)  # these are saved above, for torch to drop if it computes them again
+        context.attend, context.sink = attend, sink
+        context.call = replace(call, query=nothing, key=nothing, value=nothing)
+        return attend(replace(call, query=query, key=key, value=value), sink)
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        call, sink = context.call, context.sink.for_gradients()
-        of_query, of_key, of_value = (torch.zeros_like(tensor) for tensor in context.saved_tensors)
+        query, key, value = context.saved_tensors
+        call, sink = replace(context.call, query=query, key=key, value=value), context.sink.for_gradients()
+        of_query, of_key, of_value = (torch.zeros_like(tensor) for tensor in (query, key, value))
         for some, rows, columns in context.attend.parts(call, sink.lengths):
             part = call.part(some, rows, columns)
             leaves = [tensor.detach().requires_grad_() for tensor in (part.query, part.key, part.value)]
