@@ -18,20 +18,22 @@ threads call the replacement too while it is there, but they observe nothing, so
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
+from torch.utils.checkpoint import checkpoint
 
 from headatlas.models.feed_forward import feed_forward_in_blocks
 from headatlas.models.masks import EAGER as EAGER
 from headatlas.models.masks import interval_masks
 from headatlas.models.replacing import Place, replacing
-from headatlas.models.tiled import Call, LayerSink, TiledAttention
+from headatlas.models.replay import instead_of_forward, outermost_listed
+from headatlas.models.tiled import Call, DroppedTiles, LayerSink, TiledAttention
 
 _FUNCTION = "eager_attention_forward"  # some files have several: text_..., vision_...
 
@@ -71,6 +73,31 @@ def tiling(network: nn.Module, open_sink: _OpenSink, rows: int | None = None) ->
         yield
 
 
+def recomputing(network: nn.Module, lengths: Sequence[int]) -> AbstractContextManager[None]:
+    """Within this context what layers compute in tiles is dropped, and computed again when gradients need it.
+
+    What a layer computes takes about twelve times the memory of its input. Kept for all layers at once, it would be
+    most of what gradients of long inputs need. Computed again, it is there for one layer at a time, for the price of
+    one more forward pass. Where heads are changed nothing is dropped, since what changes them counts the layers.
+
+    lengths: How many tokens of each input are real.
+    """
+    again = partial(tiling, network, lambda *_: DroppedTiles(lengths))
+
+    def run(_layer: nn.Module, forward: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
+        if _changer.get() or _cutter.get():
+            return forward(*arguments, **named)
+        return checkpoint(
+            partial(forward, **named),
+            *arguments,
+            use_reentrant=False,
+            preserve_rng_state=False,  # nothing is random, since there is no dropout
+            context_fn=lambda: (nullcontext(), again()),
+        )
+
+    return instead_of_forward(outermost_listed(network), run)
+
+
 def changing(network: nn.Module, change: _Change) -> AbstractContextManager[None]:
     """Within this context `change` replaces the heads' outputs [B, Q, H, D] of each of those modules."""
     return _set_within(_changer, change, network)
@@ -91,11 +118,6 @@ def answering(network: nn.Module, answer: _Answer) -> AbstractContextManager[Non
     The outputs are changed as if it had; it has no weights to observe.
     """
     return _set_within(_answerer, answer, network)
-
-
-def is_changed() -> bool:
-    """Whether heads' outputs or masks are changed in this context."""
-    return _changer.get() is not None or _cutter.get() is not None
 
 
 @contextmanager

@@ -18,11 +18,10 @@ from headatlas.encoding.batches import Batch
 from headatlas.encoding.kinds import KindTable, kind_table
 from headatlas.encoding.masking import Masker
 from headatlas.errors import ModelError, SettingError
-from headatlas.models.attention import answering, changing, cutting, ending, observing, tiling
+from headatlas.models.attention import answering, changing, cutting, ending, observing, recomputing, tiling
 from headatlas.models.facts import longest_input
 from headatlas.models.gates import Attend, ChangeOutput, Cuts, Gates, Instead
 from headatlas.models.language_model import differentiate_loss, next_tokens
-from headatlas.models.recomputing import recomputing
 from headatlas.models.stacks import HeadShape, StackNames, maps_in_outputs, states_in_outputs
 from headatlas.models.tiled import DroppedTiles, GradientTiles, LayerSink
 from headatlas.progress import moved
@@ -243,11 +242,9 @@ class Model:
         lengths = [len(segment) for segment in batch.segments]
 
         def run(inputs: dict[str, Any]) -> Any:
-            dropped = partial(tiling, self.network, lambda *_: DroppedTiles(lengths))
-            with recomputing(self.network, again=dropped):
-                return self._run_tiles(
-                    batch, self.network, inputs, partial(GradientTiles, open_layer, lengths), self.default_stack
-                )
+            open_deferred = partial(GradientTiles, open_layer, lengths)
+            with recomputing(self.network, lengths):
+                return self._run_tiles(batch, self.network, inputs, open_deferred, self.default_stack)
 
         self._differentiate(batch, masker, run)
 

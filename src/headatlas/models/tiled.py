@@ -250,17 +250,17 @@ class _DifferentiableTiles(torch.autograd.Function):
         context: Any, query: Tensor, key: Tensor, value: Tensor, attend: TiledAttention, call: Call, sink: LayerSink
     ) -> Tensor:
         context.save_for_backward(query, key, value)
-        nothing = query.new_empty(0)  # these are saved above, for torch to drop if it computes them again
-        context.attend, context.sink = attend, sink
-        context.call = replace(call, query=nothing, key=nothing, value=nothing)
+        nothing = query.new_empty(0)  # what is saved above may be dropped, and computed again on the way back
+        context.kept = attend, replace(call, query=nothing, key=nothing, value=nothing), sink
         return attend(replace(call, query=query, key=key, value=value), sink)
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        attend, call, sink = context.kept
         query, key, value = context.saved_tensors
-        call, sink = replace(context.call, query=query, key=key, value=value), context.sink.for_gradients()
+        call, sink = replace(call, query=query, key=key, value=value), sink.for_gradients()
         of_query, of_key, of_value = (torch.zeros_like(tensor) for tensor in (query, key, value))
-        for some, rows, columns in context.attend.parts(call, sink.lengths):
+        for some, rows, columns in attend.parts(call, sink.lengths):
             part = call.part(some, rows, columns)
             leaves = [tensor.detach().requires_grad_() for tensor in (part.query, part.key, part.value)]
             with torch.enable_grad():

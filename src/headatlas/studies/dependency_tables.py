@@ -7,18 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from headatlas.studies.link_lengths import LENGTHS
-from headatlas.tables import (
-    ACCURACY,
-    BEST_HEAD,
-    HELD_OUT,
-    ONE_HEAD,
-    P_VALUE,
-    Key,
-    Table,
-    Value,
-    interval,
-    p_value,
-)
+from headatlas.tables import ACCURACY, BEST_HEAD, HELD_OUT, ONE_HEAD, P_VALUE, Key, Table, Value, interval, p_value
 
 
 def lead_over(baseline: NDArray[np.float64], accuracy: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -28,17 +28,7 @@ from headatlas.studies.reductions import Reduction
 from headatlas.studies.segment_means import SegmentMeans, table_of_layers
 from headatlas.studies.study import LayerMap
 from headatlas.studies.token_kinds import CLS, SEP, TO_KIND
-from headatlas.tables import (
-    CONTROL,
-    COUNT,
-    ONE_HEAD,
-    VALUE_INTERVAL,
-    Key,
-    Table,
-    Value,
-    control,
-    controlled,
-)
+from headatlas.tables import CONTROL, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value, control, controlled
 from headatlas.wording import percent
 
 KIND = Key("kind", "kind of the token attended to: cls, sep, period_comma, other", labels=TO_KIND)

@@ -12,17 +12,7 @@ from headatlas.studies.labels import Pattern
 from headatlas.studies.reductions import Reduction, Surface
 from headatlas.studies.segment_means import SegmentMeans
 from headatlas.studies.study import LayerMap
-from headatlas.tables import (
-    ATTENDS_TO,
-    COUNT,
-    ONE_HEAD,
-    VALUE_INTERVAL,
-    Key,
-    Table,
-    Value,
-    control,
-    expected,
-)
+from headatlas.tables import ATTENDS_TO, COUNT, ONE_HEAD, VALUE_INTERVAL, Key, Table, Value, control, expected
 
 OFFSET = Key("offset", "-1 previous, 0 current, 1 next token", "int64", {-1: "previous", 0: "current", 1: "next"})
 ATTENTION = Value("value", "mean attention, 0 to 1; a token without such a neighbour counts with 0", "share")

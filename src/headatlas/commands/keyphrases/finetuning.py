@@ -73,10 +73,7 @@ def fine_tune(
     optimizer = torch.optim.AdamW(network.parameters(), lr=options.rate, weight_decay=WEIGHT_DECAY)
     schedule = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: warm_up((step + 0.5) / steps, WARMING))
     total = options.epochs * sum(map(len, segments))
-    with (
-        stage(f"Fine-tuning: {len(segments):,} windows", total) as bar,
-        torch.random.fork_rng(),
-    ):
+    with stage(f"Fine-tuning: {len(segments):,} windows", total) as bar, torch.random.fork_rng():
         torch.manual_seed(options.seed)
         for batch in _batches(model, segments, plan, options):
             labels = word_tags(batch).to(model.device)

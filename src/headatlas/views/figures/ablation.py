@@ -16,18 +16,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import PercentFormatter
 
 from headatlas.views.figures.heat_maps import around_zero, by_head, from_zero, heat_grid, heat_map
-from headatlas.views.figures.style import (
-    BLACK,
-    BLUE,
-    FAINT,
-    GREEN,
-    INK,
-    LOOKS,
-    VERMILLION,
-    Picture,
-    drawable,
-    styled,
-)
+from headatlas.views.figures.style import BLACK, BLUE, FAINT, GREEN, INK, LOOKS, VERMILLION, Picture, drawable, styled
 
 SIGNIFICANT = 0.01
 
