@@ -5,24 +5,20 @@ from __future__ import annotations
 import shutil
 import statistics
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
+import headatlas as ha
+from benchmarks.heads import wide_model
 from benchmarks.measuring import Result, SkippedError
-from headatlas.engine.corpora import Tree
 from headatlas.results.atlas import Atlas
-from headatlas.results.example import Example
 from headatlas.views.page import write_page
 
 FIRST_VIEW_SECONDS = 1.5
 SWITCH_MS = 100.0
-RELATIONS = 24
-TOKENS = 18  # of an example: so short that 60 of them fit
+TOKENS = 18  # of an input: so short that the maps of 60 fit
 FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update")
 SWITCH = """async () => {
     const picture = document.querySelector(".locator svg");
@@ -37,21 +33,11 @@ SWITCH = """async () => {
 }"""
 
 
-class MadeUpAtlas(Atlas):
-    """An atlas in memory with the tables and examples that the page shows."""
-
-    def __init__(
-        self, folder: Path, tables: dict[str, pd.DataFrame], manifest: dict[str, Any], examples: list[Example]
-    ) -> None:
-        super().__init__(folder)
-        self.__dict__ |= {"tables": tables, "manifest": manifest, "examples": examples}
-
-
 def measure(quick: bool) -> Result:
     """The slower of two first views at 12 x 12 heads with 60 examples, over 1.5 s; also the time to switch heads."""
     rounds = 2 if quick else 5
     with tempfile.TemporaryDirectory() as folder, _browser() as browser:
-        usual, large = (_made_up(Path(folder), heads) for heads in ([12] * 12, [16] * 24))
+        usual, large = (_surveyed(Path(folder), *shape) for shape in ((12, 12), (24, 16)))
         page = write_page(usual)
         address, shown = page.as_uri(), page.stat().st_size
         first = {view: _first_view(browser, f"{address}#view={view}", rounds) for view in ("overview", "sentence")}
@@ -106,35 +92,7 @@ def _opened(browser: Any, address: str, close: bool = False) -> tuple[Any, float
     return page, seconds
 
 
-def _made_up(folder: Path, heads: Sequence[int]) -> MadeUpAtlas:
-    rng = np.random.default_rng(0)
-    own = folder / str(len(heads))
-    own.mkdir()
-    every = [(layer, head) for layer, number in enumerate(heads, 1) for head in range(1, number + 1)]
-    per_head = pd.DataFrame(every, columns=["layer", "head"])
-    ways = ("dependent_to_head", "head_to_dependent")
-    dependencies = pd.concat(
-        per_head.assign(relation=f"relation{number}", direction=way, accuracy=rng.uniform(size=len(every)))
-        for number in range(RELATIONS)
-        for way in ways
-    )
-    positions = pd.concat(per_head.assign(offset=offset, value=rng.uniform(size=len(every))) for offset in (-1, 0, 1))
-    tables = {
-        "positions": positions,
-        "entropy": per_head.assign(source="all", value=1.0, expected=3.0),
-        "dependencies": dependencies.reset_index(drop=True),
-        "head_map": per_head.assign(x=rng.normal(size=len(every)), y=rng.normal(size=len(every)), cluster=1),
-    }
-    model = {"name": "made-up", "class": "none", "heads": list(heads), "layers": len(heads)}
-    manifest = {"model": model, "corpora": {}, "settings": {"seed": 0}, "studies_skipped": {}}
-    return MadeUpAtlas(own, tables, manifest, [_example(heads, rng) for _ in range(60)])
-
-
-def _example(heads: Sequence[int], rng: np.random.Generator) -> Example:
-    """A sentence with a tree; most weights small, as those of trained heads are."""
-    words = TOKENS - 2
-    shape = (len(heads), max(heads), TOKENS)
-    maps = rng.dirichlet(np.full(TOKENS, 0.1), size=shape).astype(np.float32)
-    tree = Tree((-1, *range(words - 1)), ("root", *["dep"] * (words - 1)), tuple(range(words)))
-    text = [f"word{number}" for number in range(words)]
-    return Example(["[CLS]", *text, "[SEP]"], [-1, *range(words), -1], maps, tuple(text), "treebank", tree)
+def _surveyed(folder: Path, layers: int, heads: int) -> Atlas:
+    """An atlas of a network with random weights, with all that a survey of the sample makes."""
+    out = folder / f"{layers}x{heads}"
+    return ha.survey(wide_model(layers, heads), out=out, segments=60, max_tokens=TOKENS, examples=60, progress=False)
