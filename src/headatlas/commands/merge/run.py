@@ -87,7 +87,7 @@ def _check_shards(folders: Sequence[Path], runs: Sequence[tuple[bool | None, dic
         raise AtlasError(f"Shards of {' and of '.join(map(str, sorted(totals)))} cannot be combined.")
     if missing := sorted(set(range(1, totals.pop() + 1)) - {shard.number for shard in places}):
         shown = ", ".join(map(str, missing[:20])) + (", ..." if len(missing) > 20 else "")
-        raise AtlasError(f"Of the shards, {len(missing)} are missing: {shown}. Run them, or name their folders too.")
+        raise AtlasError(f"{counted(len(missing), 'shard')} missing: {shown}. Run them, or name their folders too.")
 
 
 def _merge_surveys(folders: Sequence[Path], manifests: Sequence[Manifest], run: RunFolder) -> Atlas:
