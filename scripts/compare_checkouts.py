@@ -150,19 +150,23 @@ def run_commands(checkout: Path, folder: Path, names: list[str]) -> None:
     variables |= {"PYTHONPATH": str(checkout.resolve() / "src"), "CUDA_VISIBLE_DEVICES": ""}
     started: dict[str, Future[None]] = {}
 
+    def execute(name: str, out: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-c", program, *COMMANDS[name].split(), "--out", out],
+            cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+
     def run(name: str) -> None:
         wait(started[source] for source in sources(name))
         begin = time.monotonic()
-        done = subprocess.run(
-            [sys.executable, "-c", program, *COMMANDS[name].split(), "--out", f"results/{name}"],
-            cwd=folder, env=os.environ | variables, capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        done = execute(name, f"results/{name}")
         (folder / "printed" / f"{name}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
         ending = f"failed: {done.stderr.strip()[-600:]}" if done.returncode else ""
         if ending:  # half-made results are never compared
             shutil.rmtree(folder / "results" / name, ignore_errors=True)
         print(f"  {name:<14}{time.monotonic() - begin:6.1f} s  {ending}", flush=True)
 
+    execute("survey", "compiled")  # loops round otherwise in the process that compiles them than in all later ones
     with ThreadPoolExecutor(2) as pool:  # no command waits for one further down the table
         for name in names:
             started[name] = pool.submit(run, name)

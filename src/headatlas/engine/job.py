@@ -24,6 +24,7 @@ from headatlas.studies.state import Arrays
 from headatlas.studies.study import LayerMap, Study, refuse_non_finite
 
 MOST_WHOLE = 50_000_000  # attention weights of all layers that gradients keep at a time: a few times 200 MB
+PASS_COSTS: dict[str, int] = {"attention": 1, "gradients": 4}  # gradients: 2 for 128 tokens, 10 for 8,192
 Sums = dict[str, Arrays]
 Failures = dict[str, str]
 """Studies of other packages that failed, and how. The others go on without them."""
@@ -75,8 +76,9 @@ class Observer:
         if gradients and self._differentiated is None:
             raise ModelError(f"{model.name}: stored maps have no loss to differentiate.")
         masked = self._differentiated is not None and self._differentiated.language_model == "masked"
-        passes = len({study.watches for study in studies.values()})
-        self._layer_share = 1 / (max(passes, 1) * model.shapes[stack or model.default_stack].layers)
+        costs = {study.watches: PASS_COSTS[study.watches] for study in studies.values()}
+        whole = sum(costs.values()) * model.shapes[stack or model.default_stack].layers
+        self._layer_shares: dict[str, float] = {watches: cost / whole for watches, cost in costs.items()}
         self._masker = Masker(self._differentiated.tokenizer, seed) if self._differentiated and masked else None
 
     def observe(self, batch: Batch) -> None:
@@ -159,7 +161,7 @@ class Observer:
         for name, study in list(self._studies.items()):
             if study.watches == watching:
                 self._attempt(name, study, partial(study.see, layer, layer_map))
-        moved(self._layer_share)
+        moved(self._layer_shares[watching])
 
     def _end(self, study: Study, batch: Batch) -> None:
         """Let a study end its batch. Numbers of another package's study that are not finite may be the model's."""
