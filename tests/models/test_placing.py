@@ -10,6 +10,7 @@ import torch
 
 from headatlas.commands.survey.options import survey
 from headatlas.encoding.batches import make_batch
+from headatlas.engine import job
 from headatlas.engine.job import Observer
 from headatlas.errors import ModelError, SettingError
 from headatlas.models.facts import home_of
@@ -71,7 +72,10 @@ def test_without_accelerate(tiny_folder, monkeypatch):
         load_model(str(tiny_folder("bert")), device_map="auto")
 
 
-def test_a_survey_of_a_spread_model(tiny_folder, tmp_path):
+@pytest.mark.parametrize("most_whole", [job.MOST_WHOLE, 0])
+def test_a_survey_of_a_spread_model(most_whole, tiny_folder, tmp_path, monkeypatch):
+    """Gradients of whole maps; and in tiles, for which each layer fetches its weights once more."""
+    monkeypatch.setattr(job, "MOST_WHOLE", most_whole)
     text = tmp_path / "text.txt"
     text.write_text("\n".join(f"the cat sat on the mat {number}." for number in range(40)), encoding="utf-8")
     common = {"text": text, "segments": 8, "max_tokens": 16, "bootstrap": 20, "progress": False}
