@@ -167,6 +167,7 @@ def run_commands(checkout: Path, folder: Path, names: list[str]) -> None:
         print(f"  {name:<14}{time.monotonic() - begin:6.1f} s  {ending}", flush=True)
 
     execute("survey", "compiled")  # loops round otherwise in the process that compiles them than in all later ones
+    shutil.rmtree(folder / "compiled", ignore_errors=True)
     with ThreadPoolExecutor(2) as pool:  # no command waits for one further down the table
         for name in names:
             started[name] = pool.submit(run, name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from contextlib import nullcontext
 from typing import Any
 
@@ -16,13 +15,14 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from headatlas.encoding.batches import Batch, make_batch
-from headatlas.encoding.masking import Masker
 from headatlas.encoding.segments import Segment
 from headatlas.models import model as model_file
 from headatlas.models.model import Model
 from headatlas.models.observing import observe_network
 from headatlas.models.tiled import DroppedTiles
 from headatlas.models.tiles import Tile
+from models.test_ending import finished_modules
+from models.test_gradients import masker_of
 
 IN_TILES = ["bert", "albert", "roberta", "modernbert", "gpt2", "llama", "gemma2", "gpt-oss", "opt", "qwen3"]
 
@@ -41,8 +41,7 @@ class Kept(DroppedTiles):
 def gradient_tiles(model: Model, batch: Batch) -> list[tuple[int, Tensor]]:
     """The gradients of all tiles in the order in which they come, last layer first."""
     tiles: list[tuple[int, Tensor]] = []
-    masker = Masker(model.tokenizer, seed=3) if model.language_model == "masked" else None
-    model.observe_gradient_tiles(batch, lambda layer, _: Kept(batch, layer, tiles), masker)
+    model.observe_gradient_tiles(batch, lambda layer, _: Kept(batch, layer, tiles), masker_of(model))
     return tiles
 
 
@@ -69,17 +68,9 @@ def test_gradients_are_those_of_layers_that_are_kept(family, load_tiny, batch_fo
 
 def test_each_layer_runs_twice_and_the_network_stays_as_it_was(load_tiny, batch_for):
     model = load_tiny("bert")
-    runs: Counter[str] = Counter()
-    hooks = [
-        module.register_forward_hook(lambda *_, name=name: runs.update([name]))
-        for name, module in model.network.named_modules()
-        if name.endswith(("self.query", "word_embeddings"))
-    ]
-    try:
+    with finished_modules(model) as finished:
         gradient_tiles(model, batch_for(model))
-    finally:
-        for hook in hooks:
-            hook.remove()
+    runs = {name: number for name, number in finished.items() if name.endswith(("self.query", "word_embeddings"))}
     layers = {f"bert.encoder.layer.{layer}.attention.self.query": 2 for layer in (0, 1)}
     assert runs == layers | {"bert.embeddings.word_embeddings": 1}
     assert not any("forward" in module.__dict__ for module in model.network.modules())

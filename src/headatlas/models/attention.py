@@ -82,17 +82,16 @@ def recomputing(network: nn.Module, lengths: Sequence[int]) -> AbstractContextMa
 
     lengths: How many tokens of each input are real.
     """
-    again = partial(tiling, network, lambda *_: DroppedTiles(lengths))
+    if _changer.get() or _cutter.get():
+        return nullcontext()
 
     def run(_layer: nn.Module, forward: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        if _changer.get() or _cutter.get():
-            return forward(*arguments, **named)
         return checkpoint(
             partial(forward, **named),
             *arguments,
             use_reentrant=False,
             preserve_rng_state=False,  # nothing is random, since there is no dropout
-            context_fn=lambda: (nullcontext(), again()),
+            context_fn=lambda: (nullcontext(), tiling(network, lambda *_: DroppedTiles(lengths))),
         )
 
     return instead_of_forward(outermost_listed(network), run)

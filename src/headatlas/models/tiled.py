@@ -252,7 +252,7 @@ class _DifferentiableTiles(torch.autograd.Function):
         context.save_for_backward(query, key, value)
         nothing = query.new_empty(0)  # what is saved above may be dropped, and computed again on the way back
         context.kept = attend, replace(call, query=nothing, key=nothing, value=nothing), sink
-        return attend(replace(call, query=query, key=key, value=value), sink)
+        return attend(call, sink)
 
     @staticmethod
     def backward(context: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
